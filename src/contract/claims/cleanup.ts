@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { operation } from "../operation.js";
+import { success } from "../shapes.js";
+
+export const cleanupClaims = operation({
+  name: "claims.cleanup",
+  summary: "End every lease that is over and what dead sessions hold",
+  kind: "command",
+  role: "worker",
+  input: z.object({}),
+  output: z.object({
+    success,
+    cleaned: z.array(
+      z.object({ project: z.string(), taskId: z.string(), sessionId: z.string(), reason: z.string() }),
+    ),
+  }),
+  refusals: [],
+  http: { method: "POST", path: "/api/tasks/claims/cleanup" },
+});

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { projectOrAll } from "../fields.js";
+import { operation } from "../operation.js";
+import { claimShape } from "../shapes.js";
+
+export const claimStats = operation({
+  name: "claims.stats",
+  summary: "Count the open claims",
+  kind: "query",
+  role: "viewer",
+  input: z.object({ project: projectOrAll }),
+  output: z.object({
+    active: z.number(),
+    byAgentType: z.record(z.string(), z.number()),
+    bySession: z.record(z.string(), z.number()),
+    byHealth: z.record(z.string(), z.number()),
+    expired: z.number(),
+    orphaned: z.number(),
+    averageDurationMs: z.number(),
+    oldest: claimShape.nullable(),
+  }),
+  refusals: [],
+  http: { method: "GET", path: "/api/tasks/claims/stats" },
+});

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { eventTypes } from "../../core/event.js";
+import { id, limit, projectOrAll } from "../fields.js";
+import { operation } from "../operation.js";
+import { eventShape } from "../shapes.js";
+
+export const listEvents = operation({
+  name: "events.list",
+  summary: "List events after a number",
+  kind: "query",
+  role: "viewer",
+  input: z.object({
+    project: projectOrAll,
+    after: z.coerce.number().int().min(0).default(0),
+    taskId: id.optional(),
+    types: z.array(z.enum(eventTypes)).optional(),
+    limit,
+  }),
+  output: z.object({
+    events: z.array(eventShape),
+    nextAfter: z.number().describe("Continue after this number"),
+    firstAvailable: z.number().describe("Lower numbers have been archived"),
+  }),
+  refusals: [],
+  http: { method: "GET", path: "/api/events" },
+  cli: "events",
+});

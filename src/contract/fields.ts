@@ -1,0 +1,95 @@
+// The pieces that inputs are made of, each with its bound and a message that says what to do.
+
+import { z } from "zod";
+import { idProblem } from "../core/ids.js";
+import { limits } from "../core/limits.js";
+import { priorityWords } from "../core/priority.js";
+
+// SQLite ends a string at NUL and PostgreSQL refuses it; unpaired surrogates have no UTF-8 form.
+const storable = (value: string) => !value.includes("\u0000") && value.isWellFormed();
+const storableMessage = "must be valid Unicode without NUL characters";
+
+export const text = (max: number) =>
+  z.string().max(max, `must have at most ${max} characters`).refine(storable, storableMessage);
+
+/** Length is judged in bytes later, as PAYLOAD_TOO_LARGE. */
+export const longText = z.string().refine(storable, storableMessage);
+
+/** A short name: no control characters, no blanks around it. */
+export const word = z
+  .string()
+  .trim()
+  .min(1, "must not be empty")
+  .max(limits.wordLengthMax, `must have at most ${limits.wordLengthMax} characters`)
+  .refine(storable, storableMessage)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
+  .regex(/^[^\u0000-\u001f\u007f]+$/, "must not contain control characters");
+
+export const id = z.string().superRefine((value, context) => {
+  const problem = idProblem(value);
+  if (problem) context.addIssue({ code: "custom", message: problem });
+});
+
+export const path = text(limits.pathLengthMax).min(1);
+export const epoch = z.number().int().min(1);
+export const ms = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** Milliseconds since 1970, from an ISO 8601 time or a number. */
+export const instant = z
+  .union([
+    z.iso.datetime({ offset: true, message: "must be a time such as 2026-01-31T12:00:00.000Z" }),
+    z.number().int(),
+  ])
+  .transform((value) => (typeof value === "number" ? value : Date.parse(value)))
+  .refine((value) => value >= 0 && value <= 8.64e15, "must be a time after 1970");
+
+export const priority = z
+  .union(
+    [
+      z.number().int().min(0).max(100),
+      z
+        .string()
+        .toLowerCase()
+        .pipe(z.enum(Object.keys(priorityWords) as [keyof typeof priorityWords])),
+    ],
+    "must be a number from 0 to 100, p1 to p5, or critical, high, medium, normal or low",
+  )
+  .transform((value) => (typeof value === "number" ? value : priorityWords[value]));
+
+export const metadata = z
+  .record(z.string(), z.json())
+  .refine((value) => JSON.stringify(value).length <= limits.metadataBytesMax, {
+    message: `must have at most ${limits.metadataBytesMax} characters as JSON`,
+  })
+  .refine((value) => !JSON.stringify(value).includes("\\u0000"), storableMessage);
+
+export const result = z
+  .union([
+    longText,
+    z.object({
+      output: longText.default(""),
+      filesCreated: z.array(path).max(limits.filesMax).default([]),
+      filesModified: z.array(path).max(limits.filesMax).default([]),
+    }),
+  ])
+  .transform((value) =>
+    typeof value === "string" ? { output: value, filesCreated: [], filesModified: [] } : value,
+  );
+
+export const project = id.optional().describe("The project; default: the client's own");
+export const projectOrAll = z
+  .union([z.literal("*"), id])
+  .optional()
+  .describe("The project, or * for all of the org; default: the client's own");
+
+export const limit = z.coerce.number().int().min(1).max(limits.pageMax).default(limits.pageDefault);
+export const cursor = z.string().max(200).optional();
+export const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")]);
+
+export const onTask = { project, taskId: id };
+export const byHolder = {
+  project,
+  taskId: id,
+  sessionId: id,
+  epoch: epoch.optional().describe("The claim's fencing number; send it always"),
+};

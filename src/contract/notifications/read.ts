@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { word } from "../fields.js";
+import { operation } from "../operation.js";
+import { notificationShape, success } from "../shapes.js";
+
+export const readNotification = operation({
+  name: "notifications.read",
+  summary: "Mark a notification as read",
+  kind: "command",
+  role: "worker",
+  input: z.object({ id: word }),
+  output: z.object({ success, notification: notificationShape }),
+  refusals: ["NOTIFICATION_NOT_FOUND"],
+  http: { method: "POST", path: "/api/notifications/:id/read" },
+});

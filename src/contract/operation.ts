@@ -1,0 +1,37 @@
+// An operation is defined once, here: its input and output, who may call it, what it refuses, and how each surface
+// spells it. Surfaces, the client and the documentation are derived from these definitions.
+
+import type { z } from "zod";
+import type { Code } from "../core/refusal.js";
+
+/** Each role may do what the ones before it may. */
+export const roles = ["viewer", "worker", "leader", "admin"] as const;
+export type Role = (typeof roles)[number];
+
+export interface Operation<
+  Name extends string = string,
+  Input extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+> {
+  name: Name;
+  summary: string;
+  kind: "command" | "query";
+  role: Role;
+  input: Input;
+  output: Output;
+  /** Besides VALIDATION_FAILED and PROJECT_NOT_FOUND, which every operation can answer. */
+  refusals: readonly Code[];
+  http: { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; status?: number };
+  cli?: string;
+  mcp?: string;
+}
+
+export function operation<Name extends string, Input extends z.ZodType, Output extends z.ZodType>(
+  definition: Operation<Name, Input, Output>,
+): Operation<Name, Input, Output> {
+  return definition;
+}
+
+export type InputOf<O extends Operation> = z.input<O["input"]>;
+export type ParsedOf<O extends Operation> = z.output<O["input"]>;
+export type OutputOf<O extends Operation> = z.output<O["output"]>;

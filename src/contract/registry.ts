@@ -1,0 +1,170 @@
+// Every operation of Dibs, grouped as callers see them. A new operation is one file and one line here.
+
+import { cleanupClaims } from "./claims/cleanup.js";
+import { claimStats } from "./claims/stats.js";
+import { listEvents } from "./events/list.js";
+import { showInbox } from "./notifications/inbox.js";
+import { listNotifications } from "./notifications/list.js";
+import { readNotification } from "./notifications/read.js";
+import type { Operation } from "./operation.js";
+import { createProject } from "./projects/create.js";
+import { getProject } from "./projects/get.js";
+import { listProjects } from "./projects/list.js";
+import { nextId } from "./projects/next-id.js";
+import { pauseProject } from "./projects/pause.js";
+import { resumeProject } from "./projects/resume.js";
+import { updateProject } from "./projects/update.js";
+import { currentTask } from "./sessions/current-task.js";
+import { endSession } from "./sessions/end.js";
+import { getSession } from "./sessions/get.js";
+import { heartbeatSession } from "./sessions/heartbeat.js";
+import { listSessions } from "./sessions/list.js";
+import { registerSession } from "./sessions/register.js";
+import { sessionsSummary } from "./sessions/summary.js";
+import { askHuman } from "./tasks/ask.js";
+import { taskAttempts } from "./tasks/attempts.js";
+import { createTasks } from "./tasks/batch.js";
+import { blockedByTask } from "./tasks/blocked-by.js";
+import { cancelTask } from "./tasks/cancel.js";
+import { claimTask } from "./tasks/claim.js";
+import { claimNextTask } from "./tasks/claim-next.js";
+import { claimableTasks } from "./tasks/claimable.js";
+import { completeTask } from "./tasks/complete.js";
+import { createTask } from "./tasks/create.js";
+import { taskEvents } from "./tasks/events.js";
+import { explainTask } from "./tasks/explain.js";
+import { failTask } from "./tasks/fail.js";
+import { getTask } from "./tasks/get.js";
+import { taskGraph } from "./tasks/graph.js";
+import { heartbeatTask } from "./tasks/heartbeat.js";
+import { tasksInFlight } from "./tasks/in-flight.js";
+import { listTasks } from "./tasks/list.js";
+import { reportProgress } from "./tasks/progress.js";
+import { releaseTask } from "./tasks/release.js";
+import { respondTask } from "./tasks/respond.js";
+import { retryTask } from "./tasks/retry.js";
+import { startTask } from "./tasks/start.js";
+import { updateTask } from "./tasks/update.js";
+
+export const registry = {
+  tasks: {
+    /** Create a task. It is queued at once and claimable when its dependencies are completed. */
+    create: createTask,
+    /** Create many tasks at once, all or nothing. `dependsOn` may name keys or titles of the same batch. */
+    batch: createTasks,
+    /** Show one task with its open claim and result. */
+    get: getTask,
+    /** List tasks in creation order, filtered, page by page. */
+    list: listTasks,
+    /** Edit a task that is not over. */
+    update: updateTask,
+    /** Claim one task by id. Claiming again what you hold renews the lease. */
+    claim: claimTask,
+    /** Claim the best task that fits the session; with `waitMs` wait for one. `claim` is null when there is none. */
+    claimNext: claimNextTask,
+    /** Start working on a claimed task. */
+    start: startTask,
+    /** Renew the lease. */
+    heartbeat: heartbeatTask,
+    /** Put a note on the timeline and renew the lease. */
+    progress: reportProgress,
+    /** Ask a human. The lease clock stops until the answer. */
+    ask: askHuman,
+    /** Answer the open question of a task. */
+    respond: respondTask,
+    /** Complete a task; answers what became claimable by it. */
+    complete: completeTask,
+    /** Report a failed attempt; it is retried with backoff while retries last. */
+    fail: failTask,
+    /** Give a task back to the queue. */
+    release: releaseTask,
+    /** Cancel a task, with `cascade` also its open descendants. */
+    cancel: cancelTask,
+    /** Queue a failed or cancelled task again. */
+    retry: retryTask,
+    /** Say why a task is not running, and what would help. */
+    explain: explainTask,
+    /** List who waits for a task. */
+    blockedBy: blockedByTask,
+    /** List what can be claimed now, in the order of claiming. */
+    claimable: claimableTasks,
+    /** List what is claimed, and by whom. */
+    inFlight: tasksInFlight,
+    /** List the attempts at a task, newest first. */
+    attempts: taskAttempts,
+    /** List the events of a task. */
+    events: taskEvents,
+    /** Show the dependency graph of a project. */
+    graph: taskGraph,
+  },
+  claims: {
+    /** End every lease that is over and what dead sessions hold. */
+    cleanup: cleanupClaims,
+    /** Count the open claims. */
+    stats: claimStats,
+  },
+  sessions: {
+    /** Register a session, or refresh it. */
+    register: registerSession,
+    /** Show one session. */
+    get: getSession,
+    /** List sessions. */
+    list: listSessions,
+    /** Show every live session with its current task. */
+    summary: sessionsSummary,
+    /** Say that a session lives. */
+    heartbeat: heartbeatSession,
+    /** End a session; what it held goes back at once. */
+    end: endSession,
+    /** Show what a session works on. */
+    currentTask,
+  },
+  events: {
+    /** List events after a number. */
+    list: listEvents,
+  },
+  notifications: {
+    /** List notifications, newest first. */
+    list: listNotifications,
+    /** Mark a notification as read. */
+    read: readNotification,
+    /** Show what needs a human: open questions first. */
+    inbox: showInbox,
+  },
+  projects: {
+    /** Create a project. */
+    create: createProject,
+    /** Show a project and its settings. */
+    get: getProject,
+    /** List the projects. */
+    list: listProjects,
+    /** Change settings, pause or resume. */
+    update: updateProject,
+    /** Pause: nothing of the project is claimable. */
+    pause: pauseProject,
+    /** Resume. */
+    resume: resumeProject,
+  },
+  ids: {
+    /** Reserve the next id. */
+    next: nextId,
+  },
+} as const;
+
+export type Registry = typeof registry;
+
+/** Names such as `tasks.create`. */
+export type OperationName = {
+  [G in keyof Registry]: {
+    [O in keyof Registry[G]]: Registry[G][O] extends { name: infer N } ? N : never;
+  }[keyof Registry[G]];
+}[keyof Registry];
+
+export type OperationNamed<N extends OperationName> = Extract<
+  { [G in keyof Registry]: Registry[G][keyof Registry[G]] }[keyof Registry],
+  { name: N }
+>;
+
+export const operations: readonly Operation[] = Object.values(registry).flatMap((group) =>
+  Object.values(group),
+);

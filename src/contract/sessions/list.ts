@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { cursor, flag, limit, projectOrAll } from "../fields.js";
+import { operation } from "../operation.js";
+import { sessionShape } from "../shapes.js";
+
+export const listSessions = operation({
+  name: "sessions.list",
+  summary: "List sessions",
+  kind: "query",
+  role: "viewer",
+  input: z.object({
+    project: projectOrAll,
+    all: flag.optional().describe("Also those that are over"),
+    limit,
+    cursor,
+  }),
+  output: z.object({ sessions: z.array(sessionShape), nextCursor: z.string().nullable() }),
+  refusals: [],
+  http: { method: "GET", path: "/api/sessions" },
+  cli: "sessions",
+});

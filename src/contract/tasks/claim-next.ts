@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { limits } from "../../core/limits.js";
+import { id, metadata, ms, project, word } from "../fields.js";
+import { operation } from "../operation.js";
+import { claimShape, success, taskShape } from "../shapes.js";
+
+export const claimNextTask = operation({
+  name: "tasks.claimNext",
+  summary: "Claim the next task that fits the session",
+  kind: "command",
+  role: "worker",
+  input: z.object({
+    project,
+    sessionId: id,
+    ttlMs: ms.optional().describe("Lease length; default and bounds are the project's"),
+    agentType: word.optional(),
+    start: z.boolean().optional().describe("Go to running in the same step"),
+    register: z.boolean().optional().describe("Register the session if it is unknown"),
+    metadata: metadata.optional(),
+    waitMs: ms.max(limits.waitMsMax).optional().describe("Wait this long for something to claim"),
+    labels: z.array(word).max(limits.labelsMax).optional().describe("Only tasks with one of these labels"),
+    resume: z.boolean().optional().describe("False: at capacity answer nothing instead of what is held"),
+  }),
+  output: z.object({
+    success,
+    claim: claimShape.nullable(),
+    task: taskShape.nullable(),
+    resumed: z.boolean(),
+  }),
+  refusals: ["SESSION_NOT_FOUND"],
+  http: { method: "POST", path: "/api/tasks/claim-next" },
+  cli: "claim",
+  mcp: "claim_task",
+});

@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { id, metadata, ms, project, word } from "../fields.js";
+import { operation } from "../operation.js";
+import { claimShape, success, taskShape } from "../shapes.js";
+
+export const claimTask = operation({
+  name: "tasks.claim",
+  summary: "Claim a task",
+  kind: "command",
+  role: "worker",
+  input: z.object({
+    project,
+    taskId: id,
+    sessionId: id,
+    ttlMs: ms.optional().describe("Lease length; default and bounds are the project's"),
+    agentType: word.optional(),
+    start: z.boolean().optional().describe("Go to running in the same step"),
+    register: z.boolean().optional().describe("Register the session if it is unknown"),
+    metadata: metadata.optional(),
+  }),
+  output: z.object({ success, claim: claimShape, task: taskShape }),
+  refusals: ["TASK_NOT_FOUND", "SESSION_NOT_FOUND", "TASK_ALREADY_CLAIMED", "TASK_NOT_CLAIMABLE"],
+  http: { method: "POST", path: "/api/tasks/:taskId/claim" },
+  cli: "claim",
+  mcp: "claim_task",
+});

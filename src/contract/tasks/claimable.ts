@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { id, limit, project } from "../fields.js";
+import { operation } from "../operation.js";
+import { taskShape } from "../shapes.js";
+
+export const claimableTasks = operation({
+  name: "tasks.claimable",
+  summary: "List what can be claimed now, in the order of claiming",
+  kind: "query",
+  role: "viewer",
+  input: z.object({
+    project,
+    sessionId: id.optional().describe("Only what fits this session"),
+    limit,
+  }),
+  output: z.object({ tasks: z.array(taskShape) }),
+  refusals: ["SESSION_NOT_FOUND"],
+  http: { method: "GET", path: "/api/tasks/claimable" },
+  cli: "ready",
+});

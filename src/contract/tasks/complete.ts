@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { byHolder, result } from "../fields.js";
+import { operation } from "../operation.js";
+import { success, taskShape } from "../shapes.js";
+
+export const completeTask = operation({
+  name: "tasks.complete",
+  summary: "Complete a task",
+  kind: "command",
+  role: "worker",
+  input: z.object({
+    ...byHolder,
+    result: result.default({ output: "", filesCreated: [], filesModified: [] }),
+  }),
+  output: z.object({
+    success,
+    task: taskShape,
+    unblocked: z.array(z.string()).describe("Tasks that became claimable, at most 100"),
+    unblockedCount: z.number(),
+  }),
+  refusals: [
+    "TASK_NOT_FOUND",
+    "SESSION_NOT_FOUND",
+    "TASK_CANCELLED",
+    "CLAIM_EXPIRED",
+    "TASK_NOT_CLAIMED",
+    "NOT_CLAIM_OWNER",
+    "STALE_EPOCH",
+    "INVALID_STATE",
+    "CHILDREN_OPEN",
+    "PAYLOAD_TOO_LARGE",
+  ],
+  http: { method: "POST", path: "/api/tasks/:taskId/complete" },
+  cli: "done",
+  mcp: "complete_task",
+});

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { id, onTask } from "../fields.js";
+import { operation } from "../operation.js";
+import { reasonShape } from "../shapes.js";
+
+export const explainTask = operation({
+  name: "tasks.explain",
+  summary: "Say why a task is not running",
+  kind: "query",
+  role: "viewer",
+  input: z.object({ ...onTask, sessionId: id.optional().describe("As seen by this session") }),
+  output: z.object({
+    taskId: z.string(),
+    claimable: z.boolean(),
+    reasons: z.array(reasonShape),
+  }),
+  refusals: ["TASK_NOT_FOUND", "SESSION_NOT_FOUND"],
+  http: { method: "GET", path: "/api/tasks/:taskId/explain" },
+  cli: "explain",
+});

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { limits } from "../../core/limits.js";
+import { byHolder, text } from "../fields.js";
+import { operation } from "../operation.js";
+import { success, taskShape, time } from "../shapes.js";
+
+export const failTask = operation({
+  name: "tasks.fail",
+  summary: "Report that an attempt failed",
+  kind: "command",
+  role: "worker",
+  input: z.object({
+    ...byHolder,
+    error: text(limits.errorLengthMax).min(1),
+    retryable: z.boolean().optional().describe("False: fail for good"),
+  }),
+  output: z.object({
+    success,
+    task: taskShape,
+    willRetry: z.boolean(),
+    retryAt: time.nullable(),
+  }),
+  refusals: [
+    "TASK_NOT_FOUND",
+    "SESSION_NOT_FOUND",
+    "TASK_CANCELLED",
+    "CLAIM_EXPIRED",
+    "TASK_NOT_CLAIMED",
+    "NOT_CLAIM_OWNER",
+    "STALE_EPOCH",
+    "INVALID_STATE",
+  ],
+  http: { method: "POST", path: "/api/tasks/:taskId/fail" },
+  cli: "fail",
+  mcp: "fail_task",
+});

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { limits } from "../../core/limits.js";
+import type { TaskState } from "../../core/task.js";
+import { cursor, flag, id, limit, projectOrAll, text, word } from "../fields.js";
+import { operation } from "../operation.js";
+import { taskShape } from "../shapes.js";
+
+const stateWords = {
+  queued: "queued",
+  pending: "queued",
+  available: "queued",
+  created: "queued",
+  claimed: "claimed",
+  leased: "claimed",
+  running: "running",
+  started: "running",
+  in_progress: "running",
+  inprogress: "running",
+  awaiting_response: "awaiting_response",
+  awaiting: "awaiting_response",
+  completed: "completed",
+  complete: "completed",
+  done: "completed",
+  failed: "failed",
+  error: "failed",
+  cancelled: "cancelled",
+  canceled: "cancelled",
+} as const satisfies Record<string, TaskState>;
+
+/** Every seed's word for a state. */
+export const stateWord = z
+  .string()
+  .transform((value) => value.toLowerCase().replaceAll("-", "_"))
+  .pipe(z.enum(Object.keys(stateWords) as [keyof typeof stateWords]))
+  .transform((value): TaskState => stateWords[value]);
+
+export const listTasks = operation({
+  name: "tasks.list",
+  summary: "List tasks in creation order",
+  kind: "query",
+  role: "viewer",
+  input: z.object({
+    project: projectOrAll,
+    state: z
+      .union([stateWord, z.array(stateWord)])
+      .optional()
+      .describe("One state or several, in any seed's words"),
+    label: word.optional(),
+    assignee: word.optional(),
+    parent: z
+      .union([id, z.literal("")])
+      .optional()
+      .describe("Children of this task; empty: top level only"),
+    q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
+    claimable: flag.optional(),
+    limit,
+    cursor,
+  }),
+  output: z.object({ tasks: z.array(taskShape), nextCursor: z.string().nullable() }),
+  refusals: [],
+  http: { method: "GET", path: "/api/tasks" },
+  cli: "list",
+  mcp: "list_tasks",
+});

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { limits } from "../../core/limits.js";
+import { id, instant, longText, metadata, ms, onTask, path, priority, text, word } from "../fields.js";
+import { operation } from "../operation.js";
+import { taskAnswer } from "../shapes.js";
+
+export const updateTask = operation({
+  name: "tasks.update",
+  summary: "Edit a task",
+  kind: "command",
+  role: "leader",
+  input: z.strictObject({
+    ...onTask,
+    title: text(limits.titleLengthMax).min(1).optional(),
+    prompt: longText.min(1).optional(),
+    description: longText.nullable().optional(),
+    phase: word.nullable().optional(),
+    priority: priority.optional(),
+    labels: z.array(word).max(limits.labelsMax).optional(),
+    files: z.array(path).max(limits.filesMax).optional(),
+    dependsOn: z.array(id).max(limits.dependsOnMax).optional().describe("Only while queued"),
+    assignee: word.nullable().optional(),
+    agentType: word.nullable().optional(),
+    requires: z.array(word).max(limits.requiresMax).optional().describe("Only while queued"),
+    maxRetries: z.number().int().min(0).max(1000).optional(),
+    notBefore: instant.nullable().optional(),
+    timeoutMs: ms.min(1).nullable().optional(),
+    metadata: metadata.nullable().optional(),
+  }),
+  output: taskAnswer,
+  refusals: [
+    "TASK_NOT_FOUND",
+    "INVALID_STATE",
+    "DEPENDENCY_NOT_FOUND",
+    "DEPENDENCY_CYCLE",
+    "PAYLOAD_TOO_LARGE",
+  ],
+  http: { method: "PATCH", path: "/api/tasks/:taskId" },
+  cli: "edit",
+});

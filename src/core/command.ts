@@ -1,0 +1,211 @@
+// Everything that can change an org, as data. Randomness and ids come with the command; the time comes with the transaction.
+
+import type { SettingsPatch } from "./project.js";
+import type { SessionInput } from "./session.js";
+import type { TaskResult, TaskType } from "./task.js";
+
+export interface NewTask {
+  /** A caller's own name for the task within a batch. */
+  key?: string;
+  id?: string;
+  type?: TaskType;
+  parentId?: string;
+  title?: string;
+  prompt?: string;
+  description?: string;
+  phase?: string;
+  priority?: number;
+  labels?: string[];
+  files?: string[];
+  /** Ids; in a batch also keys and titles of tasks of the same batch. */
+  dependsOn?: string[];
+  assignee?: string;
+  agentType?: string;
+  requires?: string[];
+  maxRetries?: number;
+  notBefore?: number;
+  timeoutMs?: number;
+  correlationId?: string;
+  metadata?: Record<string, unknown>;
+}
+
+export interface TaskPatch {
+  title?: string;
+  prompt?: string;
+  description?: string | null;
+  phase?: string | null;
+  priority?: number;
+  labels?: string[];
+  files?: string[];
+  dependsOn?: string[];
+  assignee?: string | null;
+  agentType?: string | null;
+  requires?: string[];
+  maxRetries?: number;
+  notBefore?: number | null;
+  timeoutMs?: number | null;
+  metadata?: Record<string, unknown> | null;
+}
+
+interface OnProject {
+  project: string;
+}
+interface OnTask extends OnProject {
+  taskId: string;
+}
+export interface ByHolder extends OnTask {
+  sessionId: string;
+  epoch?: number | undefined;
+}
+
+export interface CreateCommand extends OnProject {
+  type: "create";
+  tasks: NewTask[];
+  correlationId: string;
+}
+export interface ClaimOptions {
+  sessionId: string;
+  ttlMs?: number | undefined;
+  agentType?: string | undefined;
+  start?: boolean | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  /** Registers the session when it is unknown or over. */
+  register?: Omit<SessionInput, "id"> | undefined;
+}
+export interface ClaimCommand extends OnTask, ClaimOptions {
+  type: "claim";
+}
+export interface ClaimNextCommand extends OnProject, ClaimOptions {
+  type: "claim-next";
+  labels?: string[] | undefined;
+  /** False: at capacity, answer nothing instead of what is held. */
+  resume?: boolean | undefined;
+}
+export interface StartCommand extends ByHolder {
+  type: "start";
+}
+export interface HeartbeatCommand extends ByHolder {
+  type: "heartbeat";
+  extendMs?: number | undefined;
+}
+export interface ProgressCommand extends ByHolder {
+  type: "progress";
+  note?: string | undefined;
+  percent?: number | undefined;
+}
+export interface AskCommand extends ByHolder {
+  type: "ask";
+  question: string;
+  options?: string[] | undefined;
+  default?: string | undefined;
+}
+export interface RespondCommand extends OnTask {
+  type: "respond";
+  response: string;
+  questionId?: string | undefined;
+}
+export interface CompleteCommand extends ByHolder {
+  type: "complete";
+  result: TaskResult;
+}
+export interface FailCommand extends ByHolder {
+  type: "fail";
+  error: string;
+  retryable?: boolean | undefined;
+  /** -1…1, spreads the retry delay. */
+  spread: number;
+}
+export interface ReleaseCommand extends OnTask {
+  type: "release";
+  /** Absent only with `force`. */
+  sessionId?: string | undefined;
+  epoch?: number | undefined;
+  reason?: string | undefined;
+  force?: boolean | undefined;
+  result?: TaskResult | undefined;
+  error?: string | undefined;
+  spread: number;
+}
+export interface CancelCommand extends OnTask {
+  type: "cancel";
+  reason?: string | undefined;
+  cascade?: boolean | undefined;
+}
+export interface RetryCommand extends OnTask {
+  type: "retry";
+}
+export interface UpdateCommand extends OnTask {
+  type: "update";
+  patch: TaskPatch;
+}
+/** Ends the task's lease if it is over: every command on a task runs after this. */
+export interface SettleCommand extends OnTask {
+  type: "settle";
+}
+/** Ends what is over, earliest first. */
+export interface SweepCommand {
+  type: "sweep";
+  limit: number;
+}
+export interface RegisterCommand extends OnProject {
+  type: "register-session";
+  session: SessionInput;
+}
+export interface SessionHeartbeatCommand extends OnProject {
+  type: "session-heartbeat";
+  sessionId: string;
+  contextPercent?: number | undefined;
+  score?: number | undefined;
+}
+export interface EndSessionCommand extends OnProject {
+  type: "end-session";
+  sessionId: string;
+  reason: "session_ended" | "process_gone";
+  /** Only this incarnation: a newer process under the same id is left alone. */
+  incarnation?: number | undefined;
+}
+export interface ReserveIdCommand extends OnProject {
+  type: "reserve-id";
+  parentId?: string | undefined;
+}
+export interface CreateProjectCommand {
+  type: "create-project";
+  id: string;
+  settings?: SettingsPatch | undefined;
+}
+export interface UpdateProjectCommand extends OnProject {
+  type: "update-project";
+  settings?: SettingsPatch | undefined;
+  paused?: boolean | undefined;
+}
+export interface ReadNotificationCommand {
+  type: "read-notification";
+  id: string;
+}
+
+export type Command =
+  | CreateCommand
+  | ClaimCommand
+  | ClaimNextCommand
+  | StartCommand
+  | HeartbeatCommand
+  | ProgressCommand
+  | AskCommand
+  | RespondCommand
+  | CompleteCommand
+  | FailCommand
+  | ReleaseCommand
+  | CancelCommand
+  | RetryCommand
+  | UpdateCommand
+  | SettleCommand
+  | SweepCommand
+  | RegisterCommand
+  | SessionHeartbeatCommand
+  | EndSessionCommand
+  | ReserveIdCommand
+  | CreateProjectCommand
+  | UpdateProjectCommand
+  | ReadNotificationCommand;
+
+export type CommandType = Command["type"];

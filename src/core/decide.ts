@@ -1,0 +1,107 @@
+// The one switch. A decision looks at a view and returns what changes, with its events, or a refusal. It is pure: the same
+// view, command and time always decide the same, so a store may run it again, and the memory model can check the others.
+
+import { type Changes, noChanges } from "./changes.js";
+import type { Command, CommandType } from "./command.js";
+import { type Context, Draft } from "./draft.js";
+import { limits } from "./limits.js";
+import { type Outcome, refuse } from "./refusal.js";
+import { ask } from "./transitions/ask.js";
+import { cancel } from "./transitions/cancel.js";
+import { claim, claimNext } from "./transitions/claim.js";
+import { complete } from "./transitions/complete.js";
+import { create, reserveId } from "./transitions/create.js";
+import { settle, sweep } from "./transitions/expire.js";
+import { fail } from "./transitions/fail.js";
+import { readNotification } from "./transitions/notification.js";
+import { createProject, updateProject } from "./transitions/project.js";
+import { release } from "./transitions/release.js";
+import { heartbeat, progress } from "./transitions/renew.js";
+import { respond } from "./transitions/respond.js";
+import { retry } from "./transitions/retry.js";
+import { endSession, register, sessionHeartbeat } from "./transitions/session.js";
+import { start } from "./transitions/start.js";
+import { update } from "./transitions/update.js";
+import type { View } from "./view.js";
+
+const transitions = {
+  create,
+  claim,
+  "claim-next": claimNext,
+  start,
+  heartbeat,
+  progress,
+  ask,
+  respond,
+  complete,
+  fail,
+  release,
+  cancel,
+  retry,
+  update,
+  settle,
+  sweep,
+  "register-session": register,
+  "session-heartbeat": sessionHeartbeat,
+  "end-session": endSession,
+  "reserve-id": reserveId,
+  "create-project": createProject,
+  "update-project": updateProject,
+  "read-notification": readNotification,
+} satisfies {
+  [T in CommandType]: (draft: Draft, command: Extract<Command, { type: T }>) => Outcome<unknown>;
+};
+
+export type ValueOf<T extends CommandType> =
+  ReturnType<(typeof transitions)[T]> extends Outcome<infer V> ? V : never;
+
+export interface Decision<T> {
+  changes: Changes;
+  outcome: Outcome<T>;
+}
+
+export function decide<C extends Command>(
+  view: View,
+  command: C,
+  context: Context,
+): Decision<ValueOf<C["type"]>> {
+  const draft = new Draft(view, context);
+  if ("project" in command && !view.project(command.project)) {
+    const outcome = refuse("PROJECT_NOT_FOUND", `There is no project ${command.project}.`, {
+      hint: "List the projects, or create this one.",
+      details: { project: command.project },
+    });
+    return { changes: noChanges(), outcome };
+  }
+  const move = transitions[command.type] as (draft: Draft, command: C) => Outcome<ValueOf<C["type"]>>;
+  const outcome = move(draft, command);
+  return { changes: outcome.ok ? draft.changes : onlyLateResult(draft.changes), outcome };
+}
+
+/** A refused command changes nothing; what came too late is kept on its closed attempt all the same. */
+function onlyLateResult(changes: Changes): Changes {
+  return { ...noChanges(), attempts: changes.attempts };
+}
+
+/** What must run before a command in the same transaction, so that no answer depends on who swept last. */
+export function preparation(command: Command): Command | null {
+  switch (command.type) {
+    case "claim":
+    case "claim-next":
+      return { type: "sweep", limit: limits.sweepMax };
+    case "start":
+    case "heartbeat":
+    case "progress":
+    case "ask":
+    case "respond":
+    case "complete":
+    case "fail":
+    case "release":
+    case "cancel":
+    case "retry":
+    case "update":
+      return { type: "settle", project: command.project, taskId: command.taskId };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,78 @@
+// Who waits for whom. A task waits for its dependencies and, as a parent, for its open children: both are edges of one
+// graph that must stay free of cycles. Completed tasks wait for nothing, so no walk goes through them.
+
+import { isOpenChild, stateOf } from "./task.js";
+import type { View } from "./view.js";
+
+/** What an existing task still waits for. */
+export function waitsFor(view: View, project: string, id: string): string[] {
+  const task = view.task(project, id);
+  if (!task || task.state === "completed") return [];
+  const waits = task.dependsOn.filter((other) => view.task(project, other)?.state !== "completed");
+  if (task.openChildren > 0) {
+    for (const child of view.children(project, id)) {
+      const childTask = view.task(project, child);
+      if (childTask && isOpenChild(stateOf(childTask, view.claim(project, child)))) waits.push(child);
+    }
+  }
+  return waits;
+}
+
+/** The first cycle that can be reached from the starts, closed (`a b a`), or null. Iterative: chains may be long. */
+export function findCycle(
+  starts: Iterable<string>,
+  edges: (id: string) => readonly string[],
+): string[] | null {
+  const done = new Set<string>();
+  for (const start of starts) {
+    if (done.has(start)) continue;
+    const path = [start];
+    const onPath = new Set(path);
+    const pending: Iterator<string>[] = [edges(start)[Symbol.iterator]()];
+    while (path.length > 0) {
+      const step = pending[pending.length - 1]!.next();
+      if (step.done) {
+        const left = path.pop()!;
+        pending.pop();
+        onPath.delete(left);
+        done.add(left);
+      } else if (onPath.has(step.value)) {
+        return [...path.slice(path.indexOf(step.value)), step.value];
+      } else if (!done.has(step.value)) {
+        path.push(step.value);
+        onPath.add(step.value);
+        pending.push(edges(step.value)[Symbol.iterator]());
+      }
+    }
+  }
+  return null;
+}
+
+export function writeCycle(cycle: readonly string[]): string {
+  return cycle.join(" → ");
+}
+
+export interface Reach {
+  ids: string[];
+  /** All that were found, also beyond the cut. */
+  count: number;
+}
+
+/** Breadth first from the starts, without them; `ids` is cut at `max`, and the walk itself at `walkMax`. */
+export function reachable(
+  starts: Iterable<string>,
+  edges: (id: string) => readonly string[],
+  bounds: { max: number; walkMax: number },
+): Reach {
+  const seen = new Set(starts);
+  const first = seen.size;
+  const queue = [...seen];
+  for (let at = 0; at < queue.length && seen.size < bounds.walkMax; at++) {
+    for (const next of edges(queue[at]!)) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      queue.push(next);
+    }
+  }
+  return { ids: queue.slice(first, first + bounds.max), count: queue.length - first };
+}

@@ -1,0 +1,67 @@
+// One committed change. Events are numbered per org in commit order, without gaps, and written with their change.
+
+export const eventTypes = [
+  "task:created",
+  "task:queued",
+  "task:claimed",
+  "task:started",
+  "task:progress",
+  "task:awaiting-response",
+  "task:response-received",
+  "task:completed",
+  "task:failed",
+  "task:retry-scheduled",
+  "task:retried",
+  "task:cancelled",
+  "task:released",
+  "task:claim-expired",
+  "task:claim-orphaned",
+  "task:unblocked",
+  "task:updated",
+  "session:registered",
+  "session:ended",
+  "notification:created",
+  "notification:read",
+  "project:updated",
+] as const;
+export type EventType = (typeof eventTypes)[number];
+
+export interface DibsEvent {
+  seq: number;
+  type: EventType;
+  at: number;
+  org: string;
+  project: string | null;
+  taskId: string | null;
+  sessionId: string | null;
+  epoch: number | null;
+  actor: string;
+  data: Record<string, unknown>;
+}
+
+export const notificationTypes = [
+  "TASK_AWAITING_RESPONSE",
+  "TASK_ERROR",
+  "WORKER_LOST",
+  "TASK_COMPLETED",
+] as const;
+export type NotificationType = (typeof notificationTypes)[number];
+
+export interface Notification {
+  id: string;
+  type: NotificationType;
+  severity: "info" | "warning" | "error";
+  title: string;
+  message: string;
+  taskId: string | null;
+  project: string;
+  createdAt: number;
+  readAt: number | null;
+}
+
+export const severityOf = {
+  TASK_AWAITING_RESPONSE: "warning",
+  TASK_ERROR: "error",
+  WORKER_LOST: "warning",
+  TASK_COMPLETED: "info",
+} as const satisfies Record<NotificationType, Notification["severity"]>;

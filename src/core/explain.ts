@@ -1,0 +1,171 @@
+// Why is this not running? `blockers` is the claim predicate: a task is claimable by a session exactly when it is empty.
+// Claiming asks it, and explain says its answer in words with the command that would help.
+
+import { type Claim, isOver } from "./claim.js";
+import { reachable, waitsFor } from "./dependency.js";
+import type { Draft } from "./draft.js";
+import { limits } from "./limits.js";
+import type { Project } from "./project.js";
+import { type Misfit, misfits, type Who } from "./ready.js";
+import { isLive } from "./session.js";
+import { isOpenChild, isTerminal, stateOf, type Task } from "./task.js";
+
+export const reasonCodes = [
+  "TERMINAL",
+  "IS_GROUP",
+  "CLAIMED",
+  "AWAITING_RESPONSE",
+  "WAITING_ON_DEPENDENCIES",
+  "WAITING_ON_CHILDREN",
+  "SCHEDULED",
+  "PROJECT_PAUSED",
+  "ASSIGNED_TO_OTHER",
+  "WRONG_AGENT_TYPE",
+  "MISSING_CAPABILITY",
+  "NO_LIVE_SESSION_FITS",
+] as const;
+export type ReasonCode = (typeof reasonCodes)[number];
+export type Blocker = Exclude<ReasonCode, "NO_LIVE_SESSION_FITS">;
+
+export interface Reason {
+  code: ReasonCode;
+  message: string;
+  taskIds?: string[];
+  count?: number;
+  until?: number | null;
+  fix?: string;
+}
+
+/** The claim predicate. Without a session it leaves out what depends on one. */
+export function blockers(
+  task: Task,
+  claim: Claim | undefined,
+  project: Project,
+  who: Who | null,
+  now: number,
+): Blocker[] {
+  const state = stateOf(task, claim);
+  const found: Blocker[] = [];
+  if (isTerminal(state)) return ["TERMINAL"];
+  if (task.type === "group") found.push("IS_GROUP");
+  if (state === "awaiting_response") found.push("AWAITING_RESPONSE");
+  else if (claim) found.push("CLAIMED");
+  if (task.pendingDeps > 0) found.push("WAITING_ON_DEPENDENCIES");
+  if (task.openChildren > 0) found.push("WAITING_ON_CHILDREN");
+  if (task.notBefore !== null && task.notBefore > now && !claim) found.push("SCHEDULED");
+  if (project.paused) found.push("PROJECT_PAUSED");
+  if (who) found.push(...misfits(task, who));
+  return found;
+}
+
+/** The claim predicate in words. */
+export function explainReasons(draft: Draft, task: Task, who: Who | null): Reason[] {
+  const open = draft.claim(task.project, task.id);
+  // A lease that is over holds nothing: the next claim ends it first.
+  const claim = open && isOver(open, draft.now) && open.state !== "awaiting_response" ? undefined : open;
+  return blockers(task, claim, draft.project(task.project), who, draft.now).map((code) =>
+    describe[code](draft, task, claim, who),
+  );
+}
+
+type Describe = (draft: Draft, task: Task, claim: Claim | undefined, who: Who | null) => Reason;
+
+function marked(draft: Draft, project: string, id: string): string {
+  const task = draft.task(project, id);
+  const state = task && stateOf(task, draft.claim(project, id));
+  return state === "failed" || state === "cancelled" ? `${id} (${state})` : id;
+}
+
+function few(ids: string[]): string {
+  return ids.length > 10 ? `${ids.slice(0, 10).join(", ")} and ${ids.length - 10} more` : ids.join(", ");
+}
+
+const misfit =
+  (code: Misfit, say: (task: Task, who: Who | null) => string, fix: (task: Task) => string): Describe =>
+  (_draft, task, _claim, who) => ({ code, message: say(task, who), fix: fix(task) });
+
+const describe: Record<Blocker, Describe> = {
+  TERMINAL: (_draft, task) => ({
+    code: "TERMINAL",
+    message: `It is ${task.state}${task.error ? `: ${task.error.slice(0, 200)}` : ""}.`,
+    ...(task.state === "completed" ? {} : { fix: `dibs retry ${task.id}` }),
+  }),
+  IS_GROUP: (_draft, task) => ({
+    code: "IS_GROUP",
+    message: "It is a group: it completes by itself when its children do.",
+    fix: `dibs list --parent ${task.id}`,
+  }),
+  CLAIMED: (draft, task, claim) => {
+    const alive = isLive(draft.session(task.project, claim?.sessionId ?? ""));
+    return {
+      code: "CLAIMED",
+      message: `${claim?.sessionId} holds it${alive ? "" : ", but that session is over"}.`,
+      until: claim?.expiresAt ?? null,
+      fix: `dibs release ${task.id} --force`,
+    };
+  },
+  AWAITING_RESPONSE: (_draft, task) => ({
+    code: "AWAITING_RESPONSE",
+    message: `It waits for an answer: ${task.question?.text.slice(0, 200) ?? ""}`,
+    fix: `dibs answer ${task.id} "…"`,
+  }),
+  WAITING_ON_DEPENDENCIES: (draft, task) => {
+    const { project } = task;
+    const direct = task.dependsOn.filter((id) => draft.task(project, id)?.state !== "completed");
+    const bounds = { max: limits.transitiveMax, walkMax: limits.graphWalkMax };
+    const chain = reachable(
+      [task.id],
+      (id) => (id === task.id ? direct : waitsFor(draft.view, project, id)),
+      bounds,
+    );
+    const broken = chain.ids.filter((id) => marked(draft, project, id) !== id);
+    return {
+      code: "WAITING_ON_DEPENDENCIES",
+      message: `It waits for ${few(chain.ids.map((id) => marked(draft, project, id)))}.`,
+      taskIds: chain.ids,
+      count: chain.count,
+      fix: broken[0] ? `dibs retry ${broken[0]}` : `dibs explain ${direct[0]}`,
+    };
+  },
+  WAITING_ON_CHILDREN: (draft, task) => {
+    const { project } = task;
+    const ids = draft.view.children(project, task.id).filter((id) => {
+      const child = draft.task(project, id);
+      return child && isOpenChild(stateOf(child, draft.claim(project, id)));
+    });
+    const broken = ids.find((id) => draft.task(project, id)?.state === "failed");
+    return {
+      code: "WAITING_ON_CHILDREN",
+      message: `It waits for its children ${few(ids.map((id) => marked(draft, project, id)))}.`,
+      taskIds: ids.slice(0, limits.transitiveMax),
+      count: ids.length,
+      fix: broken ? `dibs retry ${broken}` : `dibs list --parent ${task.id}`,
+    };
+  },
+  SCHEDULED: (_draft, task) => ({
+    code: "SCHEDULED",
+    message: task.retryCount > 0 ? "It waits before its next attempt." : "It is scheduled for later.",
+    until: task.notBefore,
+    fix: `dibs edit ${task.id} --not-before now`,
+  }),
+  PROJECT_PAUSED: (_draft, task) => ({
+    code: "PROJECT_PAUSED",
+    message: `Project ${task.project} is paused.`,
+    fix: `dibs project resume ${task.project}`,
+  }),
+  ASSIGNED_TO_OTHER: misfit(
+    "ASSIGNED_TO_OTHER",
+    (task) => `It is assigned to ${task.assignee}.`,
+    (task) => `dibs edit ${task.id} --assignee ""`,
+  ),
+  WRONG_AGENT_TYPE: misfit(
+    "WRONG_AGENT_TYPE",
+    (task, who) => `It is for agents of type ${task.agentType}, not ${who?.agentType ?? "an unnamed type"}.`,
+    (task) => `dibs edit ${task.id} --agent-type ""`,
+  ),
+  MISSING_CAPABILITY: misfit(
+    "MISSING_CAPABILITY",
+    (task, who) => `It needs ${task.requires.filter((each) => !who?.capabilities.has(each)).join(", ")}.`,
+    (task) => `dibs edit ${task.id} --requires ""`,
+  ),
+};

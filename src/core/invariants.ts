@@ -1,0 +1,135 @@
+// I1–I9 as code, over a whole store at one instant. Test rigs call this after every step.
+
+import type { Attempt, Claim } from "./claim.js";
+import type { DibsEvent } from "./event.js";
+import type { Org } from "./project.js";
+import { isOpenChild, isReady, stateOf, type Task } from "./task.js";
+
+export interface Everything {
+  org: Org;
+  tasks: Task[];
+  claims: Claim[];
+  attempts: Attempt[];
+  events: DibsEvent[];
+}
+
+/** Each broken invariant as a sentence; empty when all hold. */
+export function brokenInvariants({ org, tasks, claims, attempts, events }: Everything): string[] {
+  const broken: string[] = [];
+  const check = (holds: boolean, message: string) => {
+    if (!holds) broken.push(message);
+  };
+  const taskOf = new Map(tasks.map((task) => [`${task.project}/${task.id}`, task]));
+  const claimOf = new Map<string, Claim>();
+  for (const claim of claims) {
+    const key = `${claim.project}/${claim.taskId}`;
+    const task = taskOf.get(key);
+    check(!claimOf.has(key), `I1: ${key} has two holders`);
+    claimOf.set(key, claim);
+    check(task !== undefined, `I4: ${key} is held but lost`);
+    check(
+      task === undefined || claim.epoch === task.epoch + 1,
+      `I2: ${key} holds epoch ${claim.epoch}, not the next`,
+    );
+    check(task?.pendingDeps === 0, `I7: ${key} is held with open dependencies`);
+  }
+  check(taskOf.size === tasks.length, "I9: an id exists twice");
+  checkTasks(tasks, taskOf, claimOf, check);
+  checkAttempts(attempts, taskOf, check);
+  checkEvents(org, events, tasks, claimOf, check);
+  return broken;
+}
+
+type Check = (holds: boolean, message: string) => void;
+
+function checkTasks(
+  tasks: Task[],
+  taskOf: Map<string, Task>,
+  claimOf: Map<string, Claim>,
+  check: Check,
+): void {
+  const open = new Map<string, number>();
+  const completed = new Map<string, number>();
+  for (const task of tasks) {
+    const key = `${task.project}/${task.id}`;
+    const claim = claimOf.get(key);
+    const pending = task.dependsOn.filter((id) => taskOf.get(`${task.project}/${id}`)?.state !== "completed");
+    check(
+      pending.length === task.pendingDeps,
+      `I7: ${key} counts ${task.pendingDeps} dependencies, has ${pending.length}`,
+    );
+    check(task.retryCount <= task.maxRetries, `I8: ${key} was retried ${task.retryCount} times`);
+    check(!claim || task.type === "task", `${key} is a group and held`);
+    check(!isReady(task, claim) || task.readyAt !== null, `I4: ${key} is ready without a place in the queue`);
+    check(task.state !== "awaiting_response" || task.question !== null, `${key} waits without a question`);
+    check(!claim || task.state === "queued", `${key} is ${task.state} and held`);
+    if (task.parentId === null) continue;
+    const parent = `${task.project}/${task.parentId}`;
+    check(taskOf.has(parent), `I4: the parent of ${key} is lost`);
+    if (isOpenChild(stateOf(task, claim))) open.set(parent, (open.get(parent) ?? 0) + 1);
+    if (task.state === "completed") completed.set(parent, (completed.get(parent) ?? 0) + 1);
+  }
+  for (const task of tasks) {
+    const key = `${task.project}/${task.id}`;
+    const children = open.get(key) ?? 0;
+    check(
+      children === task.openChildren,
+      `I7: ${key} counts ${task.openChildren} open children, has ${children}`,
+    );
+    check((completed.get(key) ?? 0) === task.completedChildren, `${key} miscounts its completed children`);
+    check(task.state !== "completed" || children === 0, `I7: ${key} is completed with open children`);
+  }
+}
+
+function checkAttempts(attempts: Attempt[], taskOf: Map<string, Task>, check: Check): void {
+  const epochs = new Set<string>();
+  for (const attempt of attempts) {
+    const key = `${attempt.project}/${attempt.taskId}`;
+    const task = taskOf.get(key);
+    check(!epochs.has(`${key}/${attempt.epoch}`), `I2: ${key} used epoch ${attempt.epoch} twice`);
+    epochs.add(`${key}/${attempt.epoch}`);
+    check(
+      task !== undefined && attempt.epoch <= task.epoch,
+      `I2: ${key} went back from epoch ${attempt.epoch}`,
+    );
+  }
+}
+
+/** The last event that names a state must name the one the task is in. */
+const stateAfter: Partial<Record<DibsEvent["type"], string>> = {
+  "task:queued": "queued",
+  "task:claimed": "claimed",
+  "task:started": "running",
+  "task:awaiting-response": "awaiting_response",
+  "task:completed": "completed",
+  "task:failed": "failed",
+  "task:retry-scheduled": "queued",
+  "task:retried": "queued",
+  "task:cancelled": "cancelled",
+};
+
+function checkEvents(
+  org: Org,
+  events: DibsEvent[],
+  tasks: Task[],
+  claimOf: Map<string, Claim>,
+  check: Check,
+): void {
+  const last = new Map<string, DibsEvent>();
+  let seq = org.eventMin - 1;
+  for (const event of events) {
+    check(event.seq === seq + 1, `I6: event ${event.seq} follows ${seq}`);
+    seq = event.seq;
+    if (event.taskId !== null && stateAfter[event.type]) last.set(`${event.project}/${event.taskId}`, event);
+  }
+  check(seq === org.eventSeq, `I6: the org counts ${org.eventSeq} events, the log ends at ${seq}`);
+  for (const task of tasks) {
+    const key = `${task.project}/${task.id}`;
+    const event = last.get(key);
+    const state = stateOf(task, claimOf.get(key));
+    check(event !== undefined, `I5: ${key} has no event`);
+    if (event && ["completed", "failed", "cancelled"].includes(state)) {
+      check(stateAfter[event.type] === state, `I5: ${key} is ${state}, its last event ${event.type}`);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// Every bound of the product in one place. Anything a caller can make long, many or deep has a line here.
+
+export const limits = {
+  promptBytesMax: 256 * 1024,
+  resultBytesMax: 1024 * 1024,
+  lateResultBytesMax: 64 * 1024,
+  metadataBytesMax: 64 * 1024,
+  titleLengthMax: 500,
+  errorLengthMax: 64 * 1024,
+  questionLengthMax: 16 * 1024,
+  responseLengthMax: 64 * 1024,
+  noteLengthMax: 16 * 1024,
+  reasonLengthMax: 1000,
+  wordLengthMax: 128,
+  pathLengthMax: 4096,
+  labelsMax: 50,
+  filesMax: 1000,
+  requiresMax: 50,
+  optionsMax: 20,
+  dependsOnMax: 1000,
+  depthMax: 32,
+  idLengthMax: 128,
+  batchMax: 10_000,
+  capacityMax: 1000,
+  pageDefault: 100,
+  pageMax: 1000,
+  transitiveMax: 1000,
+  unblockedMax: 100,
+  graphWalkMax: 100_000,
+  historyMax: 10,
+  avoidMax: 100,
+  sweepMax: 1000,
+  waitMsMax: 60_000,
+  idempotencyMs: 24 * 60 * 60 * 1000,
+} as const;
+
+/** How long a session is not handed again what it just released. */
+export const avoidMs = 60_000;
+
+/** A session's `lastSeenAt` moves in steps of this size, so that a busy session costs no write per call. */
+export const seenStepMs = 1000;
+
+/** The clock may step back by this much (NTP) and time stands still; beyond it, time follows the clock. */
+export const clockStepBackMsMax = 60_000;
+
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) bytes += 1;
+    else if (unit >= 0xd800 && unit <= 0xdbff) {
+      bytes += 2;
+      i++;
+    } else bytes += 2;
+  }
+  return bytes;
+}

@@ -1,0 +1,120 @@
+// An org and its projects. All settings live in the store, so that every process on it follows the same ones.
+
+export interface Org {
+  org: string;
+  /** Number of the last event; the next one is one higher, in commit order, without gaps. */
+  eventSeq: number;
+  /** Events below this number have been archived. */
+  eventMin: number;
+  ordinal: number;
+  notificationSeq: number;
+  lastAt: number;
+  defaultProject: string;
+  createdAt: number;
+}
+
+export interface ClaimSettings {
+  defaultTtlMs: number;
+  minTtlMs: number;
+  maxTtlMs: number;
+  startTimeoutMs: number;
+  heartbeatIntervalMs: number;
+  cleanupIntervalMs: number;
+  orphanThresholdMs: number;
+  warningThresholdMs: number;
+  expiringThresholdMs: number;
+  staleAfterMs: number;
+}
+
+export interface RetrySettings {
+  delayMs: number;
+  backoff: "exponential" | "fixed";
+  maxDelayMs: number;
+  /** 0.1 spreads the delay by ±10 %. */
+  jitter: number;
+}
+
+export interface AgeingSettings {
+  enabled: boolean;
+  stepMs: number;
+  boost: number;
+  boostMax: number;
+}
+
+export type Order = "priority" | "depth-first";
+
+export interface Settings {
+  claim: ClaimSettings;
+  retry: RetrySettings;
+  ageing: AgeingSettings;
+  order: Order;
+  maxRetries: number;
+  maxLost: number;
+  notifications: { taskCompleted: boolean };
+}
+
+export interface Project {
+  id: string;
+  settings: Settings;
+  paused: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export const defaultSettings: Settings = {
+  claim: {
+    defaultTtlMs: 1_800_000,
+    minTtlMs: 60_000,
+    maxTtlMs: 7_200_000,
+    startTimeoutMs: 300_000,
+    heartbeatIntervalMs: 60_000,
+    cleanupIntervalMs: 300_000,
+    orphanThresholdMs: 600_000,
+    warningThresholdMs: 300_000,
+    expiringThresholdMs: 60_000,
+    staleAfterMs: 300_000,
+  },
+  retry: { delayMs: 30_000, backoff: "exponential", maxDelayMs: 3_600_000, jitter: 0.1 },
+  ageing: { enabled: true, stepMs: 300_000, boost: 20, boostMax: 40 },
+  order: "priority",
+  maxRetries: 3,
+  maxLost: 3,
+  notifications: { taskCompleted: false },
+};
+
+export type SettingsPatch = {
+  [K in keyof Settings]?: Settings[K] extends object ? Partial<Settings[K]> : Settings[K];
+};
+
+export function mergeSettings(base: Settings, patch: SettingsPatch | undefined): Settings {
+  if (!patch) return base;
+  return {
+    ...base,
+    ...patch,
+    claim: { ...base.claim, ...patch.claim },
+    retry: { ...base.retry, ...patch.retry },
+    ageing: { ...base.ageing, ...patch.ageing },
+    notifications: { ...base.notifications, ...patch.notifications },
+  };
+}
+
+/** What must hold between settings; each problem is a sentence for the person who set them. */
+export function settingsProblems(settings: Settings): string[] {
+  const { claim } = settings;
+  const problems: string[] = [];
+  if (claim.minTtlMs > claim.maxTtlMs) {
+    problems.push(`claim.minTtlMs (${claim.minTtlMs}) is above claim.maxTtlMs (${claim.maxTtlMs})`);
+  }
+  if (claim.defaultTtlMs < claim.minTtlMs || claim.defaultTtlMs > claim.maxTtlMs) {
+    problems.push(
+      `claim.defaultTtlMs (${claim.defaultTtlMs}) is outside claim.minTtlMs…claim.maxTtlMs (${claim.minTtlMs}…${claim.maxTtlMs})`,
+    );
+  }
+  return problems;
+}
+
+/** Time as an org sees it: small steps back are absorbed, so that events stay in order; large ones are followed,
+ * because a clock that was once set years ahead must not freeze every lease until then. */
+export function orgTime(lastAt: number, clock: number, stepBackMax: number): number {
+  return clock < lastAt && lastAt - clock <= stepBackMax ? lastAt : clock;
+}

@@ -1,0 +1,175 @@
+// The ready queue as the stores keep it. A ready task stands in a lane: the tasks that ask for the same assignee, agent
+// type and capabilities, so that a session looks only at lanes it fits and never scans past tasks it may not take.
+// A task with labels stands in one more lane per label. In a lane, a level is a priority (or a depth), and within a level
+// the order is fixed when the row is written. Ageing therefore needs no writes: an older task of a level is never behind
+// a younger one, so the best task of a lane is the best among the heads of its levels.
+
+import { effectivePriority } from "./priority.js";
+import type { Order, Settings } from "./project.js";
+import { namesOf, type Session } from "./session.js";
+import type { Task } from "./task.js";
+
+export interface ReadyEntry {
+  id: string;
+  lane: string;
+  level: number;
+  k1: number;
+  k2: number;
+  readyAt: number;
+}
+
+export interface Who {
+  names: string[];
+  agentType: string | null;
+  capabilities: ReadonlySet<string>;
+}
+
+export type Wants = Pick<Task, "assignee" | "agentType" | "requires">;
+export type Misfit = "ASSIGNED_TO_OTHER" | "WRONG_AGENT_TYPE" | "MISSING_CAPABILITY";
+
+const labelEnd = "\u001d";
+const partEnd = "\u001f";
+const itemEnd = "\u001e";
+
+export function whoIs(session: Session, agentType?: string | null): Who {
+  return {
+    names: namesOf(session),
+    agentType: agentType ?? session.agentType,
+    capabilities: new Set(session.capabilities),
+  };
+}
+
+/** Why a session may not take a task; empty when it may. Claiming, claim-next and explain all ask this. */
+export function misfits(wants: Wants, who: Who): Misfit[] {
+  const found: Misfit[] = [];
+  if (wants.assignee !== null && !who.names.includes(wants.assignee)) found.push("ASSIGNED_TO_OTHER");
+  if (wants.agentType !== null && wants.agentType !== who.agentType) found.push("WRONG_AGENT_TYPE");
+  if (wants.requires.some((capability) => !who.capabilities.has(capability)))
+    found.push("MISSING_CAPABILITY");
+  return found;
+}
+
+export function laneOf(wants: Wants, label = ""): string {
+  const requires = [...wants.requires].sort().join(itemEnd);
+  return `${label}${labelEnd}${wants.assignee ?? ""}${partEnd}${wants.agentType ?? ""}${partEnd}${requires}`;
+}
+
+export function wantsOf(lane: string): Wants {
+  const [assignee = "", agentType = "", requires = ""] = lane
+    .slice(lane.indexOf(labelEnd) + 1)
+    .split(partEnd);
+  return {
+    assignee: assignee || null,
+    agentType: agentType || null,
+    requires: requires ? requires.split(itemEnd) : [],
+  };
+}
+
+/** Beginnings of all lanes that could fit; the capabilities at the end are tested lane by lane. */
+export function lanePrefixes(who: Who, labels: string[] | undefined): string[] {
+  const agentTypes = who.agentType ? ["", who.agentType] : [""];
+  const prefixes: string[] = [];
+  for (const label of labels?.length ? labels : [""]) {
+    for (const assignee of ["", ...who.names]) {
+      for (const agentType of agentTypes) {
+        prefixes.push(`${label}${labelEnd}${assignee}${partEnd}${agentType}${partEnd}`);
+      }
+    }
+  }
+  return prefixes;
+}
+
+/** The rows of a ready task: one, and one more per label. Smaller (k1, k2) comes first. */
+export function readyEntries(task: Task, order: Order): ReadyEntry[] {
+  const readyAt = task.readyAt ?? task.createdAt;
+  const place =
+    order === "priority"
+      ? { level: task.priority, k1: readyAt, k2: task.ordinal }
+      : { level: task.depth, k1: -task.sequence, k2: -task.ordinal };
+  const entries = [{ id: task.id, lane: laneOf(task), ...place, readyAt }];
+  for (const label of task.labels) {
+    entries.push({ id: task.id, lane: laneOf(task, label), ...place, readyAt });
+  }
+  return entries;
+}
+
+interface ReadyLanes {
+  readyLanes(project: string, prefix: string): Iterable<string>;
+  readyLevels(project: string, lane: string): Iterable<number>;
+  readyEntries(project: string, lane: string, level: number): Iterable<ReadyEntry>;
+}
+
+export interface Picked {
+  entry: ReadyEntry | null;
+  /** When nothing fits now: the instant at which something scheduled will. */
+  soonestAt: number | null;
+}
+
+/** The task that this session should get next, of those that are ready. */
+export function pickNext(
+  view: ReadyLanes,
+  query: {
+    project: string;
+    settings: Settings;
+    who: Who;
+    labels?: string[] | undefined;
+    avoid: ReadonlyMap<string, number>;
+    now: number;
+  },
+): Picked {
+  const { project, settings, who, avoid, now } = query;
+  const best = new Best(settings, now);
+  let soonestAt: number | null = null;
+  for (const prefix of lanePrefixes(who, query.labels)) {
+    for (const lane of view.readyLanes(project, prefix)) {
+      if (misfits(wantsOf(lane), who).length > 0) continue;
+      for (const level of view.readyLevels(project, lane)) {
+        if (!best.canBeBeatenBy(level)) break;
+        for (const entry of view.readyEntries(project, lane, level)) {
+          const availableAt = Math.max(entry.readyAt, avoid.get(entry.id) ?? 0);
+          if (availableAt <= now) {
+            best.offer(entry);
+            break;
+          }
+          if (soonestAt === null || availableAt < soonestAt) soonestAt = availableAt;
+          // Sorted by time here: what follows is later still, unless this one was only avoided.
+          if (settings.order === "priority" && entry.readyAt > now) break;
+        }
+      }
+    }
+  }
+  return { entry: best.entry, soonestAt: best.entry ? null : soonestAt };
+}
+
+class Best {
+  entry: ReadyEntry | null = null;
+  private rank = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly now: number,
+  ) {}
+
+  canBeBeatenBy(level: number): boolean {
+    if (!this.entry) return true;
+    const { order, ageing } = this.settings;
+    const rankMax = order === "priority" && ageing.enabled ? Math.min(100, level + ageing.boostMax) : level;
+    return rankMax >= this.rank;
+  }
+
+  offer(entry: ReadyEntry): void {
+    const rank =
+      this.settings.order === "priority"
+        ? effectivePriority({ priority: entry.level, readyAt: entry.readyAt }, this.settings.ageing, this.now)
+        : entry.level;
+    const holder = this.entry;
+    if (
+      !holder ||
+      rank > this.rank ||
+      (rank === this.rank && (entry.k1 < holder.k1 || (entry.k1 === holder.k1 && entry.k2 < holder.k2)))
+    ) {
+      this.entry = entry;
+      this.rank = rank;
+    }
+  }
+}

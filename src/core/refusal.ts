@@ -1,0 +1,110 @@
+// Every "no" that Dibs can say. A refusal is caused by a caller or by the world and is an answer, never a crash;
+// what only we can cause is an assertion. For a holder's call the codes are tested in the order of `holderPrecedence`.
+
+export const refusals = {
+  TASK_NOT_FOUND: { transient: false, means: "No task has this id in the project." },
+  PROJECT_NOT_FOUND: { transient: false, means: "The store has no project of this name." },
+  SESSION_NOT_FOUND: { transient: false, means: "The session is unknown or over; register it first." },
+  NOTIFICATION_NOT_FOUND: { transient: false, means: "No notification has this id." },
+  NOT_FOUND: { transient: false, means: "There is nothing at this address." },
+  TASK_ALREADY_CLAIMED: { transient: true, means: "Another session holds the task." },
+  TASK_NOT_CLAIMABLE: { transient: true, means: "The task cannot be claimed now; `reasons` says why." },
+  TASK_NOT_CLAIMED: { transient: false, means: "Nobody holds the task." },
+  NOT_CLAIM_OWNER: { transient: false, means: "Another session holds the task, not the one that called." },
+  CLAIM_EXPIRED: { transient: false, means: "The caller's lease is over; what it sent was not applied." },
+  TASK_CANCELLED: {
+    transient: false,
+    means: "The task was cancelled while the caller held it; stop working on it.",
+  },
+  STALE_EPOCH: { transient: false, means: "The epoch belongs to an earlier claim of the same task." },
+  INVALID_STATE: { transient: false, means: "The operation does not exist in the task's present state." },
+  QUESTION_MISMATCH: { transient: false, means: "The answer is for another question than the open one." },
+  TASK_NOT_AWAITING: { transient: false, means: "The task has no open question." },
+  TASK_NOT_RETRYABLE: { transient: false, means: "Only failed and cancelled tasks can be retried." },
+  TASK_NOT_CANCELLABLE: { transient: false, means: "The task is over already." },
+  CHILDREN_OPEN: {
+    transient: true,
+    means: "The task has children that are neither completed nor cancelled.",
+  },
+  DEPENDENCY_NOT_FOUND: { transient: false, means: "A task named in `dependsOn` does not exist." },
+  DEPENDENCY_CYCLE: {
+    transient: false,
+    means: "The tasks would wait for each other for ever; the cycle is written out.",
+  },
+  VALIDATION_FAILED: { transient: false, means: "The input is not valid; `issues` names each field." },
+  ID_TAKEN: { transient: false, means: "The supplied id exists already." },
+  COUNTER_EXHAUSTED: { transient: false, means: "All generated ids of the project are used up." },
+  SESSION_BUSY: { transient: true, means: "The session or lock is in use by a live process." },
+  IDEMPOTENCY_MISMATCH: { transient: false, means: "The idempotency key was used for another request." },
+  PAYLOAD_TOO_LARGE: { transient: false, means: "A text or body is longer than the limit." },
+  UNSUPPORTED_MEDIA_TYPE: { transient: false, means: "Only JSON is accepted." },
+  UNAUTHENTICATED: { transient: false, means: "A valid token is needed." },
+  FORBIDDEN: { transient: false, means: "The caller's role, Host or Origin does not allow this." },
+  RATE_LIMITED: { transient: true, means: "Too many requests or connections." },
+  STORE_BUSY: { transient: true, means: "Another process kept the store locked for too long." },
+  STORE_FULL: { transient: true, means: "The disk is full; nothing was written." },
+  STORE_READ_ONLY: { transient: false, means: "The store cannot be written; check permissions and mounts." },
+  STORE_CORRUPT: { transient: false, means: "The file is not an intact Dibs store; restore a backup." },
+  STORE_TOO_NEW: { transient: false, means: "A newer Dibs has changed this store; update this program." },
+  STORE_UNAVAILABLE: { transient: true, means: "The store could not be opened or reached." },
+  STORE_CLOSED: { transient: false, means: "This client was closed." },
+  INTERNAL: { transient: false, means: "A defect in Dibs; nothing was written." },
+} as const satisfies Record<string, { transient: boolean; means: string }>;
+
+export type Code = keyof typeof refusals;
+
+/** The order in which a holder's call is refused; the operation's own codes come after. */
+export const holderPrecedence = [
+  "TASK_NOT_FOUND",
+  "SESSION_NOT_FOUND",
+  "TASK_CANCELLED",
+  "CLAIM_EXPIRED",
+  "TASK_NOT_CLAIMED",
+  "NOT_CLAIM_OWNER",
+  "STALE_EPOCH",
+  "INVALID_STATE",
+] as const satisfies readonly Code[];
+
+export const claimPrecedence = [
+  "TASK_NOT_FOUND",
+  "SESSION_NOT_FOUND",
+  "VALIDATION_FAILED",
+  "TASK_ALREADY_CLAIMED",
+  "TASK_NOT_CLAIMABLE",
+] as const satisfies readonly Code[];
+
+export interface Refusal {
+  ok: false;
+  code: Code;
+  message: string;
+  hint?: string;
+  details?: Record<string, unknown>;
+}
+
+export interface Accepted<T> {
+  ok: true;
+  value: T;
+}
+
+export type Outcome<T> = Accepted<T> | Refusal;
+
+export function accept<T>(value: T): Accepted<T> {
+  return { ok: true, value };
+}
+
+export function refuse(
+  code: Code,
+  message: string,
+  more: { hint?: string; details?: Record<string, unknown> } = {},
+): Refusal {
+  return { ok: false, code, message, ...more };
+}
+
+/** A broken invariant is our defect: it stops the one command that met it and nothing of it is written. */
+export class InvariantError extends Error {
+  override name = "InvariantError";
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

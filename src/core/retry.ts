@@ -1,0 +1,9 @@
+import type { RetrySettings } from "./project.js";
+
+/** Delay before retry number `retry` (1 for the first). `spread` in -1…1 is the caller's randomness. */
+export function retryDelayMs(settings: RetrySettings, retry: number, spread: number): number {
+  const grown =
+    settings.backoff === "fixed" ? settings.delayMs : settings.delayMs * 2 ** Math.min(retry - 1, 52);
+  const jittered = Math.min(grown, settings.maxDelayMs) * (1 + settings.jitter * spread);
+  return Math.round(Math.min(jittered, settings.maxDelayMs));
+}

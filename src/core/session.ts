@@ -1,0 +1,60 @@
+// A session is a worker, an agent or a leader that talks to us. Its current task and claim history are read from
+// its claims, not stored, so that a claim need not write the session.
+
+export interface Session {
+  project: string;
+  id: string;
+  name: string | null;
+  agentType: string | null;
+  pid: number | null;
+  /** Identity of the machine, boot and pid namespace in which `pid` means something. */
+  host: string | null;
+  processStartedAt: string | null;
+  capabilities: string[];
+  capacity: number;
+  heartbeats: boolean;
+  contextPercent: number | null;
+  score: number | null;
+  startedAt: number;
+  lastSeenAt: number;
+  endedAt: number | null;
+  /** Raised when another process registers under the same id. */
+  incarnation: number;
+  /** What it released a moment ago: claim-next does not hand it back at once. */
+  avoid: { taskId: string; until: number }[];
+}
+
+export interface SessionInput {
+  id: string;
+  name?: string | null;
+  agentType?: string | null;
+  pid?: number | null;
+  host?: string | null;
+  processStartedAt?: string | null;
+  capabilities?: string[];
+  capacity?: number;
+  heartbeats?: boolean;
+}
+
+export function isLive(session: Session | undefined): session is Session {
+  return session !== undefined && session.endedAt === null;
+}
+
+/** Both name a process, and not the same one. */
+export function isOtherProcess(session: Session, input: SessionInput): boolean {
+  if (session.pid === null || input.pid === undefined || input.pid === null) return false;
+  return (
+    session.pid !== input.pid ||
+    session.host !== (input.host ?? null) ||
+    session.processStartedAt !== (input.processStartedAt ?? null)
+  );
+}
+
+/** The names under which a task can be assigned to this session. */
+export function namesOf(session: Session): string[] {
+  return session.name && session.name !== session.id ? [session.id, session.name] : [session.id];
+}
+
+export function silentAt(session: Session, orphanThresholdMs: number): number | null {
+  return session.heartbeats ? session.lastSeenAt + orphanThresholdMs : null;
+}

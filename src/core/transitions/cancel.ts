@@ -1,0 +1,57 @@
+import type { CancelCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { accept, type Outcome, refuse } from "../refusal.js";
+import { isTerminal, stateOf, type Task } from "../task.js";
+import { closeClaim } from "./close.js";
+import { setFree } from "./finish.js";
+import { taskNotFound } from "./holder.js";
+
+export interface Cancelled {
+  cancelled: string[];
+}
+
+export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled> {
+  const { project, taskId } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(taskId);
+  const state = stateOf(task, draft.claim(project, taskId));
+  if (isTerminal(state)) {
+    return refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is ${state} already.`, {
+      details: { taskId, state },
+    });
+  }
+  const reason = command.reason ?? "cancelled";
+  const cancelled = [endByCancel(draft, task, reason)];
+  // Top down: a parent that is cancelled itself is not re-evaluated when its children go.
+  for (let at = 0; command.cascade && at < cancelled.length; at++) {
+    for (const id of draft.view.children(project, cancelled[at]!.id)) {
+      const child = draft.task(project, id);
+      if (child && !isTerminal(stateOf(child, draft.claim(project, id)))) {
+        cancelled.push(endByCancel(draft, child, reason));
+      }
+    }
+  }
+  for (const each of cancelled.reverse()) setFree(draft, each);
+  return accept({ cancelled: cancelled.map((each) => each.id).reverse() });
+}
+
+function endByCancel(draft: Draft, task: Task, reason: string): Task {
+  const claim = draft.claim(task.project, task.id);
+  const rest = claim ? closeClaim(draft, task, claim, { end: "cancel", reason: "cancelled" }) : task;
+  draft.emit("task:cancelled", {
+    project: task.project,
+    taskId: task.id,
+    sessionId: claim?.sessionId ?? null,
+    epoch: claim?.epoch ?? null,
+    data: { taskId: task.id, sessionId: claim?.sessionId ?? null, reason },
+  });
+  return draft.putTask({
+    ...rest,
+    state: "cancelled",
+    endedAt: draft.now,
+    updatedAt: draft.now,
+    readyAt: null,
+    question: null,
+    responsePending: false,
+  });
+}

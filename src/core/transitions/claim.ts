@@ -1,0 +1,178 @@
+import { type Claim, isOver, remainingMs } from "../claim.js";
+import type { ClaimCommand, ClaimNextCommand, ClaimOptions } from "../command.js";
+import type { Draft } from "../draft.js";
+import { blockers, explainReasons } from "../explain.js";
+import { pickNext, whoIs } from "../ready.js";
+import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isLive, type Session, silentAt } from "../session.js";
+import type { Task } from "../task.js";
+import { sessionNotFound, taskNotFound, touch } from "./holder.js";
+import { registerSession } from "./session.js";
+import { markStarted } from "./start.js";
+
+export interface Claimed {
+  taskId: string;
+  resumed: boolean;
+}
+
+/** Nothing to claim; `retryAt` is when something scheduled becomes claimable for this session. */
+export interface NothingClaimed {
+  taskId: null;
+  retryAt: number | null;
+}
+
+export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
+  const { project, taskId } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(taskId);
+  const session = claimant(draft, command);
+  if (!session) return sessionNotFound(command.sessionId);
+  const invalid = ttlProblem(draft, project, command.ttlMs);
+  if (invalid) return invalid;
+  const held = draft.claim(project, taskId);
+  if (held?.sessionId === session.id) {
+    renew(draft, held, command);
+    return accept({ taskId, resumed: false });
+  }
+  if (held) return alreadyClaimed(draft, held);
+  const who = whoIs(session, command.agentType);
+  if (blockers(task, undefined, draft.project(project), who, draft.now).length > 0) {
+    const reasons = explainReasons(draft, task, who);
+    return refuse("TASK_NOT_CLAIMABLE", `Task ${taskId} cannot be claimed: ${reasons[0]?.message}`, {
+      ...(reasons[0]?.fix ? { hint: `Try: ${reasons[0].fix}` } : {}),
+      details: { taskId, reasons },
+    });
+  }
+  grant(draft, task, session, command);
+  return accept({ taskId, resumed: false });
+}
+
+export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Claimed | NothingClaimed> {
+  const { project, labels } = command;
+  const session = claimant(draft, command);
+  if (!session) return sessionNotFound(command.sessionId);
+  const invalid = ttlProblem(draft, project, command.ttlMs);
+  if (invalid) return invalid;
+  const held = heldBy(draft, session);
+  if (held.length >= session.capacity) {
+    if (session.capacity > 1 || command.resume === false) return accept({ taskId: null, retryAt: null });
+    const resumed = held.find((each) => !each.acknowledged) ?? held[0]!;
+    renew(draft, { ...resumed, acknowledged: false }, command);
+    return accept({ taskId: resumed.taskId, resumed: true });
+  }
+  const { settings, paused } = draft.project(project);
+  if (paused) return accept({ taskId: null, retryAt: null });
+  const who = whoIs(session, command.agentType);
+  const avoid = new Map(session.avoid.map(({ taskId, until }) => [taskId, until]));
+  const { entry, soonestAt } = pickNext(draft.view, {
+    project,
+    settings,
+    who,
+    labels,
+    avoid,
+    now: draft.now,
+  });
+  if (!entry) return accept({ taskId: null, retryAt: soonestAt });
+  const task = draft.task(project, entry.id);
+  assert(task, `ready task ${entry.id} exists`);
+  const blocked = blockers(task, draft.claim(project, task.id), draft.project(project), who, draft.now);
+  assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
+  grant(draft, task, session, command);
+  return accept({ taskId: entry.id, resumed: false });
+}
+
+function claimant(draft: Draft, { sessionId, register, project }: ClaimOptions & { project: string }) {
+  const session = draft.session(project, sessionId);
+  if (isLive(session)) return touch(draft, session);
+  return register ? registerSession(draft, project, { id: sessionId, ...register }) : undefined;
+}
+
+function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): Refusal | null {
+  return ttlMs === undefined ? null : leaseProblem(draft, project, "ttlMs", ttlMs);
+}
+
+/** A lease length outside the project's bounds. */
+export function leaseProblem(draft: Draft, project: string, field: string, ms: number): Refusal | null {
+  const { minTtlMs, maxTtlMs } = draft.project(project).settings.claim;
+  if (ms >= minTtlMs && ms <= maxTtlMs) return null;
+  const message = `${field} must be from ${minTtlMs} to ${maxTtlMs} ms, not ${ms}.`;
+  return refuse("VALIDATION_FAILED", message, {
+    hint: "The bounds are the project's settings claim.minTtlMs and claim.maxTtlMs.",
+    details: { issues: [{ path: field, message }], minTtlMs, maxTtlMs },
+  });
+}
+
+function alreadyClaimed(draft: Draft, held: Claim): Refusal {
+  const left = remainingMs(held, draft.now);
+  return refuse("TASK_ALREADY_CLAIMED", `Task ${held.taskId} is held by ${held.sessionId}.`, {
+    hint: "Claim another task, or wait until this one is free.",
+    details: {
+      claim: {
+        taskId: held.taskId,
+        sessionId: held.sessionId,
+        epoch: held.epoch,
+        claimedAt: held.claimedAt,
+        remainingMs: left,
+        holderAlive: isLive(draft.session(held.project, held.sessionId)) && !isOver(held, draft.now),
+      },
+    },
+  });
+}
+
+/** What counts against the session's capacity: a task that waits for its own children does not. */
+function heldBy(draft: Draft, session: Session): Claim[] {
+  const held: Claim[] = [];
+  for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
+    const open = draft.claim(session.project, taskId);
+    if (open && (draft.task(session.project, taskId)?.openChildren ?? 0) === 0) held.push(open);
+  }
+  return held;
+}
+
+/** Claiming again what one holds: the lease moves on, the epoch stays. */
+function renew(draft: Draft, held: Claim, options: ClaimOptions): void {
+  const ttlMs = options.ttlMs ?? held.ttlMs;
+  const renewed = draft.putClaim({
+    ...held,
+    ttlMs,
+    expiresAt: held.pausedAt === null ? Math.max(held.expiresAt, draft.now + ttlMs) : held.expiresAt,
+    lastHeartbeat: draft.now,
+  });
+  if (options.start && renewed.state === "claimed") markStarted(draft, renewed);
+}
+
+function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions): void {
+  const { settings } = draft.project(task.project);
+  const ttlMs = options.ttlMs ?? settings.claim.defaultTtlMs;
+  const claim = draft.putClaim({
+    project: task.project,
+    taskId: task.id,
+    sessionId: session.id,
+    epoch: task.epoch + 1,
+    state: "claimed",
+    agentType: options.agentType ?? session.agentType,
+    claimedAt: draft.now,
+    startedAt: null,
+    expiresAt: draft.now + ttlMs,
+    ttlMs,
+    lastHeartbeat: draft.now,
+    heartbeatCount: 0,
+    progress: null,
+    metadata: options.metadata ?? null,
+    startBy: draft.now + settings.claim.startTimeoutMs,
+    deadlineAt: task.timeoutMs === null ? null : draft.now + task.timeoutMs,
+    silentAt: silentAt(session, settings.claim.orphanThresholdMs),
+    pausedAt: null,
+    acknowledged: false,
+    updatedAt: draft.now,
+  });
+  draft.emit("task:claimed", {
+    project: task.project,
+    taskId: task.id,
+    sessionId: session.id,
+    epoch: claim.epoch,
+    actor: `agent:${session.id}`,
+    data: { taskId: task.id, sessionId: session.id, agentType: claim.agentType, expiresAt: claim.expiresAt },
+  });
+  if (options.start) markStarted(draft, claim, task);
+}

@@ -1,0 +1,95 @@
+// Closing a claim and what follows from it: back to the queue, over for good, or lost once too often.
+
+import type { Attempt, AttemptAnswer, AttemptEnd, Claim } from "../claim.js";
+import type { Draft } from "../draft.js";
+import { isReady, type Task, type TaskResult } from "../task.js";
+
+export interface Ending {
+  end: AttemptEnd;
+  reason: string;
+  result?: TaskResult | null;
+  error?: string | null;
+  answer?: AttemptAnswer;
+}
+
+/** Closes the open claim as an attempt and returns the task, at rest, for the caller to change and put. */
+export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Ending): Task {
+  const { silentAt, startBy, deadlineAt, pausedAt, acknowledged, ...kept } = claim;
+  const attempt: Attempt = {
+    ...kept,
+    updatedAt: draft.now,
+    end: ending.end,
+    releasedAt: draft.now,
+    releaseReason: ending.reason,
+    result: ending.result ?? null,
+    error: ending.error ?? null,
+    lateResult: null,
+    answer: ending.answer ?? null,
+  };
+  draft.putAttempt(attempt);
+  draft.dropClaim(claim);
+  return { ...task, epoch: claim.epoch, startedAt: claim.startedAt, updatedAt: draft.now };
+}
+
+/** Adds to a closed attempt what its closing call answers, once that is known. */
+export function rememberAnswer(draft: Draft, claim: Claim, answer: AttemptAnswer): void {
+  const attempt = draft.attempt(claim.project, claim.taskId, claim.epoch);
+  if (attempt) draft.putAttempt({ ...attempt, answer });
+}
+
+/** `readyAt` as it must be for a task without a holder. */
+export function withReadiness(draft: Draft, task: Task, { keep }: { keep: boolean }): Task {
+  const ready = isReady(task, undefined);
+  const fresh = Math.max(draft.now, task.notBefore ?? 0);
+  return { ...task, readyAt: ready ? (keep ? (task.readyAt ?? fresh) : fresh) : null };
+}
+
+/** Back to the queue, in its old place. */
+export function requeue(draft: Draft, task: Task): Task {
+  return draft.putTask(withReadiness(draft, { ...task, state: "queued", startedAt: null }, { keep: true }));
+}
+
+export function failForGood(draft: Draft, task: Task, error: string): Task {
+  return draft.putTask({
+    ...task,
+    state: "failed",
+    error,
+    endedAt: draft.now,
+    readyAt: null,
+    question: null,
+    responsePending: false,
+  });
+}
+
+/** The holder is gone. An open question stays open: the human's answer must still land. */
+export function lose(
+  draft: Draft,
+  task: Task,
+  claim: Claim,
+  how: { end: "expire" | "orphan"; reason: string },
+): void {
+  const on = { project: task.project, taskId: task.id, sessionId: claim.sessionId, epoch: claim.epoch };
+  const data = { taskId: task.id, sessionId: claim.sessionId, reason: how.reason };
+  const type = how.end === "expire" ? "task:claim-expired" : "task:claim-orphaned";
+  if (claim.state === "awaiting_response") {
+    const rest = closeClaim(draft, task, claim, { end: "abandon", reason: how.reason });
+    draft.putTask({ ...rest, state: "awaiting_response", readyAt: null });
+    draft.emit(type, { ...on, actor: "system", data: { ...data, state: "awaiting_response" } });
+    return;
+  }
+  const lostCount = task.lostCount + 1;
+  const rest = { ...closeClaim(draft, task, claim, how), lostCount };
+  const { maxLost } = draft.project(task.project).settings;
+  draft.emit(type, { ...on, actor: "system", data: { ...data, lostCount } });
+  if (lostCount < maxLost) {
+    requeue(draft, rest);
+    return;
+  }
+  const failed = failForGood(draft, rest, "WORKER_LOST");
+  draft.emit("task:failed", { ...on, actor: "system", data: { ...data, error: "WORKER_LOST", lostCount } });
+  draft.notify("WORKER_LOST", {
+    task: failed,
+    title: `Worker lost: ${task.title}`,
+    message: `Task ${task.id} lost its worker ${lostCount} times in a row, last ${claim.sessionId} (${how.reason}).`,
+  });
+}

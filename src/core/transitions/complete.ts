@@ -1,0 +1,87 @@
+import type { Claim } from "../claim.js";
+import type { CompleteCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { limits, utf8Length } from "../limits.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import type { Task, TaskResult } from "../task.js";
+import { closeClaim, rememberAnswer } from "./close.js";
+import { setFree } from "./finish.js";
+import { holderOf, keepLate, repeated } from "./holder.js";
+import { markStarted } from "./start.js";
+
+export interface Completed {
+  unblocked: string[];
+  unblockedCount: number;
+}
+
+export function complete(draft: Draft, command: CompleteCommand): Outcome<Completed> {
+  const before = repeated(draft, command, "complete");
+  if (before) {
+    return accept({
+      unblocked: before.answer?.unblocked ?? [],
+      unblockedCount: before.answer?.unblockedCount ?? 0,
+    });
+  }
+  const holding = holderOf(draft, command, ["claimed", "running"]);
+  if (!holding.ok) {
+    keepLate(draft, command, { result: command.result, error: null });
+    return holding;
+  }
+  const refusal = resultProblem(command.result) ?? childrenOpen(holding.task);
+  if (refusal) return refusal;
+  return accept(finish(draft, holding.task, holding.claim, command.result));
+}
+
+export function childrenOpen(task: Task): Refusal | null {
+  if (task.openChildren === 0) return null;
+  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${task.openChildren} open children.`, {
+    hint: "Complete or cancel them first, or release this task: it is handed out again when they are done.",
+    details: { taskId: task.id, openChildren: task.openChildren },
+  });
+}
+
+export function resultProblem(result: TaskResult): Refusal | null {
+  const bytes = utf8Length(result.output);
+  if (bytes <= limits.resultBytesMax) return null;
+  return refuse(
+    "PAYLOAD_TOO_LARGE",
+    `The result has ${bytes} bytes; at most ${limits.resultBytesMax} are kept.`,
+    {
+      hint: "Write long output to a file and name the file in the result.",
+    },
+  );
+}
+
+export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
+  const claim = held.state === "claimed" ? markStarted(draft, held, task) : held;
+  const done = draft.putTask({
+    ...closeClaim(draft, task, claim, { end: "complete", reason: "completed", result }),
+    state: "completed",
+    endedAt: draft.now,
+    readyAt: null,
+    error: null,
+    lostCount: 0,
+    responsePending: false,
+  });
+  draft.emit("task:completed", {
+    project: task.project,
+    taskId: task.id,
+    sessionId: claim.sessionId,
+    epoch: claim.epoch,
+    actor: `agent:${claim.sessionId}`,
+    data: {
+      taskId: task.id,
+      sessionId: claim.sessionId,
+      reason: "completed",
+      durationMs: Math.max(0, draft.now - (claim.startedAt ?? claim.claimedAt)),
+    },
+  });
+  const freed = setFree(draft, done);
+  if (draft.project(task.project).settings.notifications.taskCompleted) {
+    const message = result.output.slice(0, 500) || `Task ${task.id} is done.`;
+    draft.notify("TASK_COMPLETED", { task: done, title: `Completed: ${task.title}`, message });
+  }
+  const answer = { unblocked: freed.slice(0, limits.unblockedMax), unblockedCount: freed.length };
+  if (freed.length > 0) rememberAnswer(draft, claim, answer);
+  return answer;
+}

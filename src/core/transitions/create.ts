@@ -1,0 +1,346 @@
+// create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
+
+import { keyOf } from "../changes.js";
+import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
+import { findCycle, waitsFor, writeCycle } from "../dependency.js";
+import type { Draft } from "../draft.js";
+import { childId, suppliedIdProblem, topLevelId } from "../ids.js";
+import { limits, utf8Length } from "../limits.js";
+import { priorityDefault } from "../priority.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isReady, isTerminal, type Task } from "../task.js";
+import { titleFrom } from "../title.js";
+import { withReadiness } from "./close.js";
+
+export interface Created {
+  /** In the order of the input. */
+  ids: string[];
+}
+
+/** A task that is about to be: its input, its place and its resolved references. */
+interface Plan {
+  input: NewTask;
+  index: number;
+  id: string;
+  sequence: number;
+  depth: number;
+  parentId: string | null;
+  title: string;
+  dependsOn: string[];
+}
+
+export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
+  const invalid = command.tasks.map(inputProblem).find((problem) => problem !== null);
+  if (invalid) return invalid;
+  const batch = new Batch(draft, command);
+  const refusal = batch.place() ?? batch.connect() ?? batch.findCycle();
+  if (refusal) return refusal;
+  for (const plan of batch.plans) put(draft, plan, command);
+  batch.countChildren();
+  return accept({ ids: batch.plans.map((plan) => plan.id) });
+}
+
+function at(index: number, field: string, message: string): Refusal {
+  return refuse("VALIDATION_FAILED", message, {
+    details: { issues: [{ path: `tasks[${index}].${field}`, message }] },
+  });
+}
+
+function inputProblem(input: NewTask, index: number): Refusal | null {
+  const named = input.prompt ?? input.description ?? (input.type === "group" ? input.title : undefined);
+  if (!named?.trim())
+    return at(index, "prompt", "A task needs a prompt or a description; a group at least a title.");
+  for (const text of [input.prompt, input.description]) {
+    const bytes = text === undefined ? 0 : utf8Length(text);
+    if (bytes > limits.promptBytesMax) {
+      return refuse(
+        "PAYLOAD_TOO_LARGE",
+        `The prompt has ${bytes} bytes; at most ${limits.promptBytesMax} are kept.`,
+        {
+          hint: "Put long material into a file and name it in `files`.",
+        },
+      );
+    }
+  }
+  const problem = input.id === undefined ? null : suppliedIdProblem(input.id);
+  return problem ? at(index, "id", `Id '${input.id?.slice(0, 200)}' ${problem}.`) : null;
+}
+
+class Batch {
+  readonly plans: Plan[] = [];
+  private readonly byKey = new Map<string, Plan>();
+  private readonly byId = new Map<string, Plan>();
+  private readonly byTitle = new Map<string, Plan[]>();
+  private readonly childrenOf = new Map<string, Plan[]>();
+  private readonly project: string;
+
+  constructor(
+    private readonly draft: Draft,
+    private readonly command: CreateCommand,
+  ) {
+    this.project = command.project;
+  }
+
+  /** Gives every task its parent, depth and id, parents first. */
+  place(): Refusal | null {
+    for (const [index, input] of this.command.tasks.entries()) {
+      const text = input.prompt ?? input.description ?? "";
+      const title = input.title?.trim() ? input.title : titleFrom(text);
+      const plan: Plan = {
+        input,
+        index,
+        id: input.id ?? "",
+        sequence: 0,
+        depth: -1,
+        parentId: null,
+        title: title || "(untitled)",
+        dependsOn: [],
+      };
+      this.plans.push(plan);
+      const known = this.byTitle.get(plan.title);
+      if (known) known.push(plan);
+      else this.byTitle.set(plan.title, [plan]);
+      if (input.id !== undefined) {
+        if (this.byId.has(input.id) || this.draft.task(this.project, input.id)) return this.taken(input.id);
+        this.byId.set(input.id, plan);
+      }
+      if (input.key !== undefined) {
+        if (this.byKey.has(input.key))
+          return at(index, "key", `Key '${input.key}' is used twice in this batch.`);
+        this.byKey.set(input.key, plan);
+      }
+    }
+    for (const plan of this.plans) {
+      const refusal = this.placeWithParents(plan);
+      if (refusal) return refusal;
+    }
+    return null;
+  }
+
+  private taken(id: string): Refusal {
+    return refuse("ID_TAKEN", `Task ${id} exists already.`, {
+      hint: "Leave the id out to get a fresh one.",
+      details: { taskId: id },
+    });
+  }
+
+  private placeWithParents(start: Plan): Refusal | null {
+    const chain: Plan[] = [];
+    for (let plan: Plan | undefined = start; plan && plan.depth < 0; plan = this.localParent(plan)) {
+      if (chain.includes(plan)) {
+        const cycle = [...chain.slice(chain.indexOf(plan)), plan].map((each) => each.input.key ?? each.title);
+        return refuse("DEPENDENCY_CYCLE", `A task cannot be its own ancestor: ${writeCycle(cycle)}.`, {
+          details: { cycle },
+        });
+      }
+      chain.push(plan);
+    }
+    for (const plan of chain.reverse()) {
+      const refusal = this.placeUnder(plan);
+      if (refusal) return refusal;
+    }
+    return null;
+  }
+
+  private localParent(plan: Plan): Plan | undefined {
+    const { parentId } = plan.input;
+    return parentId === undefined ? undefined : (this.byKey.get(parentId) ?? this.byId.get(parentId));
+  }
+
+  private placeUnder(plan: Plan): Refusal | null {
+    const { parentId } = plan.input;
+    const local = this.localParent(plan);
+    const parent = local ?? (parentId === undefined ? undefined : this.draft.task(this.project, parentId));
+    if (parentId !== undefined && !parent) {
+      return refuse("TASK_NOT_FOUND", `There is no task ${parentId} to be the parent.`, {
+        details: { taskId: parentId, field: "parentId" },
+      });
+    }
+    if (parent && "state" in parent && isTerminal(parent.state)) {
+      return refuse(
+        "INVALID_STATE",
+        `Parent ${parent.id} is ${parent.state}; it can have no more children.`,
+        {
+          hint: parent.state === "completed" ? "Create the task elsewhere." : `Retry ${parent.id} first.`,
+          details: { taskId: parent.id, state: parent.state },
+        },
+      );
+    }
+    plan.parentId = parent?.id ?? null;
+    plan.depth = parent ? parent.depth + 1 : 0;
+    if (plan.depth > limits.depthMax) {
+      return at(plan.index, "parentId", `Hierarchies are at most ${limits.depthMax} levels deep.`);
+    }
+    if (plan.input.id === undefined) {
+      const allocated = allocateId(this.draft, this.project, parent, (id) => this.byId.has(id));
+      if (!allocated.ok) return allocated;
+      plan.id = allocated.value.id;
+      plan.sequence = allocated.value.sequence;
+      this.byId.set(plan.id, plan);
+    }
+    if (plan.parentId !== null) {
+      const siblings = this.childrenOf.get(plan.parentId);
+      if (siblings) siblings.push(plan);
+      else this.childrenOf.set(plan.parentId, [plan]);
+    }
+    return null;
+  }
+
+  /** Resolves every reference to an id: a key or title of this batch, or an existing task. */
+  connect(): Refusal | null {
+    for (const plan of this.plans) {
+      const found = new Set<string>();
+      for (const reference of plan.input.dependsOn ?? []) {
+        const resolved = this.resolve(reference, plan);
+        if (typeof resolved !== "string") return resolved;
+        found.add(resolved);
+      }
+      plan.dependsOn = [...found];
+    }
+    return null;
+  }
+
+  private resolve(reference: string, plan: Plan): string | Refusal {
+    const local = this.byKey.get(reference) ?? this.byId.get(reference);
+    if (local) return local.id;
+    const titled = this.plans.length > 1 ? this.byTitle.get(reference) : undefined;
+    if (titled && titled.length > 1) {
+      return at(
+        plan.index,
+        "dependsOn",
+        `'${reference}' names ${titled.length} tasks of this batch; use keys.`,
+      );
+    }
+    if (titled?.[0]) return titled[0].id;
+    if (this.draft.task(this.project, reference)) return reference;
+    return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${reference} to depend on.`, {
+      hint: "dependsOn takes ids of existing tasks; in a batch also keys and titles of the same batch.",
+      details: { dependency: reference, index: plan.index },
+    });
+  }
+
+  /** Only a new task under an existing parent can close a cycle through existing tasks. */
+  findCycle(): Refusal | null {
+    const underExisting = this.plans.some((plan) => plan.parentId !== null && !this.byId.has(plan.parentId));
+    const cycle = findCycle(
+      this.plans.map((plan) => plan.id),
+      (id) => {
+        const plan = this.byId.get(id);
+        const newChildren = (this.childrenOf.get(id) ?? []).map((child) => child.id);
+        if (plan) return [...plan.dependsOn, ...newChildren];
+        return underExisting ? [...waitsFor(this.draft.view, this.project, id), ...newChildren] : [];
+      },
+    );
+    return cycle ? cycleRefusal(cycle) : null;
+  }
+
+  countChildren(): void {
+    for (const [parentId, children] of this.childrenOf) {
+      const parent = this.draft.task(this.project, parentId);
+      if (!parent) continue;
+      const openChildren = parent.openChildren + children.length;
+      const held = this.draft.claim(this.project, parentId) !== undefined;
+      this.draft.putTask({ ...parent, openChildren, readyAt: held ? parent.readyAt : null });
+    }
+  }
+}
+
+export function cycleRefusal(cycle: string[]): Refusal {
+  return refuse("DEPENDENCY_CYCLE", `The tasks would wait for each other: ${writeCycle(cycle)}.`, {
+    hint: "A parent waits for its children, so a child cannot depend on its ancestor.",
+    details: { cycle },
+  });
+}
+
+/** The next free id under a parent (or at the top); the counter moves even past ids that callers have taken. */
+function allocateId(
+  draft: Draft,
+  project: string,
+  parent: { id: string; depth: number } | undefined,
+  reserved: (id: string) => boolean,
+): Outcome<{ id: string; sequence: number }> {
+  const counter = parent?.id ?? "";
+  for (let n = draft.counter(project, counter) + 1; ; n++) {
+    const id = parent ? childId(parent, n) : topLevelId(n);
+    if (id === null)
+      return refuse("COUNTER_EXHAUSTED", `All generated ids of project ${project} are used up.`);
+    if (id.length > limits.idLengthMax) return at(0, "parentId", `Id '${id}' would be too long.`);
+    draft.putCounter(project, counter, n);
+    if (!reserved(id) && !draft.task(project, id)) return accept({ id, sequence: n });
+  }
+}
+
+export function reserveId(draft: Draft, { project, parentId }: ReserveIdCommand): Outcome<{ id: string }> {
+  const parent = parentId === undefined ? undefined : draft.task(project, parentId);
+  if (parentId !== undefined && !parent) {
+    return refuse("TASK_NOT_FOUND", `There is no task ${parentId}.`, { details: { taskId: parentId } });
+  }
+  const allocated = allocateId(draft, project, parent, () => false);
+  return allocated.ok ? accept({ id: allocated.value.id }) : allocated;
+}
+
+function put(draft: Draft, plan: Plan, command: CreateCommand): void {
+  const { input, id } = plan;
+  const { project } = command;
+  const settings = draft.project(project).settings;
+  const pending = plan.dependsOn.filter((other) => draft.task(project, other)?.state !== "completed");
+  const task: Task = {
+    project,
+    id,
+    type: input.type ?? "task",
+    parentId: plan.parentId,
+    title: plan.title,
+    phase: input.phase ?? null,
+    state: "queued",
+    priority: input.priority ?? priorityDefault,
+    labels: [...new Set(input.labels)],
+    files: input.files ?? [],
+    dependsOn: plan.dependsOn,
+    assignee: input.assignee ?? null,
+    agentType: input.agentType ?? null,
+    requires: [...new Set(input.requires)],
+    maxRetries: input.maxRetries ?? settings.maxRetries,
+    retryCount: 0,
+    lostCount: 0,
+    notBefore: input.notBefore ?? null,
+    timeoutMs: input.timeoutMs ?? null,
+    question: null,
+    response: null,
+    responsePending: false,
+    error: null,
+    correlationId: input.correlationId ?? command.correlationId,
+    epoch: 0,
+    createdAt: draft.now,
+    updatedAt: draft.now,
+    readyAt: null,
+    startedAt: null,
+    endedAt: null,
+    createdBy: draft.context.actor,
+    depth: plan.depth,
+    sequence: plan.sequence,
+    ordinal: draft.nextOrdinal(),
+    pendingDeps: pending.length,
+    openChildren: 0,
+    completedChildren: 0,
+  };
+  draft.putTask(isReady(task, undefined) ? withReadiness(draft, task, { keep: false }) : task);
+  const prompt = input.prompt ?? input.description ?? plan.title;
+  draft.changes.texts.set(keyOf(project, id), {
+    prompt,
+    description: input.description ?? null,
+    metadata: input.metadata ?? null,
+  });
+  for (const dependsOn of plan.dependsOn) draft.changes.edgesAdded.push({ project, taskId: id, dependsOn });
+  draft.emit("task:created", {
+    project,
+    taskId: id,
+    data: {
+      taskId: id,
+      title: task.title,
+      type: task.type,
+      parentId: task.parentId,
+      priority: task.priority,
+    },
+  });
+  draft.emit("task:queued", { project, taskId: id, actor: "system", data: { taskId: id } });
+}

@@ -1,0 +1,38 @@
+// expire, orphan: a lease that is over is over at that instant, whoever notices first. So every command on a task settles
+// that task first, and every claim sweeps what is due: no answer depends on whether a sweeper has run.
+
+import { isOver, overReason } from "../claim.js";
+import type { SettleCommand, SweepCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { accept, type Outcome } from "../refusal.js";
+import { lose } from "./close.js";
+
+export interface Swept {
+  project: string;
+  taskId: string;
+  sessionId: string;
+  reason: string;
+}
+
+function settleTask(draft: Draft, project: string, taskId: string): Swept | null {
+  const claim = draft.claim(project, taskId);
+  const task = claim && isOver(claim, draft.now) ? draft.task(project, taskId) : undefined;
+  if (!claim || !task) return null;
+  const reason = overReason(claim);
+  lose(draft, task, claim, { end: reason === "session_silent" ? "orphan" : "expire", reason });
+  return { project, taskId, sessionId: claim.sessionId, reason };
+}
+
+export function settle(draft: Draft, command: SettleCommand): Outcome<null> {
+  settleTask(draft, command.project, command.taskId);
+  return accept(null);
+}
+
+export function sweep(draft: Draft, { limit }: SweepCommand): Outcome<Swept[]> {
+  const swept: Swept[] = [];
+  for (const { project, taskId } of draft.view.due(draft.now, limit)) {
+    const one = settleTask(draft, project, taskId);
+    if (one) swept.push(one);
+  }
+  return accept(swept);
+}

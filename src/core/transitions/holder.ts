@@ -1,0 +1,149 @@
+// Who may act on a held task. Every move of a holder starts here, so that all are refused alike and in one order.
+
+import type { Attempt, AttemptEnd, Claim, HeldState } from "../claim.js";
+import type { ByHolder } from "../command.js";
+import type { Draft } from "../draft.js";
+import { limits, seenStepMs } from "../limits.js";
+import { type Refusal, refuse } from "../refusal.js";
+import { isLive, type Session, silentAt } from "../session.js";
+import type { Task, TaskResult } from "../task.js";
+
+export interface Holding {
+  ok: true;
+  task: Task;
+  claim: Claim;
+  session: Session;
+}
+
+export function taskNotFound(taskId: string): Refusal {
+  return refuse("TASK_NOT_FOUND", `There is no task ${taskId}.`, {
+    hint: "List the tasks to see the ids; ids are case-sensitive.",
+    details: { taskId },
+  });
+}
+
+export function sessionNotFound(sessionId: string): Refusal {
+  return refuse("SESSION_NOT_FOUND", `There is no live session ${sessionId}.`, {
+    hint: "Register the session, or claim with `register: true`.",
+    details: { sessionId },
+  });
+}
+
+/** The caller as holder of the task's open claim, in one of the allowed states, or the refusal. */
+export function holderOf(draft: Draft, command: ByHolder, allowed: readonly HeldState[]): Holding | Refusal {
+  const { project, taskId, sessionId, epoch } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(taskId);
+  const session = draft.session(project, sessionId);
+  if (!isLive(session)) return sessionNotFound(sessionId);
+  const claim = draft.claim(project, taskId);
+  if (!claim) return nothingHeld(draft, task, command);
+  const details = { taskId, sessionId, epoch: claim.epoch };
+  if (claim.sessionId !== sessionId) {
+    return refuse("NOT_CLAIM_OWNER", `Task ${taskId} is held by ${claim.sessionId}, not by ${sessionId}.`, {
+      hint: "Stop working on it; claim another task.",
+      details: { taskId, sessionId },
+    });
+  }
+  if (epoch !== undefined && epoch !== claim.epoch) {
+    return refuse(
+      "STALE_EPOCH",
+      `Epoch ${epoch} of task ${taskId} is over; the present one is ${claim.epoch}.`,
+      {
+        hint: "This session claimed the task again since; use the epoch of that claim.",
+        details,
+      },
+    );
+  }
+  if (!allowed.includes(claim.state)) {
+    return refuse("INVALID_STATE", `Task ${taskId} is ${claim.state}; this needs ${allowed.join(" or ")}.`, {
+      details: { ...details, state: claim.state },
+    });
+  }
+  return { ok: true, task, claim: seen(draft, session, claim), session };
+}
+
+function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByHolder): Refusal {
+  const last = lastAttempt(draft, task);
+  if (last && last.sessionId === sessionId && (epoch === undefined || epoch === last.epoch)) {
+    const details = { taskId, sessionId, epoch: last.epoch, reason: last.releaseReason };
+    if (last.end === "cancel") {
+      return refuse("TASK_CANCELLED", `Task ${taskId} was cancelled.`, {
+        hint: "Stop working on it.",
+        details,
+      });
+    }
+    if (last.end === "expire" || last.end === "orphan" || last.end === "abandon") {
+      return refuse(
+        "CLAIM_EXPIRED",
+        `The lease of ${sessionId} on task ${taskId} is over (${last.releaseReason}).`,
+        {
+          hint: "Claim the task again before going on; a late result is kept for a human to see.",
+          details,
+        },
+      );
+    }
+  }
+  return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${taskId}.`, {
+    hint: "Claim it first.",
+    details: { taskId },
+  });
+}
+
+/** The attempt that ended last, if nobody has claimed since. */
+function lastAttempt(draft: Draft, task: Task): Attempt | undefined {
+  return task.epoch > 0 ? draft.attempt(task.project, task.id, task.epoch) : undefined;
+}
+
+/** The session was heard of: moves its silence, and that of what it holds, in steps. */
+export function touch(draft: Draft, session: Session): Session {
+  const { orphanThresholdMs } = draft.project(session.project).settings.claim;
+  const stepMs = Math.min(seenStepMs, Math.floor(orphanThresholdMs / 4));
+  if (draft.now - session.lastSeenAt < stepMs) return session;
+  const touched = draft.putSession({ ...session, lastSeenAt: draft.now });
+  if (touched.heartbeats) {
+    for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
+      const claim = draft.claim(session.project, taskId);
+      if (claim?.sessionId === session.id) {
+        draft.putClaim({ ...claim, silentAt: silentAt(touched, orphanThresholdMs) });
+      }
+    }
+  }
+  return touched;
+}
+
+function seen(draft: Draft, session: Session, claim: Claim): Claim {
+  touch(draft, session);
+  return draft.claim(claim.project, claim.taskId) ?? claim;
+}
+
+/** The same call was accepted before: the attempt it closed, whose answer is to be repeated. */
+export function repeated(draft: Draft, command: ByHolder, end: AttemptEnd): Attempt | undefined {
+  const { project, taskId, sessionId, epoch } = command;
+  const task = draft.task(project, taskId);
+  if (!task || !isLive(draft.session(project, sessionId))) return undefined;
+  if (epoch === undefined && draft.claim(project, taskId)) return undefined;
+  const attempt = draft.attempt(project, taskId, epoch ?? task.epoch);
+  return attempt?.sessionId === sessionId && attempt.end === end ? attempt : undefined;
+}
+
+/** Work that came too late: kept on the closed attempt for a human to see, never applied. */
+export function keepLate(
+  draft: Draft,
+  command: ByHolder,
+  late: { result: TaskResult | null; error: string | null },
+): void {
+  const { project, taskId, sessionId, epoch } = command;
+  const attempt =
+    epoch === undefined
+      ? draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)
+      : draft.attempt(project, taskId, epoch);
+  if (!attempt || attempt.sessionId !== sessionId || attempt.lateResult) return;
+  if (attempt.end === "complete" || attempt.end === "fail") return;
+  const result = late.result && {
+    ...late.result,
+    output: late.result.output.slice(0, limits.lateResultBytesMax / 4),
+  };
+  const error = late.error?.slice(0, limits.lateResultBytesMax / 4) ?? null;
+  draft.putAttempt({ ...attempt, lateResult: { at: draft.now, result, error } });
+}

@@ -1,0 +1,21 @@
+import type { ReadNotificationCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { accept, type Outcome, refuse } from "../refusal.js";
+
+export function markRead(draft: Draft, id: string): boolean {
+  const notification = draft.notification(id);
+  if (!notification) return false;
+  if (notification.readAt !== null) return true;
+  draft.putNotification({ ...notification, readAt: draft.now });
+  draft.emit("notification:read", {
+    project: notification.project,
+    taskId: notification.taskId,
+    data: { id, type: notification.type, taskId: notification.taskId },
+  });
+  return true;
+}
+
+export function readNotification(draft: Draft, { id }: ReadNotificationCommand): Outcome<null> {
+  if (markRead(draft, id)) return accept(null);
+  return refuse("NOTIFICATION_NOT_FOUND", `There is no notification ${id}.`, { details: { id } });
+}

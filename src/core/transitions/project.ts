@@ -1,0 +1,49 @@
+import type { CreateProjectCommand, UpdateProjectCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { idProblem } from "../ids.js";
+import { defaultSettings, mergeSettings, type Settings, settingsProblems } from "../project.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+
+export function createProject(draft: Draft, command: CreateProjectCommand): Outcome<null> {
+  const { id } = command;
+  const problem = idProblem(id);
+  if (problem) {
+    const message = `Project name '${id.slice(0, 200)}' ${problem}.`;
+    return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "id", message }] } });
+  }
+  if (draft.view.project(id)) {
+    return refuse("ID_TAKEN", `Project ${id} exists already.`, { details: { id } });
+  }
+  const settings = mergeSettings(defaultSettings, command.settings);
+  const invalid = settingsProblem(settings);
+  if (invalid) return invalid;
+  draft.putProject({ id, settings, paused: false, createdAt: draft.now, updatedAt: draft.now });
+  draft.emit("project:updated", { project: id, data: { project: id, created: true } });
+  return accept(null);
+}
+
+export function updateProject(draft: Draft, command: UpdateProjectCommand): Outcome<null> {
+  const project = draft.project(command.project);
+  const settings = mergeSettings(project.settings, command.settings);
+  const invalid = settingsProblem(settings);
+  if (invalid) return invalid;
+  const paused = command.paused ?? project.paused;
+  draft.putProject({ ...project, settings, paused, updatedAt: draft.now });
+  draft.emit("project:updated", {
+    project: project.id,
+    data: {
+      project: project.id,
+      ...(command.settings ? { settings: command.settings } : {}),
+      ...(command.paused === undefined ? {} : { paused }),
+    },
+  });
+  return accept(null);
+}
+
+function settingsProblem(settings: Settings): Refusal | null {
+  const problems = settingsProblems(settings);
+  if (problems.length === 0) return null;
+  return refuse("VALIDATION_FAILED", `The settings contradict each other: ${problems.join("; ")}.`, {
+    details: { issues: problems.map((message) => ({ path: "settings", message })) },
+  });
+}

@@ -1,0 +1,88 @@
+import type { Claim } from "../claim.js";
+import type { ReleaseCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { avoidMs, limits } from "../limits.js";
+import { accept, type Outcome, refuse } from "../refusal.js";
+import type { Task } from "../task.js";
+import { closeClaim, requeue } from "./close.js";
+import { childrenOpen, finish, resultProblem } from "./complete.js";
+import { failAttempt } from "./fail.js";
+import { holderOf, keepLate, repeated, taskNotFound } from "./holder.js";
+
+export interface Released {
+  reason: string;
+  claimDurationMs: number;
+}
+
+const held = ["claimed", "running", "awaiting_response"] as const;
+
+/** Gives the task back. The seed clients finish this way: `completed` and `failed` are complete and fail. */
+export function release(draft: Draft, command: ReleaseCommand): Outcome<Released> {
+  const reason = command.reason ?? "released";
+  if (command.force) return forced(draft, command, reason);
+  const by = { ...command, sessionId: command.sessionId ?? "" };
+  const end = reason === "completed" ? "complete" : reason === "failed" ? "fail" : "release";
+  const before = repeated(draft, by, end);
+  if (before) {
+    return accept({ reason: before.releaseReason, claimDurationMs: before.releasedAt - before.claimedAt });
+  }
+  const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
+  const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);
+  if (!holding.ok) {
+    if (end === "complete") keepLate(draft, by, { result, error: null });
+    if (end === "fail") keepLate(draft, by, { result: null, error: command.error ?? reason });
+    return holding;
+  }
+  const { task, claim } = holding;
+  const answer = { reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) };
+  if (end === "complete") {
+    const refusal = resultProblem(result) ?? childrenOpen(task);
+    if (refusal) return refusal;
+    emitReleased(draft, task, claim, reason);
+    finish(draft, task, claim, result);
+  } else if (end === "fail") {
+    emitReleased(draft, task, claim, reason);
+    failAttempt(draft, task, claim, { error: command.error ?? "released as failed", spread: command.spread });
+  } else giveBack(draft, task, claim, reason);
+  return accept(answer);
+}
+
+function forced(draft: Draft, command: ReleaseCommand, reason: string): Outcome<Released> {
+  const task = draft.task(command.project, command.taskId);
+  if (!task) return taskNotFound(command.taskId);
+  const claim = draft.claim(command.project, command.taskId);
+  if (!claim) {
+    return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${task.id}.`, { details: { taskId: task.id } });
+  }
+  giveBack(draft, task, claim, reason);
+  return accept({ reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) });
+}
+
+function giveBack(draft: Draft, task: Task, claim: Claim, reason: string): void {
+  const rest = closeClaim(draft, task, claim, { end: "release", reason });
+  // Abandon: with a question open it keeps waiting for the human, without a holder.
+  if (claim.state === "awaiting_response") {
+    draft.putTask({ ...rest, state: "awaiting_response", readyAt: null });
+  } else requeue(draft, { ...rest, responsePending: false });
+  emitReleased(draft, task, claim, reason);
+  const session = draft.session(claim.project, claim.sessionId);
+  if (!session) return;
+  const avoid = session.avoid.filter((each) => each.until > draft.now && each.taskId !== task.id);
+  avoid.push({ taskId: task.id, until: draft.now + avoidMs });
+  draft.putSession({ ...session, avoid: avoid.slice(-limits.avoidMax) });
+}
+
+function emitReleased(draft: Draft, task: Task, claim: Claim, reason: string): void {
+  draft.emit("task:released", {
+    project: task.project,
+    taskId: task.id,
+    sessionId: claim.sessionId,
+    epoch: claim.epoch,
+    data: {
+      taskId: task.id,
+      sessionId: claim.sessionId,
+      reason,
+      claimDurationMs: Math.max(0, draft.now - claim.claimedAt),
+    },
+  });
+}

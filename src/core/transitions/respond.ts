@@ -1,0 +1,68 @@
+import type { RespondCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { accept, type Outcome, refuse } from "../refusal.js";
+import { stateOf, type Task } from "../task.js";
+import { withReadiness } from "./close.js";
+import { taskNotFound } from "./holder.js";
+import { markRead } from "./notification.js";
+
+/** awaiting_response → running with a fresh lease, or → queued with the answer kept, if nobody holds it any more. */
+export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
+  const { project, taskId } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(taskId);
+  const claim = draft.claim(project, taskId);
+  const { question } = task;
+  if (stateOf(task, claim) !== "awaiting_response" || !question) {
+    return refuse("TASK_NOT_AWAITING", `Task ${taskId} is ${stateOf(task, claim)} and awaits no answer.`, {
+      details: { taskId, state: stateOf(task, claim) },
+    });
+  }
+  if (command.questionId !== undefined && command.questionId !== question.id) {
+    return refuse(
+      "QUESTION_MISMATCH",
+      `The open question of task ${taskId} is ${question.id}, not ${command.questionId}.`,
+      {
+        hint: "Read the open question again before answering.",
+        details: { taskId, question },
+      },
+    );
+  }
+  const answered: Task = {
+    ...task,
+    question: null,
+    response: command.response,
+    responsePending: true,
+    updatedAt: draft.now,
+  };
+  if (claim) {
+    const pausedMs = Math.max(0, draft.now - (claim.pausedAt ?? draft.now));
+    draft.putClaim({
+      ...claim,
+      state: "running",
+      pausedAt: null,
+      expiresAt: draft.now + claim.ttlMs,
+      deadlineAt: claim.deadlineAt === null ? null : claim.deadlineAt + pausedMs,
+      lastHeartbeat: draft.now,
+      updatedAt: draft.now,
+    });
+    draft.putTask(answered);
+  } else {
+    draft.putTask(withReadiness(draft, { ...answered, state: "queued", startedAt: null }, { keep: false }));
+  }
+  draft.emit("task:response-received", {
+    project,
+    taskId,
+    sessionId: claim?.sessionId ?? null,
+    epoch: claim?.epoch ?? null,
+    data: {
+      taskId,
+      sessionId: claim?.sessionId ?? null,
+      questionId: question.id,
+      response: command.response,
+      waitedMs: Math.max(0, draft.now - question.askedAt),
+    },
+  });
+  markRead(draft, `n${question.id.slice(1)}`);
+  return accept(null);
+}

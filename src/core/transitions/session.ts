@@ -1,0 +1,106 @@
+// register, heartbeat, end: a session comes, is heard of, and goes. What a dead session held is orphaned.
+
+import type { EndSessionCommand, RegisterCommand, SessionHeartbeatCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { idProblem, reservedSessionIds } from "../ids.js";
+import { accept, type Outcome, refuse } from "../refusal.js";
+import { isLive, isOtherProcess, type Session, type SessionInput } from "../session.js";
+import { lose } from "./close.js";
+import { sessionNotFound, touch } from "./holder.js";
+
+export function register(draft: Draft, { project, session }: RegisterCommand): Outcome<Session> {
+  const problem = reservedSessionIds.has(session.id) ? "is a word of a route" : idProblem(session.id);
+  if (problem) {
+    const message = `Session id '${session.id.slice(0, 200)}' ${problem}.`;
+    return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "id", message }] } });
+  }
+  return accept(registerSession(draft, project, session));
+}
+
+/** A known id from the same process is refreshed; from another process it is a new incarnation. */
+export function registerSession(draft: Draft, project: string, input: SessionInput): Session {
+  const known = draft.session(project, input.id);
+  const replaces = known !== undefined && isOtherProcess(known, input);
+  if (replaces) orphanAll(draft, known, "session_replaced");
+  const renewed = known === undefined || replaces || known.endedAt !== null;
+  const session = draft.putSession({
+    project,
+    id: input.id,
+    name: input.name ?? known?.name ?? null,
+    agentType: input.agentType ?? known?.agentType ?? "cli",
+    pid: input.pid ?? (renewed ? null : known.pid),
+    host: input.pid == null ? (renewed ? null : known.host) : (input.host ?? null),
+    processStartedAt:
+      input.pid == null ? (renewed ? null : known.processStartedAt) : (input.processStartedAt ?? null),
+    capabilities: input.capabilities ?? known?.capabilities ?? [],
+    capacity: input.capacity ?? known?.capacity ?? 1,
+    heartbeats: input.heartbeats ?? known?.heartbeats ?? false,
+    contextPercent: renewed ? null : known.contextPercent,
+    score: renewed ? null : known.score,
+    startedAt: renewed ? draft.now : known.startedAt,
+    lastSeenAt: draft.now,
+    endedAt: null,
+    incarnation: (known?.incarnation ?? 0) + (renewed ? 1 : 0),
+    avoid: renewed ? [] : known.avoid,
+  });
+  const { orphanThresholdMs } = draft.project(project).settings.claim;
+  if (!renewed) {
+    for (const { taskId } of draft.view.claimsOf(project, session.id)) {
+      const claim = draft.claim(project, taskId);
+      if (claim) {
+        draft.putClaim({ ...claim, silentAt: session.heartbeats ? draft.now + orphanThresholdMs : null });
+      }
+    }
+  }
+  if (renewed) {
+    draft.emit("session:registered", {
+      project,
+      sessionId: session.id,
+      data: { sessionId: session.id, agentType: session.agentType, incarnation: session.incarnation },
+    });
+  }
+  return session;
+}
+
+export function sessionHeartbeat(draft: Draft, command: SessionHeartbeatCommand): Outcome<null> {
+  const session = draft.session(command.project, command.sessionId);
+  if (!isLive(session)) return sessionNotFound(command.sessionId);
+  const seen = touch(draft, session);
+  draft.putSession({
+    ...seen,
+    lastSeenAt: draft.now,
+    contextPercent: command.contextPercent ?? seen.contextPercent,
+    score: command.score ?? seen.score,
+  });
+  return accept(null);
+}
+
+export interface Ended {
+  released: { taskId: string; sessionId: string; reason: string }[];
+}
+
+export function endSession(draft: Draft, command: EndSessionCommand): Outcome<Ended> {
+  const session = draft.session(command.project, command.sessionId);
+  const replaced = command.incarnation !== undefined && session?.incarnation !== command.incarnation;
+  if (!isLive(session) || replaced) return sessionNotFound(command.sessionId);
+  const released = orphanAll(draft, session, command.reason);
+  draft.putSession({ ...session, endedAt: draft.now, lastSeenAt: draft.now });
+  draft.emit("session:ended", {
+    project: session.project,
+    sessionId: session.id,
+    data: { sessionId: session.id, reason: command.reason },
+  });
+  return accept({ released });
+}
+
+function orphanAll(draft: Draft, session: Session, reason: string): Ended["released"] {
+  const released: Ended["released"] = [];
+  for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
+    const claim = draft.claim(session.project, taskId);
+    const task = draft.task(session.project, taskId);
+    if (!claim || !task) continue;
+    lose(draft, task, claim, { end: "orphan", reason });
+    released.push({ taskId, sessionId: session.id, reason });
+  }
+  return released;
+}

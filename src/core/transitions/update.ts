@@ -1,0 +1,130 @@
+import type { TaskPatch, UpdateCommand } from "../command.js";
+import { findCycle, waitsFor } from "../dependency.js";
+import type { Draft } from "../draft.js";
+import { limits, utf8Length } from "../limits.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isReady, isTerminal, stateOf, type Task } from "../task.js";
+import { withReadiness } from "./close.js";
+import { cycleRefusal } from "./create.js";
+import { taskNotFound } from "./holder.js";
+
+const onlyWhileQueued = ["dependsOn", "requires"] as const;
+const textFields = ["prompt", "description", "metadata"] as const;
+
+export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed: string[] }> {
+  const { project, taskId } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(taskId);
+  const patch = withoutDoubles(command.patch);
+  const refusal =
+    stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);
+  if (refusal) return refusal;
+  const changed = [...changeText(draft, task, patch), ...changeTask(draft, task, patch)];
+  if (changed.length > 0) {
+    draft.emit("task:updated", { project, taskId, data: { taskId, changed } });
+    announceIfFreed(draft, task);
+  }
+  return accept({ changed });
+}
+
+function withoutDoubles(patch: TaskPatch): TaskPatch {
+  const unique = { ...patch };
+  for (const field of ["labels", "dependsOn", "requires"] as const) {
+    if (patch[field]) unique[field] = [...new Set(patch[field])];
+  }
+  return unique;
+}
+
+function stateProblem(draft: Draft, task: Task, patch: TaskPatch): Refusal | null {
+  const state = stateOf(task, draft.claim(task.project, task.id));
+  const details = { taskId: task.id, state };
+  if (isTerminal(state)) {
+    return refuse("INVALID_STATE", `Task ${task.id} is ${state} and cannot be edited.`, { details });
+  }
+  const locked = onlyWhileQueued.filter((field) => patch[field] !== undefined);
+  if (locked.length === 0 || state === "queued") return null;
+  return refuse(
+    "INVALID_STATE",
+    `${locked.join(" and ")} can be edited only while the task is queued, not ${state}.`,
+    {
+      details,
+    },
+  );
+}
+
+function sizeProblem(patch: TaskPatch): Refusal | null {
+  const bytes = Math.max(utf8Length(patch.prompt ?? ""), utf8Length(patch.description ?? ""));
+  if (bytes <= limits.promptBytesMax) return null;
+  return refuse(
+    "PAYLOAD_TOO_LARGE",
+    `The prompt has ${bytes} bytes; at most ${limits.promptBytesMax} are kept.`,
+  );
+}
+
+function dependencyProblem(draft: Draft, task: Task, dependsOn: string[] | undefined): Refusal | null {
+  if (!dependsOn) return null;
+  const { project } = task;
+  const missing = dependsOn.find((id) => !draft.task(project, id));
+  if (missing !== undefined) {
+    return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${missing} to depend on.`, {
+      details: { dependency: missing },
+    });
+  }
+  const cycle = findCycle([task.id], (id) => {
+    const waits = waitsFor(draft.view, project, id);
+    if (id !== task.id) return waits;
+    return [...dependsOn, ...waits.filter((other) => !task.dependsOn.includes(other))];
+  });
+  return cycle ? cycleRefusal(cycle) : null;
+}
+
+function changeText(draft: Draft, task: Task, patch: TaskPatch): string[] {
+  const changed = textFields.filter((field) => patch[field] !== undefined);
+  const text = changed.length > 0 ? draft.text(task.project, task.id) : undefined;
+  if (!text) return [];
+  draft.putText(task.project, task.id, {
+    prompt: patch.prompt ?? text.prompt,
+    description: patch.description === undefined ? text.description : patch.description,
+    metadata: patch.metadata === undefined ? text.metadata : patch.metadata,
+  });
+  return changed;
+}
+
+function changeTask(draft: Draft, task: Task, patch: TaskPatch): string[] {
+  const { prompt, description, metadata, ...fields } = patch;
+  const changed = Object.entries(fields).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+  const merged: Task = { ...task, updatedAt: draft.now };
+  for (const field of changed) Object.assign(merged, { [field]: fields[field as keyof typeof fields] });
+  if (fields.dependsOn) changeEdges(draft, task, merged, fields.dependsOn);
+  const held = draft.claim(task.project, task.id) !== undefined;
+  const keep = fields.notBefore === undefined;
+  draft.putTask(held ? merged : withReadiness(draft, merged, { keep }));
+  return changed;
+}
+
+function changeEdges(draft: Draft, before: Task, after: Task, dependsOn: string[]): void {
+  const { project, id } = before;
+  after.pendingDeps = dependsOn.filter((other) => draft.task(project, other)?.state !== "completed").length;
+  for (const other of before.dependsOn) {
+    if (!dependsOn.includes(other))
+      draft.changes.edgesRemoved.push({ project, taskId: id, dependsOn: other });
+  }
+  for (const other of dependsOn) {
+    if (!before.dependsOn.includes(other)) {
+      draft.changes.edgesAdded.push({ project, taskId: id, dependsOn: other });
+    }
+  }
+}
+
+/** An edit can take away the last dependency. */
+function announceIfFreed(draft: Draft, before: Task): void {
+  const after = draft.task(before.project, before.id);
+  if (!after || before.pendingDeps === 0 || !isReady(after, draft.claim(before.project, before.id))) return;
+  if (after.readyAt === null || after.readyAt > draft.now) return;
+  draft.emit("task:unblocked", {
+    project: after.project,
+    taskId: after.id,
+    actor: "system",
+    data: { taskId: after.id, by: null },
+  });
+}

@@ -1,0 +1,103 @@
+// What a decision may look at: one org as of one instant inside one transaction. Lookups are synchronous. A store that
+// must fetch asynchronously may interrupt a decision by throwing from a lookup, fetch, and run it again: decisions are pure.
+
+import type { Attempt, Claim } from "./claim.js";
+import type { DibsEvent, EventType, Notification } from "./event.js";
+import type { Org, Project } from "./project.js";
+import type { ReadyEntry } from "./ready.js";
+import type { Session } from "./session.js";
+import type { Task, TaskState, TaskText } from "./task.js";
+
+export interface IdempotencyRecord {
+  key: string;
+  /** Fingerprint of the request that used the key first. */
+  request: string;
+  answer: string;
+  createdAt: number;
+}
+
+export interface ClaimKey {
+  project: string;
+  taskId: string;
+}
+
+export interface TaskFilter {
+  /** null: all projects of the org. */
+  project: string | null;
+  states?: readonly TaskState[] | undefined;
+  label?: string | undefined;
+  assignee?: string | undefined;
+  /** null: top level only. */
+  parentId?: string | null | undefined;
+  /** Case-insensitive part of id, title or prompt. */
+  text?: string | undefined;
+  /** Ready and due at this instant. */
+  readyBy?: number | undefined;
+  afterOrdinal: number;
+  limit: number;
+}
+
+export interface EventFilter {
+  after: number;
+  limit: number;
+  project?: string | null | undefined;
+  taskId?: string | undefined;
+  types?: readonly EventType[] | undefined;
+}
+
+export interface View {
+  org(): Org;
+  project(id: string): Project | undefined;
+  projects(): Project[];
+
+  task(project: string, id: string): Task | undefined;
+  text(project: string, id: string): TaskText | undefined;
+  dependents(project: string, id: string): string[];
+  children(project: string, id: string): string[];
+  counter(project: string, parent: string): number;
+
+  /** The open claim of a task. */
+  claim(project: string, taskId: string): Claim | undefined;
+  /** Open claims of a session, oldest first. */
+  claimsOf(project: string, sessionId: string): Claim[];
+  attempt(project: string, taskId: string, epoch: number): Attempt | undefined;
+  /** Closed attempts of a task, newest first. */
+  attempts(project: string, taskId: string, limit: number): Attempt[];
+  /** Open claims whose lease is over, earliest first. */
+  due(now: number, limit: number): ClaimKey[];
+
+  session(project: string, id: string): Session | undefined;
+
+  readyLanes(project: string, prefix: string): Iterable<string>;
+  readyLevels(project: string, lane: string): Iterable<number>;
+  readyEntries(project: string, lane: string, level: number): Iterable<ReadyEntry>;
+
+  notification(id: string): Notification | undefined;
+  idempotency(key: string): IdempotencyRecord | undefined;
+}
+
+export interface SessionRecord {
+  taskId: string;
+  claimedAt: number;
+  releasedAt: number;
+  releaseReason: string;
+}
+
+/** Read models: what lists and pages show. Each list is bounded by its limit. */
+export interface Reads extends View {
+  tasks(filter: TaskFilter): Task[];
+  openClaims(filter: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[];
+  events(filter: EventFilter): DibsEvent[];
+  sessions(filter: { project: string | null; live: boolean; afterId?: string; limit: number }): Session[];
+  /** A session's last closed attempts, newest first. */
+  history(project: string, sessionId: string, limit: number): SessionRecord[];
+  completedBy(project: string, sessionId: string): number;
+  notifications(filter: {
+    project: string | null;
+    unread: boolean;
+    before?: number;
+    limit: number;
+  }): Notification[];
+  unreadCount(project: string | null): number;
+  taskCounts(project: string | null): Partial<Record<TaskState, number>>;
+}
