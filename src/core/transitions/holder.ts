@@ -122,7 +122,8 @@ export function repeated(draft: Draft, command: ByHolder, end: AttemptEnd): Atte
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
   if (!task || !isLive(draft.session(project, sessionId))) return undefined;
-  if (epoch === undefined && draft.claim(project, taskId)) return undefined;
+  const claim = draft.claim(project, taskId);
+  if (claim && (epoch === undefined || epoch === claim.epoch)) return undefined;
   const attempt = draft.attempt(project, taskId, epoch ?? task.epoch);
   return attempt?.sessionId === sessionId && attempt.end === end ? attempt : undefined;
 }
@@ -134,10 +135,10 @@ export function keepLate(
   late: { result: TaskResult | null; error: string | null },
 ): void {
   const { project, taskId, sessionId, epoch } = command;
-  const attempt =
-    epoch === undefined
-      ? draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)
-      : draft.attempt(project, taskId, epoch);
+  const ofEpoch =
+    epoch ??
+    draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)?.epoch;
+  const attempt = ofEpoch === undefined ? undefined : draft.attempt(project, taskId, ofEpoch);
   if (!attempt || attempt.sessionId !== sessionId || attempt.lateResult) return;
   if (attempt.end === "complete" || attempt.end === "fail") return;
   const result = late.result && {

@@ -1,0 +1,88 @@
+// The reference model: plain maps, scanned and sorted by the rules of the core each time. Slow and obviously right, it is the
+// oracle for the SQL stores, and a real store for programs that need no durability.
+
+import type { Changes } from "../../core/changes.js";
+import { clockStepBackMsMax, limits } from "../../core/limits.js";
+import { defaultSettings, orgTime } from "../../core/project.js";
+import { type Clock, type Job, type JobResult, type ReadJob, type Store, StoreError } from "../store.js";
+import { type MemoryOrg, newOrg, put } from "./tables.js";
+import { MemoryView } from "./view.js";
+
+export function openMemoryStore(clock: Clock): Store {
+  return new MemoryStore(clock);
+}
+
+class MemoryStore implements Store {
+  readonly capabilities = { shared: false, durable: false };
+  readonly location = "memory";
+  private readonly orgs = new Map<string, MemoryOrg>();
+  private readonly listeners = new Map<string, Set<() => void>>();
+  private closed = false;
+
+  constructor(private readonly clock: Clock) {}
+
+  async open(org: string, defaultProject: string): Promise<string> {
+    let tables = this.orgs.get(org);
+    if (!tables) {
+      const now = this.clock.now();
+      tables = newOrg(org, defaultProject, now);
+      const project = { id: defaultProject, settings: defaultSettings, paused: false, createdAt: now, updatedAt: now };
+      tables.projects.set(defaultProject, project);
+      this.orgs.set(org, tables);
+    }
+    return tables.org.defaultProject;
+  }
+
+  async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    const tables = this.tables(org);
+    const now = orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax);
+    const view = new MemoryView(tables);
+    const before = tables.writes;
+    const results = jobs.map((job): JobResult<T> => {
+      const undo: (() => void)[] = [];
+      const apply = (changes: Changes) => put(tables, changes, undo);
+      try {
+        return { ok: true, value: job({ now, view, apply }) };
+      } catch (error) {
+        for (const step of undo.reverse()) step();
+        return { ok: false, error };
+      }
+    });
+    for (const [key, record] of tables.idempotency) {
+      if (record.createdAt < now - limits.idempotencyMs) tables.idempotency.delete(key);
+    }
+    if (tables.writes !== before) for (const listener of this.listeners.get(org) ?? []) listener();
+    return results;
+  }
+
+  async read<T>(org: string, job: ReadJob<T>): Promise<T> {
+    const tables = this.tables(org);
+    return job(new MemoryView(tables), orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax));
+  }
+
+  onChange(org: string, listener: () => void): () => void {
+    const listeners = this.listeners.get(org) ?? new Set();
+    this.listeners.set(org, listeners);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  async backup(): Promise<void> {
+    throw new StoreError("STORE_UNAVAILABLE", "A store in memory has no backup.", "Open a store with a path.");
+  }
+
+  async check(): Promise<string[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.listeners.clear();
+  }
+
+  private tables(org: string): MemoryOrg {
+    const tables = this.orgs.get(org);
+    if (this.closed || !tables) throw new StoreError("STORE_CLOSED", "This client was closed.");
+    return tables;
+  }
+}

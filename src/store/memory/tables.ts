@@ -1,0 +1,86 @@
+import type { Changes, Key } from "../../core/changes.js";
+import type { Attempt, Claim } from "../../core/claim.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { Org, Project } from "../../core/project.js";
+import type { Session } from "../../core/session.js";
+import type { Task, TaskText } from "../../core/task.js";
+import type { IdempotencyRecord } from "../../core/view.js";
+
+export interface MemoryOrg {
+  org: Org;
+  projects: Map<string, Project>;
+  tasks: Map<Key, Task>;
+  texts: Map<Key, TaskText>;
+  claims: Map<Key, Claim>;
+  attempts: Map<Key, Attempt>;
+  sessions: Map<Key, Session>;
+  counters: Map<Key, number>;
+  notifications: Map<string, Notification>;
+  events: DibsEvent[];
+  idempotency: Map<string, IdempotencyRecord>;
+  writes: number;
+}
+
+export function newOrg(org: string, defaultProject: string, now: number): MemoryOrg {
+  return {
+    org: {
+      org,
+      eventSeq: 0,
+      eventMin: 1,
+      ordinal: 0,
+      notificationSeq: 0,
+      lastAt: now,
+      defaultProject,
+      createdAt: now,
+    },
+    projects: new Map(),
+    tasks: new Map(),
+    texts: new Map(),
+    claims: new Map(),
+    attempts: new Map(),
+    sessions: new Map(),
+    counters: new Map(),
+    notifications: new Map(),
+    events: [],
+    idempotency: new Map(),
+    writes: 0,
+  };
+}
+
+function setAll<K, V>(into: Map<K, V>, from: Iterable<[K, V | null]>, undo: (() => void)[]): number {
+  let count = 0;
+  for (const [key, value] of from) {
+    const before = into.get(key);
+    undo.push(() => (before === undefined ? into.delete(key) : into.set(key, before)));
+    if (value === null) into.delete(key);
+    else into.set(key, value);
+    count++;
+  }
+  return count;
+}
+
+/** Applies the changes and notes how to undo them. Edges need no table: each task names its dependencies. */
+export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): void {
+  const counters = new Map([...changes.counters].map(([key, { value }]) => [key, value]));
+  const keys = new Map(changes.idempotency ? [[changes.idempotency.key, changes.idempotency]] : []);
+  const count =
+    setAll(tables.projects, changes.projects, undo) +
+    setAll(tables.tasks, changes.tasks, undo) +
+    setAll(tables.texts, changes.texts, undo) +
+    setAll(tables.claims, changes.claims, undo) +
+    setAll(tables.attempts, changes.attempts, undo) +
+    setAll(tables.sessions, changes.sessions, undo) +
+    setAll(tables.counters, counters, undo) +
+    setAll(tables.notifications, changes.notifications, undo) +
+    setAll(tables.idempotency, keys, undo);
+  const { org, writes } = tables;
+  const eventCount = tables.events.length;
+  undo.push(() => {
+    tables.org = org;
+    tables.writes = writes;
+    tables.events.length = eventCount;
+  });
+  tables.org = changes.org ?? org;
+  for (const event of changes.events) tables.events.push(event);
+  tables.writes += count + changes.events.length;
+}

@@ -1,0 +1,226 @@
+import { attemptKey, keyOf } from "../../core/changes.js";
+import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { Org, Project } from "../../core/project.js";
+import { type ReadyEntry, readyEntries } from "../../core/ready.js";
+import type { Session } from "../../core/session.js";
+import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../../core/task.js";
+import type {
+  ClaimKey,
+  EventFilter,
+  IdempotencyRecord,
+  Reads,
+  SessionRecord,
+  TaskFilter,
+} from "../../core/view.js";
+import type { MemoryOrg } from "./tables.js";
+
+const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+export class MemoryView implements Reads {
+  constructor(private readonly tables: MemoryOrg) {}
+
+  org(): Org {
+    return this.tables.org;
+  }
+
+  project(id: string): Project | undefined {
+    return this.tables.projects.get(id);
+  }
+
+  projects(): Project[] {
+    return [...this.tables.projects.values()].sort((a, b) => byText(a.id, b.id));
+  }
+
+  task(project: string, id: string): Task | undefined {
+    return this.tables.tasks.get(keyOf(project, id));
+  }
+
+  text(project: string, id: string): TaskText | undefined {
+    return this.tables.texts.get(keyOf(project, id));
+  }
+
+  private tasksWhere(test: (task: Task) => boolean): Task[] {
+    return [...this.tables.tasks.values()].filter(test).sort((a, b) => a.ordinal - b.ordinal);
+  }
+
+  dependents(project: string, id: string): string[] {
+    const waiting = this.tasksWhere((task) => task.project === project && task.dependsOn.includes(id));
+    return waiting.map((task) => task.id).sort();
+  }
+
+  children(project: string, id: string): string[] {
+    return this.tasksWhere((task) => task.project === project && task.parentId === id).map((task) => task.id);
+  }
+
+  counter(project: string, parent: string): number {
+    return this.tables.counters.get(keyOf(project, parent)) ?? 0;
+  }
+
+  claim(project: string, taskId: string): Claim | undefined {
+    return this.tables.claims.get(keyOf(project, taskId));
+  }
+
+  private claimsWhere(test: (claim: Claim) => boolean): Claim[] {
+    return [...this.tables.claims.values()]
+      .filter(test)
+      .sort((a, b) => a.claimedAt - b.claimedAt || byText(a.project, b.project) || byText(a.taskId, b.taskId));
+  }
+
+  claimsOf(project: string, sessionId: string): Claim[] {
+    return this.claimsWhere((claim) => claim.project === project && claim.sessionId === sessionId);
+  }
+
+  attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
+    return this.tables.attempts.get(attemptKey(project, taskId, epoch));
+  }
+
+  attempts(project: string, taskId: string, limit: number): Attempt[] {
+    return [...this.tables.attempts.values()]
+      .filter((attempt) => attempt.project === project && attempt.taskId === taskId)
+      .sort((a, b) => b.epoch - a.epoch)
+      .slice(0, limit);
+  }
+
+  due(now: number, limit: number): ClaimKey[] {
+    return this.claimsWhere((claim) => isOver(claim, now))
+      .sort((a, b) => dueAt(a)! - dueAt(b)! || byText(a.project, b.project) || byText(a.taskId, b.taskId))
+      .slice(0, limit)
+      .map(({ project, taskId }) => ({ project, taskId }));
+  }
+
+  session(project: string, id: string): Session | undefined {
+    return this.tables.sessions.get(keyOf(project, id));
+  }
+
+  private ready(project: string): ReadyEntry[] {
+    const order = this.project(project)?.settings.order ?? "priority";
+    return this.tasksWhere(
+      (task) => task.project === project && isReady(task, this.claim(project, task.id)),
+    ).flatMap((task) => readyEntries(task, order));
+  }
+
+  readyLanes(project: string, prefix: string): string[] {
+    const lanes = this.ready(project).map((entry) => entry.lane);
+    return [...new Set(lanes)].filter((lane) => lane.startsWith(prefix)).sort();
+  }
+
+  readyLevels(project: string, lane: string): number[] {
+    const inLane = this.ready(project).filter((entry) => entry.lane === lane);
+    return [...new Set(inLane.map((entry) => entry.level))].sort((a, b) => b - a);
+  }
+
+  readyEntries(project: string, lane: string, level: number): ReadyEntry[] {
+    return this.ready(project)
+      .filter((entry) => entry.lane === lane && entry.level === level)
+      .sort((a, b) => a.k1 - b.k1 || a.k2 - b.k2);
+  }
+
+  notification(id: string): Notification | undefined {
+    return this.tables.notifications.get(id);
+  }
+
+  idempotency(key: string): IdempotencyRecord | undefined {
+    return this.tables.idempotency.get(key);
+  }
+
+  tasks(filter: TaskFilter): Task[] {
+    const needle = filter.text === undefined ? undefined : lowerAscii(filter.text);
+    return this.tasksWhere((task) => {
+      const claim = this.claim(task.project, task.id);
+      if (task.ordinal <= filter.afterOrdinal) return false;
+      if (filter.project !== null && task.project !== filter.project) return false;
+      if (filter.states && !filter.states.includes(stateOf(task, claim))) return false;
+      if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
+      if (filter.assignee !== undefined && task.assignee !== filter.assignee) return false;
+      if (filter.parentId !== undefined && task.parentId !== filter.parentId) return false;
+      if (filter.readyBy !== undefined && !(isReady(task, claim) && task.readyAt! <= filter.readyBy)) return false;
+      if (needle === undefined) return true;
+      const prompt = this.text(task.project, task.id)?.prompt ?? "";
+      return [task.id, task.title, prompt].some((text) => lowerAscii(text).includes(needle));
+    }).slice(0, filter.limit);
+  }
+
+  openClaims({ project, sessionId, limit }: Parameters<Reads["openClaims"]>[0]): Claim[] {
+    return this.claimsWhere(
+      (claim) =>
+        (project === null || claim.project === project) &&
+        (sessionId === undefined || claim.sessionId === sessionId),
+    ).slice(0, limit);
+  }
+
+  events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {
+    const found: DibsEvent[] = [];
+    for (let at = Math.max(0, after - this.tables.org.eventMin + 1); at < this.tables.events.length; at++) {
+      const event = this.tables.events[at]!;
+      if (project !== null && project !== undefined && event.project !== project) continue;
+      if (taskId !== undefined && event.taskId !== taskId) continue;
+      if (types && !types.includes(event.type)) continue;
+      if (found.push(event) === limit) break;
+    }
+    return found;
+  }
+
+  sessions(filter: Parameters<Reads["sessions"]>[0]): Session[] {
+    return [...this.tables.sessions.entries()]
+      .filter(
+        ([key, session]) =>
+          (filter.project === null || session.project === filter.project) &&
+          (!filter.live || session.endedAt === null) &&
+          (filter.afterId === undefined || key > filter.afterId),
+      )
+      .sort(([a], [b]) => byText(a, b))
+      .slice(0, filter.limit)
+      .map(([, session]) => session);
+  }
+
+  private attemptsOf(project: string, sessionId: string): Attempt[] {
+    return [...this.tables.attempts.values()].filter(
+      (attempt) => attempt.project === project && attempt.sessionId === sessionId,
+    );
+  }
+
+  history(project: string, sessionId: string, limit: number): SessionRecord[] {
+    return this.attemptsOf(project, sessionId)
+      .sort((a, b) => b.releasedAt - a.releasedAt || byText(a.taskId, b.taskId) || b.epoch - a.epoch)
+      .slice(0, limit)
+      .map(({ taskId, claimedAt, releasedAt, releaseReason }) => ({
+        taskId,
+        claimedAt,
+        releasedAt,
+        releaseReason,
+      }));
+  }
+
+  completedBy(project: string, sessionId: string): number {
+    return this.attemptsOf(project, sessionId).filter((attempt) => attempt.end === "complete").length;
+  }
+
+  notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {
+    const number = (notification: Notification) => Number(notification.id.slice(1));
+    return [...this.tables.notifications.values()]
+      .filter(
+        (each) =>
+          (filter.project === null || each.project === filter.project) &&
+          (!filter.unread || each.readAt === null) &&
+          (filter.before === undefined || number(each) < filter.before),
+      )
+      .sort((a, b) => number(b) - number(a))
+      .slice(0, filter.limit);
+  }
+
+  unreadCount(project: string | null): number {
+    return this.notifications({ project, unread: true, limit: Number.MAX_SAFE_INTEGER }).length;
+  }
+
+  taskCounts(project: string | null): Partial<Record<TaskState, number>> {
+    const counts: Partial<Record<TaskState, number>> = {};
+    for (const task of this.tables.tasks.values()) {
+      if (project !== null && task.project !== project) continue;
+      const state = stateOf(task, this.claim(task.project, task.id));
+      counts[state] = (counts[state] ?? 0) + 1;
+    }
+    return counts;
+  }
+}

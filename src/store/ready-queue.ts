@@ -1,0 +1,187 @@
+// The heads of the ready queue as a transaction sees them: rows fetched in sorted chunks, with what the transaction has
+// added and taken. One fetch serves a whole group of claims.
+
+import type { ReadyEntry } from "../core/ready.js";
+
+export interface ReadySource {
+  lanes(project: string, prefix: string): string[];
+  /** Levels of a lane, highest first. */
+  levels(project: string, lane: string): number[];
+  /** The rows of a level after `after`, in order. */
+  chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number): ReadyEntry[];
+}
+
+const chunkSize = 64;
+const rowsKeptMax = 4 * chunkSize;
+
+export function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
+  return a.k1 - b.k1 || a.k2 - b.k2;
+}
+
+/** One level of one lane: the stored rows up to `boundary`, merged with the changes of the transaction. */
+class Level {
+  rows: ReadyEntry[] = [];
+  private boundary: ReadyEntry | null = null;
+  private exhausted = false;
+  /** Added behind the boundary, and taken behind it. */
+  private readonly added = new Map<string, ReadyEntry>();
+  private readonly taken = new Set<string>();
+
+  constructor(private readonly fetch: (after: ReadyEntry | null) => ReadyEntry[]) {}
+
+  *[Symbol.iterator](): Generator<ReadyEntry> {
+    for (let at = 0; ; at++) {
+      while (at >= this.rows.length && !this.exhausted) this.extend();
+      const row = this.rows[at];
+      if (!row) return;
+      yield row;
+    }
+  }
+
+  private extend(): void {
+    const chunk = this.fetch(this.boundary);
+    this.exhausted = chunk.length < chunkSize;
+    this.boundary = chunk[chunk.length - 1] ?? this.boundary;
+    for (const row of chunk) {
+      if (!this.taken.delete(row.id) && !this.added.has(row.id)) this.rows.push(row);
+    }
+    for (const [id, row] of this.added) {
+      if (this.exhausted || (this.boundary && compareEntries(row, this.boundary) <= 0)) {
+        this.added.delete(id);
+        this.insert(row);
+      }
+    }
+  }
+
+  add(entry: ReadyEntry): void {
+    this.taken.delete(entry.id);
+    if (this.exhausted || (this.boundary && compareEntries(entry, this.boundary) <= 0)) this.insert(entry);
+    else this.added.set(entry.id, entry);
+  }
+
+  take(entry: ReadyEntry): void {
+    const at = this.rows.findIndex((row) => row.id === entry.id);
+    if (at >= 0) this.rows.splice(at, 1);
+    else if (!this.added.delete(entry.id) && !this.exhausted) this.taken.add(entry.id);
+  }
+
+  /** The store has all changes now: forget what it can tell, and keep the head only. */
+  settle(): void {
+    this.added.clear();
+    this.taken.clear();
+    if (this.rows.length <= rowsKeptMax) return;
+    this.rows.length = chunkSize;
+    this.boundary = this.rows[chunkSize - 1]!;
+    this.exhausted = false;
+  }
+
+  private insert(entry: ReadyEntry): void {
+    let at = this.rows.length;
+    while (at > 0 && compareEntries(entry, this.rows[at - 1]!) < 0) at--;
+    this.rows.splice(at, 0, entry);
+  }
+}
+
+class Lane {
+  readonly levels = new Map<number, Level>();
+  private order: number[] | null = null;
+
+  constructor(
+    private readonly source: ReadySource,
+    private readonly project: string,
+    private readonly lane: string,
+  ) {}
+
+  sorted(): number[] {
+    if (!this.order) {
+      const known = new Set(this.source.levels(this.project, this.lane));
+      for (const level of this.levels.keys()) known.add(level);
+      this.order = [...known].sort((a, b) => b - a);
+    }
+    return this.order;
+  }
+
+  level(level: number): Level {
+    let found = this.levels.get(level);
+    if (!found) {
+      found = new Level((after) => this.source.chunk(this.project, this.lane, level, after, chunkSize));
+      this.levels.set(level, found);
+    }
+    return found;
+  }
+
+  add(entry: ReadyEntry): Level {
+    const level = this.level(entry.level);
+    level.add(entry);
+    if (this.order && !this.order.includes(entry.level)) this.order = null;
+    return level;
+  }
+}
+
+export class ReadyQueue {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly prefixes = new Map<string, string[]>();
+  private readonly touched = new Set<Level>();
+
+  constructor(private readonly source: ReadySource) {}
+
+  lanesOf(project: string, prefix: string): string[] {
+    const key = `${project}/${prefix}`;
+    let lanes = this.prefixes.get(key);
+    if (!lanes) {
+      const known = new Set(this.source.lanes(project, prefix));
+      for (const lane of this.lanes.keys()) {
+        if (lane.startsWith(key)) known.add(lane.slice(project.length + 1));
+      }
+      lanes = [...known].sort();
+      this.prefixes.set(key, lanes);
+    }
+    return lanes;
+  }
+
+  levelsOf(project: string, lane: string): number[] {
+    return this.lane(project, lane).sorted();
+  }
+
+  entriesOf(project: string, lane: string, level: number): Iterable<ReadyEntry> {
+    return this.lane(project, lane).level(level);
+  }
+
+  add(project: string, entry: ReadyEntry): void {
+    const key = `${project}/${entry.lane}`;
+    if (!this.lanes.has(key)) {
+      for (const [prefix, lanes] of this.prefixes) {
+        if (key.startsWith(prefix) && !lanes.includes(entry.lane)) this.prefixes.delete(prefix);
+      }
+    }
+    this.touched.add(this.lane(project, entry.lane).add(entry));
+  }
+
+  take(project: string, entry: ReadyEntry): void {
+    const level = this.lane(project, entry.lane).level(entry.level);
+    level.take(entry);
+    this.touched.add(level);
+  }
+
+  /** To be called when all changes are written. */
+  settle(): void {
+    for (const level of this.touched) level.settle();
+    this.touched.clear();
+  }
+
+  clear(): void {
+    this.lanes.clear();
+    this.prefixes.clear();
+    this.touched.clear();
+  }
+
+  private lane(project: string, lane: string): Lane {
+    const key = `${project}/${lane}`;
+    let found = this.lanes.get(key);
+    if (!found) {
+      found = new Lane(this.source, project, lane);
+      this.lanes.set(key, found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,49 @@
+// What a SQL adapter provides to the workspace: rows in, rows out. No rule lives here or behind it.
+
+import type { Counter, Edge } from "../core/changes.js";
+import type { Attempt, Claim } from "../core/claim.js";
+import type { DibsEvent, Notification } from "../core/event.js";
+import type { Org, Project } from "../core/project.js";
+import type { ReadyEntry } from "../core/ready.js";
+import type { Session } from "../core/session.js";
+import type { Task, TaskText } from "../core/task.js";
+import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
+import type { ReadySource } from "./ready-queue.js";
+
+/** Before and after a transaction; `undefined` means absent. */
+export interface Change<T> {
+  before: T | undefined;
+  after: T | undefined;
+}
+
+export interface Flush {
+  org: Org | null;
+  projects: Iterable<Project>;
+  tasks: Iterable<Change<Task>>;
+  texts: Iterable<{ project: string; id: string; text: TaskText }>;
+  claims: Iterable<Change<Claim>>;
+  attempts: Iterable<Change<Attempt>>;
+  sessions: Iterable<Session>;
+  counters: Iterable<Counter>;
+  edgesAdded: readonly Edge[];
+  edgesRemoved: readonly Edge[];
+  notifications: Iterable<Notification>;
+  events: readonly DibsEvent[];
+  idempotency: readonly IdempotencyRecord[];
+  readyRemoved: readonly { project: string; entry: ReadyEntry }[];
+  readyAdded: readonly { project: string; entry: ReadyEntry }[];
+}
+
+export interface Due {
+  due: ClaimKey[];
+  /** When the next one after these is due, or null. */
+  nextAt: number | null;
+}
+
+export interface Rows extends Omit<Reads, "due" | "readyLanes" | "readyLevels" | "readyEntries"> {
+  readonly ready: ReadySource;
+  dueBy(now: number, limit: number): Due;
+  write(flush: Flush): void;
+  /** Writes the ready rows of a project anew, after its order has changed. */
+  rebuildReady(project: string): void;
+}

@@ -1,0 +1,169 @@
+// Opening the file: create it whole or not at all, refuse what is not ours or not intact, migrate once.
+//
+// A new store is built beside its place and linked into it, so that no process ever sees a half-made file and a crash
+// leaves nothing that looks like a store. Never open the live file with anything but SQLite: closing another handle on it
+// would drop the locks of this process.
+
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { StoreError } from "../store.js";
+import { corrupt, isBusy, translate } from "./errors.js";
+import { applicationId, migrations, schemaVersion } from "./schema.js";
+
+export type Database = InstanceType<typeof DatabaseSync>;
+
+/** Up to this size the whole file is checked on every open; beyond, its header, schema and tables' roots. */
+const fullCheckBytesMax = 8 * 1024 * 1024;
+
+/** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
+const busyTimeoutMs = 5;
+
+/** SQLite before this could corrupt a WAL database under concurrent checkpoints. */
+const sqliteVersionMin = "3.51.3";
+
+export async function openFile(file: string): Promise<Database> {
+  try {
+    if (!existsSync(file)) createFile(file);
+    refuseEmpty(file);
+    const db = connect(file);
+    try {
+      verify(db, file);
+      await migrate(db, file);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  } catch (error) {
+    throw translate(error, file);
+  }
+}
+
+function createFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const draft = `${file}.new-${randomUUID()}`;
+  try {
+    const db = connect(draft);
+    db.exec(`PRAGMA application_id = ${applicationId}`);
+    applyMigrations(db);
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    putInPlace(draft, file);
+  } finally {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(draft + suffix, { force: true });
+  }
+}
+
+function putInPlace(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return; // Another starter was first: its store is the one.
+    // No hard links here (FAT, some network disks): the rename is atomic too, but the last starter wins.
+    if (!existsSync(file)) renameSync(draft, file);
+  }
+}
+
+function refuseEmpty(file: string): void {
+  const stats = statSync(file);
+  if (stats.isDirectory()) {
+    throw new StoreError("STORE_UNAVAILABLE", `${file} is a directory.`, "Name a file in it, such as dibs.db.");
+  }
+  if (stats.size === 0) throw corrupt(file, "the file is empty; delete it if you want a new store");
+}
+
+function connect(file: string): Database {
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  const get = (sql: string) => Object.values(db.prepare(sql).get() as object)[0];
+  const version = String(get("SELECT sqlite_version()"));
+  if (version.localeCompare(sqliteVersionMin, "en", { numeric: true }) < 0) {
+    throw new StoreError("STORE_UNAVAILABLE", `SQLite ${version} is too old; ${sqliteVersionMin} is needed.`);
+  }
+  const mode = get("PRAGMA journal_mode = WAL");
+  if (mode !== "wal") {
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      `${file} cannot use a write-ahead log (journal mode is ${mode}).`,
+      "Put the store on a local disk.",
+    );
+  }
+  db.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY");
+  if (get("PRAGMA synchronous") !== 2) {
+    throw new StoreError("STORE_UNAVAILABLE", `${file} refuses synchronous=FULL; a power cut could lose work.`);
+  }
+  return db;
+}
+
+function pragma(db: Database, name: string): number {
+  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]);
+}
+
+function verify(db: Database, file: string): void {
+  if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
+  const version = pragma(db, "user_version");
+  if (version > schemaVersion) {
+    throw new StoreError(
+      "STORE_TOO_NEW",
+      `${file} has schema ${version}; this program knows up to ${schemaVersion}.`,
+      "Update Dibs; nothing was changed.",
+    );
+  }
+  const bytes = pragma(db, "page_count") * pragma(db, "page_size");
+  const problems = bytes <= fullCheckBytesMax ? integrityProblems(db) : rootProblems(db);
+  if (problems.length > 0) throw corrupt(file, problems[0]!);
+}
+
+export function integrityProblems(db: Database): string[] {
+  const rows = db.prepare("PRAGMA quick_check(10)").all() as { quick_check: string }[];
+  return rows.map((row) => row.quick_check).filter((message) => message !== "ok");
+}
+
+/** Touches the first rows of every table: finds a truncated or overwritten file without reading all of it. */
+function rootProblems(db: Database): string[] {
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[];
+  for (const { name } of tables) db.prepare(`SELECT * FROM "${name}" LIMIT 1`).get();
+  return [];
+}
+
+async function migrate(db: Database, file: string): Promise<void> {
+  if (pragma(db, "user_version") < schemaVersion) await patiently(file, () => applyMigrations(db));
+}
+
+/** The number is read again under the write lock: of any number of starters, one applies each migration. */
+function applyMigrations(db: Database): void {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    db.exec(
+      "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT",
+    );
+    const version = pragma(db, "user_version");
+    for (const migration of migrations.filter((each) => each.version > version)) {
+      db.exec(migration.sql);
+      db.prepare("INSERT INTO migration VALUES (?, ?, ?)").run(migration.version, migration.name, process.pid);
+      db.exec(`PRAGMA user_version = ${migration.version}`);
+    }
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+const patienceMs = 15_000;
+
+/** Runs something that needs a lock, waiting between tries without blocking the event loop. */
+export async function patiently<T>(file: string, attempt: () => T): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  for (let tries = 0; ; tries++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw translate(error, file);
+    }
+    const pauseMs = Math.random() * Math.min(1 + tries, 10);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}

@@ -1,0 +1,80 @@
+// What SQLite says, as what a person should do. Only codes are compared; `all()` reports some errors by message alone.
+
+import { StoreError } from "../store.js";
+
+interface SqliteError extends Error {
+  errcode?: number;
+  systemErrno?: number;
+}
+
+const noSpaceErrno = 28;
+
+const primary = { busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 };
+
+function codeOf(error: SqliteError): number {
+  if (typeof error.errcode === "number") return error.errcode & 0xff;
+  if (error.message.includes("malformed")) return primary.corrupt;
+  if (error.message.includes("not a database")) return primary.notadb;
+  return error.message.includes("unable to open database file") ? primary.cantopen : 0;
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && [primary.busy, primary.locked].includes(codeOf(error));
+}
+
+/** A StoreError that says what to do, or the error itself when it is none of SQLite's. */
+export function translate(error: unknown, file: string): unknown {
+  if (!(error instanceof Error) || error instanceof StoreError) return error;
+  switch (codeOf(error)) {
+    case primary.busy:
+    case primary.locked:
+      return new StoreError(
+        "STORE_BUSY",
+        `Another process has kept ${file} locked for too long.`,
+        "Try again; if it stays so, look for a stopped process that has the file open.",
+        error,
+      );
+    case primary.full:
+      return full(file, error);
+    case primary.ioerr:
+      if ((error as SqliteError).systemErrno === noSpaceErrno) return full(file, error);
+      return new StoreError("STORE_UNAVAILABLE", `Reading or writing ${file} failed: ${error.message}.`, undefined, error);
+    case primary.readonly:
+      return new StoreError(
+        "STORE_READ_ONLY",
+        `${file} cannot be written.`,
+        "Check the permissions of the file and its directory, and whether the disk is mounted read-only.",
+        error,
+      );
+    case primary.corrupt:
+    case primary.notadb:
+      return corrupt(file, error.message, error);
+    case primary.cantopen:
+      return new StoreError(
+        "STORE_UNAVAILABLE",
+        `${file} cannot be opened.`,
+        "Check that its directory exists and that you may read and write it.",
+        error,
+      );
+    default:
+      return error;
+  }
+}
+
+function full(file: string, cause: unknown): StoreError {
+  return new StoreError(
+    "STORE_FULL",
+    `The disk of ${file} is full; nothing was written.`,
+    "Free some space and try again.",
+    cause,
+  );
+}
+
+export function corrupt(file: string, what: string, cause?: unknown): StoreError {
+  return new StoreError(
+    "STORE_CORRUPT",
+    `${file} is not an intact Dibs store: ${what}.`,
+    "Nothing was changed. Move the file away and restore a backup.",
+    cause,
+  );
+}

@@ -1,0 +1,304 @@
+// Rows out of the database, for one org. Every predicate starts with the org.
+
+import type { Attempt, Claim } from "../../core/claim.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { Org, Project } from "../../core/project.js";
+import { assert } from "../../core/refusal.js";
+import type { Session } from "../../core/session.js";
+import type { Task, TaskState, TaskText } from "../../core/task.js";
+import type { EventFilter, IdempotencyRecord, SessionRecord, TaskFilter } from "../../core/view.js";
+import type { Due } from "../rows.js";
+import {
+  attemptColumns,
+  claimColumns,
+  eventColumns,
+  notificationColumns,
+  notificationNumber,
+  orgColumns,
+  projectColumns,
+  sessionColumns,
+  taskColumns,
+  toAttempt,
+  toClaim,
+  toEvent,
+  toNotification,
+  toOrg,
+  toProject,
+  toSession,
+  toTask,
+  type Value,
+} from "./codec.js";
+import type { Statements } from "./statements.js";
+
+const sql = {
+  org: `SELECT ${orgColumns} FROM org WHERE org = ?`,
+  project: `SELECT ${projectColumns} FROM project WHERE org = ? AND id = ?`,
+  projects: `SELECT ${projectColumns} FROM project WHERE org = ? ORDER BY id`,
+  task: `SELECT ${taskColumns} FROM task WHERE org = ? AND project = ? AND id = ?`,
+  text: "SELECT prompt, description, metadata FROM task_text WHERE org = ? AND project = ? AND id = ?",
+  dependents: "SELECT task_id FROM dependency WHERE org = ? AND project = ? AND depends_on = ? ORDER BY task_id",
+  children: "SELECT id FROM task WHERE org = ? AND project = ? AND parent_id = ? ORDER BY ordinal",
+  counter: "SELECT value FROM counter WHERE org = ? AND project = ? AND parent = ?",
+  claim: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND task_id = ?`,
+  claimsOf: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND session_id = ?`,
+  attempt: `SELECT ${attemptColumns} FROM attempt WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?`,
+  attempts: `SELECT ${attemptColumns} FROM attempt WHERE org = ? AND project = ? AND task_id = ? ORDER BY epoch DESC LIMIT ?`,
+  due: "SELECT project, task_id FROM claim WHERE org = ? AND due_at <= ? ORDER BY due_at, project, task_id LIMIT ?",
+  nextDue: "SELECT due_at FROM claim WHERE org = ? AND due_at > ? ORDER BY due_at LIMIT 1",
+  session: `SELECT ${sessionColumns} FROM session WHERE org = ? AND project = ? AND id = ?`,
+  notification: `SELECT ${notificationColumns} FROM notification WHERE org = ? AND number = ?`,
+  idempotency: "SELECT key, request, answer, created_at FROM idempotency WHERE org = ? AND key = ?",
+  history:
+    "SELECT task_id, claimed_at, released_at, release_reason FROM attempt WHERE org = ? AND project = ? AND session_id = ? ORDER BY released_at DESC, task_id, epoch DESC LIMIT ?",
+  completedBy:
+    "SELECT count(*) FROM attempt WHERE org = ? AND project = ? AND session_id = ? AND ended_by = 'complete'",
+};
+
+const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
+
+export class SqliteReads {
+  constructor(
+    protected readonly db: Statements,
+    protected readonly orgId: string,
+  ) {}
+
+  org(): Org {
+    const row = this.db.get(sql.org, this.orgId);
+    assert(row, `org ${this.orgId} was opened`);
+    return toOrg(row);
+  }
+
+  project(id: string): Project | undefined {
+    const row = this.db.get(sql.project, this.orgId, id);
+    return row && toProject(row);
+  }
+
+  projects(): Project[] {
+    return this.db.all(sql.projects, this.orgId).map(toProject);
+  }
+
+  task(project: string, id: string): Task | undefined {
+    const row = this.db.get(sql.task, this.orgId, project, id);
+    return row && toTask(row);
+  }
+
+  text(project: string, id: string): TaskText | undefined {
+    const row = this.db.get(sql.text, this.orgId, project, id);
+    return (
+      row && {
+        prompt: row[0],
+        description: row[1],
+        metadata: row[2] === null ? null : JSON.parse(row[2]),
+      }
+    );
+  }
+
+  dependents(project: string, id: string): string[] {
+    return this.db.all(sql.dependents, this.orgId, project, id).map((row) => row[0]);
+  }
+
+  children(project: string, id: string): string[] {
+    return this.db.all(sql.children, this.orgId, project, id).map((row) => row[0]);
+  }
+
+  counter(project: string, parent: string): number {
+    return this.db.get(sql.counter, this.orgId, project, parent)?.[0] ?? 0;
+  }
+
+  claim(project: string, taskId: string): Claim | undefined {
+    const row = this.db.get(sql.claim, this.orgId, project, taskId);
+    return row && toClaim(row);
+  }
+
+  claimsOf(project: string, sessionId: string): Claim[] {
+    return this.db.all(sql.claimsOf, this.orgId, project, sessionId).map(toClaim);
+  }
+
+  attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
+    const row = this.db.get(sql.attempt, this.orgId, project, taskId, epoch);
+    return row && toAttempt(row);
+  }
+
+  attempts(project: string, taskId: string, limit: number): Attempt[] {
+    return this.db.all(sql.attempts, this.orgId, project, taskId, limit).map(toAttempt);
+  }
+
+  dueBy(now: number, limit: number): Due {
+    const due = this.db
+      .all(sql.due, this.orgId, now, limit)
+      .map((row) => ({ project: row[0] as string, taskId: row[1] as string }));
+    return { due, nextAt: this.db.get(sql.nextDue, this.orgId, now)?.[0] ?? null };
+  }
+
+  session(project: string, id: string): Session | undefined {
+    const row = this.db.get(sql.session, this.orgId, project, id);
+    return row && toSession(row);
+  }
+
+  notification(id: string): Notification | undefined {
+    const row = this.db.get(sql.notification, this.orgId, notificationNumber(id));
+    return row && toNotification(row);
+  }
+
+  idempotency(key: string): IdempotencyRecord | undefined {
+    const row = this.db.get(sql.idempotency, this.orgId, key);
+    return row && { key: row[0], request: row[1], answer: row[2], createdAt: row[3] };
+  }
+
+  history(project: string, sessionId: string, limit: number): SessionRecord[] {
+    return this.db.all(sql.history, this.orgId, project, sessionId, limit).map((row) => ({
+      taskId: row[0],
+      claimedAt: row[1],
+      releasedAt: row[2],
+      releaseReason: row[3],
+    }));
+  }
+
+  completedBy(project: string, sessionId: string): number {
+    return this.db.get(sql.completedBy, this.orgId, project, sessionId)?.[0] ?? 0;
+  }
+
+  tasks(filter: TaskFilter): Task[] {
+    const where = ["t.org = ?", "t.ordinal > ?"];
+    const values: Value[] = [this.orgId, filter.afterOrdinal];
+    const add = (condition: string, ...more: Value[]) => {
+      where.push(condition);
+      values.push(...more);
+    };
+    if (filter.project !== null) add("t.project = ?", filter.project);
+    if (filter.states) where.push(stateCondition(filter.states));
+    if (filter.label !== undefined) {
+      add("EXISTS (SELECT 1 FROM json_each(t.labels) WHERE value = ?)", filter.label);
+    }
+    if (filter.assignee !== undefined) add("t.assignee = ?", filter.assignee);
+    if (filter.parentId === null) where.push("t.parent_id IS NULL");
+    else if (filter.parentId !== undefined) add("t.parent_id = ?", filter.parentId);
+    if (filter.text !== undefined) {
+      const like = `%${filter.text.replace(/[\\%_]/g, "\\$&")}%`;
+      add(
+        `(t.id LIKE ? ESCAPE '\\' OR t.title LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM task_text x
+          WHERE x.org = t.org AND x.project = t.project AND x.id = t.id AND x.prompt LIKE ? ESCAPE '\\'))`,
+        like,
+        like,
+        like,
+      );
+    }
+    if (filter.readyBy !== undefined) {
+      add(
+        `t.state = 'queued' AND c.task_id IS NULL AND t.type = 'task' AND t.pending_deps = 0
+          AND t.open_children = 0 AND t.ready_at <= ?`,
+        filter.readyBy,
+      );
+    }
+    values.push(filter.limit);
+    const columns = taskColumns.replaceAll(/\w+/g, "t.$&");
+    const text = `SELECT ${columns} FROM task t
+      LEFT JOIN claim c ON c.org = t.org AND c.project = t.project AND c.task_id = t.id
+      WHERE ${where.join(" AND ")} ORDER BY t.ordinal LIMIT ?`;
+    return this.db.once(text, values).map(toTask);
+  }
+
+  openClaims({ project, sessionId, limit }: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[] {
+    const where = ["org = ?"];
+    const values: Value[] = [this.orgId];
+    if (project !== null) {
+      where.push("project = ?");
+      values.push(project);
+    }
+    if (sessionId !== undefined) {
+      where.push("session_id = ?");
+      values.push(sessionId);
+    }
+    const text = `SELECT ${claimColumns} FROM claim WHERE ${where.join(" AND ")} ORDER BY claimed_at, project, task_id LIMIT ?`;
+    return this.db.once(text, [...values, limit]).map(toClaim);
+  }
+
+  events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {
+    const where = ["org = ?", "seq > ?"];
+    const values: Value[] = [this.orgId, after];
+    if (project !== null && project !== undefined) {
+      where.push("project = ?");
+      values.push(project);
+    }
+    if (taskId !== undefined) {
+      where.push("task_id = ?");
+      values.push(taskId);
+    }
+    if (types) {
+      where.push(`type IN (${types.map(() => "?").join(",")})`);
+      values.push(...types);
+    }
+    const text = `SELECT ${eventColumns} FROM event WHERE ${where.join(" AND ")} ORDER BY seq LIMIT ?`;
+    const rows =
+      types || taskId !== undefined
+        ? this.db.once(text, [...values, limit])
+        : this.db.all(text, ...values, limit);
+    return rows.map(toEvent);
+  }
+
+  sessions(filter: { project: string | null; live: boolean; afterId?: string; limit: number }): Session[] {
+    const where = ["org = ?"];
+    const values: Value[] = [this.orgId];
+    if (filter.project !== null) {
+      where.push("project = ?");
+      values.push(filter.project);
+    }
+    if (filter.live) where.push("ended_at IS NULL");
+    if (filter.afterId !== undefined) {
+      where.push("project || '/' || id > ?");
+      values.push(filter.afterId);
+    }
+    const text = `SELECT ${sessionColumns} FROM session WHERE ${where.join(" AND ")} ORDER BY project || '/' || id LIMIT ?`;
+    return this.db.once(text, [...values, filter.limit]).map(toSession);
+  }
+
+  notifications(filter: { project: string | null; unread: boolean; before?: number; limit: number }): Notification[] {
+    const where = ["org = ?"];
+    const values: Value[] = [this.orgId];
+    if (filter.project !== null) {
+      where.push("project = ?");
+      values.push(filter.project);
+    }
+    if (filter.unread) where.push("read_at IS NULL");
+    if (filter.before !== undefined) {
+      where.push("number < ?");
+      values.push(filter.before);
+    }
+    const text = `SELECT ${notificationColumns} FROM notification WHERE ${where.join(" AND ")} ORDER BY number DESC LIMIT ?`;
+    return this.db.once(text, [...values, filter.limit]).map(toNotification);
+  }
+
+  unreadCount(project: string | null): number {
+    const one = project === null ? "" : "AND project = ?";
+    const text = `SELECT count(*) FROM notification WHERE org = ? ${one} AND read_at IS NULL`;
+    return this.db.all(text, this.orgId, ...(project === null ? [] : [project]))[0]![0];
+  }
+
+  taskCounts(project: string | null): Partial<Record<TaskState, number>> {
+    const one = project === null ? "" : "AND project = ?";
+    const values = project === null ? [this.orgId] : [this.orgId, project];
+    const counts: Partial<Record<TaskState, number>> = {};
+    for (const [state, count] of this.db.all(
+      `SELECT state, count(*) FROM task WHERE org = ? ${one} GROUP BY state`,
+      ...values,
+    )) {
+      counts[state as TaskState] = count;
+    }
+    for (const [state, count] of this.db.all(
+      `SELECT state, count(*) FROM claim WHERE org = ? ${one} GROUP BY state`,
+      ...values,
+    )) {
+      counts.queued = (counts.queued ?? 0) - count;
+      counts[state as TaskState] = (counts[state as TaskState] ?? 0) + count;
+    }
+    return counts;
+  }
+}
+
+/** A held task rests as queued; its state is the claim's. Literals, so that partial indexes can serve. */
+function stateCondition(states: readonly TaskState[]): string {
+  const quoted = states.map((state) => `'${state}'`).join(",");
+  if (states.every((state) => !heldStates.includes(state) && state !== "queued")) return `t.state IN (${quoted})`;
+  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.task_id IS NULL";
+  return `coalesce(c.state, t.state) IN (${quoted})`;
+}

@@ -1,0 +1,260 @@
+// The embedded store: one file, any number of processes. A commit is one short BEGIN IMMEDIATE transaction that never
+// awaits: the jobs run, their changes are written, and the answer leaves only after the disk has it (synchronous=FULL).
+
+import { rmSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { backup as copyDatabase } from "@photostructure/sqlite";
+import type { Changes } from "../../core/changes.js";
+import { clockStepBackMsMax, limits } from "../../core/limits.js";
+import { defaultSettings, orgTime } from "../../core/project.js";
+import { type Clock, type Job, type JobResult, type ReadJob, type Store, StoreError } from "../store.js";
+import { Workspace } from "../workspace.js";
+import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
+import { isBusy, translate } from "./errors.js";
+import { Statements } from "./statements.js";
+import { SqliteRows } from "./write.js";
+
+/** How often other processes' commits are looked for while somebody waits: quick at first, then calm. */
+const pollMs = { quick: 4, calm: 20, calmAfter: 250 };
+
+/** A job failed: the group is run again without it. */
+class JobFailure {
+  constructor(
+    readonly index: number,
+    readonly error: unknown,
+  ) {}
+}
+
+export async function openSqliteStore(file: string, clock: Clock): Promise<Store> {
+  return new SqliteStore(await openFile(file), file, clock);
+}
+
+class SqliteStore implements Store {
+  readonly capabilities = { shared: true, durable: true };
+  readonly location: string;
+  private readonly statements: Statements;
+  private readonly workspaces = new Map<string, Workspace>();
+  private readonly listeners = new Map<string, Set<() => void>>();
+  private dataVersion = -1;
+  private poll: NodeJS.Timeout | null = null;
+  private closed = false;
+
+  constructor(
+    private readonly db: Database,
+    private readonly file: string,
+    private readonly clock: Clock,
+  ) {
+    this.location = file;
+    this.statements = new Statements(db);
+  }
+
+  async open(org: string, defaultProject: string): Promise<string> {
+    return patiently(this.file, () =>
+      this.transaction(() => {
+        const known = this.statements.get("SELECT default_project FROM org WHERE org = ?", org);
+        if (known) return known[0] as string;
+        const now = this.clock.now();
+        this.statements.run(
+          `INSERT INTO org (org, event_seq, event_min, ordinal, notification_seq, last_at, default_project, created_at)
+          VALUES (?, 0, 1, 0, 0, ?, ?, ?)`,
+          org,
+          now,
+          defaultProject,
+          now,
+        );
+        this.statements.run(
+          "INSERT INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, 0, ?, ?)",
+          org,
+          defaultProject,
+          JSON.stringify(defaultSettings),
+          now,
+          now,
+        );
+        return defaultProject;
+      }),
+    );
+  }
+
+  async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    const failed = new Map<number, unknown>();
+    for (;;) {
+      this.refuseClosed();
+      try {
+        const { results, wrote } = await patiently(this.file, () => this.commitOnce(org, jobs, failed));
+        if (wrote) this.announce(org);
+        return results;
+      } catch (error) {
+        if (!(error instanceof JobFailure)) throw error;
+        failed.set(error.index, error.error);
+      }
+    }
+  }
+
+  private commitOnce<T>(org: string, jobs: readonly Job<T>[], failed: Map<number, unknown>) {
+    const workspace = this.workspace(org);
+    try {
+      const results = this.transaction(() => {
+        this.forgetIfForeign();
+        const now = orgTime(workspace.org().lastAt, this.clock.now(), clockStepBackMsMax);
+        const transaction = { now, view: workspace, apply: (changes: Changes) => workspace.apply(changes) };
+        const results = jobs.map((job, index): JobResult<T> => {
+          if (failed.has(index)) return { ok: false, error: failed.get(index) };
+          try {
+            return { ok: true, value: job(transaction) };
+          } catch (error) {
+            // The store's own troubles end the whole group; a job's own failure only that job.
+            if (isStoreTrouble(error)) throw error;
+            throw new JobFailure(index, error);
+          }
+        });
+        workspace.flush();
+        this.dropOldKeys(org, now);
+        return results;
+      });
+      return { results, wrote: workspace.committed() };
+    } catch (error) {
+      workspace.clear();
+      throw error;
+    }
+  }
+
+  private dropOldKeys(org: string, now: number): void {
+    this.statements.run(
+      `DELETE FROM idempotency WHERE org = ? AND key IN
+        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT 100)`,
+      org,
+      org,
+      now - limits.idempotencyMs,
+    );
+  }
+
+  async read<T>(org: string, job: ReadJob<T>): Promise<T> {
+    this.refuseClosed();
+    return patiently(this.file, () => {
+      this.statements.run("BEGIN");
+      try {
+        const rows = new SqliteRows(this.statements, org);
+        const view = new Workspace(rows);
+        return job(view, orgTime(view.org().lastAt, this.clock.now(), clockStepBackMsMax));
+      } finally {
+        if (this.db.isTransaction) this.statements.run("ROLLBACK");
+      }
+    });
+  }
+
+  private transaction<T>(run: () => T): T {
+    this.statements.run("BEGIN IMMEDIATE");
+    try {
+      const value = run();
+      this.statements.run("COMMIT");
+      return value;
+    } catch (error) {
+      // A full disk has rolled back already.
+      if (this.db.isTransaction) this.statements.run("ROLLBACK");
+      throw error;
+    }
+  }
+
+  private workspace(org: string): Workspace {
+    let workspace = this.workspaces.get(org);
+    if (!workspace) {
+      workspace = new Workspace(new SqliteRows(this.statements, org));
+      this.workspaces.set(org, workspace);
+    }
+    return workspace;
+  }
+
+  /** The cached rows hold only while nobody else has written: `data_version` tells, inside our own transaction. */
+  private forgetIfForeign(): void {
+    const version = this.readDataVersion();
+    if (version === this.dataVersion) return;
+    this.dataVersion = version;
+    for (const workspace of this.workspaces.values()) workspace.clear();
+  }
+
+  private readDataVersion(): number {
+    return this.statements.get("PRAGMA data_version")![0];
+  }
+
+  onChange(org: string, listener: () => void): () => void {
+    const listeners = this.listeners.get(org) ?? new Set();
+    this.listeners.set(org, listeners);
+    listeners.add(listener);
+    this.startPolling();
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.listeners.delete(org);
+      if (this.listeners.size === 0) this.stopPolling();
+    };
+  }
+
+  private announce(org: string): void {
+    for (const listener of this.listeners.get(org) ?? []) listener();
+  }
+
+  private startPolling(): void {
+    if (this.poll || this.closed) return;
+    let seen = this.readDataVersion();
+    let idle = 0;
+    const look = () => {
+      const version = this.readDataVersion();
+      idle = version === seen ? idle + 1 : 0;
+      if (version !== seen) {
+        seen = version;
+        for (const org of [...this.listeners.keys()]) this.announce(org);
+      }
+      if (this.poll) schedule();
+    };
+    const schedule = () => {
+      this.poll = setTimeout(look, idle > pollMs.calmAfter ? pollMs.calm : pollMs.quick);
+      this.poll.unref();
+    };
+    schedule();
+  }
+
+  private stopPolling(): void {
+    if (this.poll) clearTimeout(this.poll);
+    this.poll = null;
+  }
+
+  async backup(path: string): Promise<void> {
+    this.refuseClosed();
+    const draft = `${path}.part-${process.pid}`;
+    try {
+      await copyDatabase(this.db, draft);
+      await rename(draft, path);
+    } catch (error) {
+      throw translate(error, path);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+
+  async check(): Promise<string[]> {
+    this.refuseClosed();
+    return integrityProblems(this.db);
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.stopPolling();
+    this.listeners.clear();
+    this.workspaces.clear();
+    try {
+      this.db.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch (error) {
+      if (!isBusy(error)) throw translate(error, this.file);
+    } finally {
+      this.db.close();
+    }
+  }
+
+  private refuseClosed(): void {
+    if (this.closed) throw new StoreError("STORE_CLOSED", "This client was closed.");
+  }
+}
+
+function isStoreTrouble(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === "ERR_SQLITE_ERROR";
+}

@@ -1,0 +1,73 @@
+// The port. A store keeps rows and runs jobs in transactions; it knows no rule of the product. A job looks at a view, may
+// apply changes (which its own later lookups see) and returns a value; it must be pure, because a store may run it again.
+
+import type { Changes } from "../core/changes.js";
+import type { Code } from "../core/refusal.js";
+import type { Reads } from "../core/view.js";
+
+export interface Transaction {
+  /** The store's clock: it decides about expiry, never a caller's. The same for all jobs of a commit. */
+  readonly now: number;
+  readonly view: Reads;
+  apply(changes: Changes): void;
+}
+
+export type Job<T> = (transaction: Transaction) => T;
+export type ReadJob<T> = (view: Reads, now: number) => T;
+
+export type JobResult<T> = { ok: true; value: T } | { ok: false; error: unknown };
+
+export interface Capabilities {
+  /** Other processes can write the same data; their changes are noticed. */
+  shared: boolean;
+  /** What is acknowledged survives the end of this process. */
+  durable: boolean;
+}
+
+export interface Store {
+  readonly capabilities: Capabilities;
+  /** Where the data is, for people. */
+  readonly location: string;
+
+  /** Makes sure that the org exists, with a default project, and returns that project's name. */
+  open(org: string, defaultProject: string): Promise<string>;
+
+  /**
+   * Runs the jobs in this order in one transaction. A job that throws changes nothing and does not disturb the others;
+   * if the commit itself fails, nothing of any job is kept and the promise is rejected.
+   */
+  commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]>;
+
+  /** Runs a job on a consistent state of the org. */
+  read<T>(org: string, job: ReadJob<T>): Promise<T>;
+
+  /** Calls back soon after a commit to the org, by this process or another. May call back without a change. */
+  onChange(org: string, listener: () => void): () => void;
+
+  /** A consistent copy of the whole store, made while it is in use. */
+  backup(path: string): Promise<void>;
+
+  /** Problems found in the stored data; empty when it is intact. */
+  check(): Promise<string[]>;
+
+  close(): Promise<void>;
+}
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** A store that cannot do its work: disk, lock, file or schema. */
+export class StoreError extends Error {
+  override name = "StoreError";
+
+  constructor(
+    readonly code: Extract<Code, `STORE_${string}`>,
+    message: string,
+    readonly hint?: string,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+  }
+}
