@@ -84,7 +84,7 @@ function onlyLateResult(changes: Changes): Changes {
 }
 
 /** What must run before a command in the same transaction, so that no answer depends on who swept last. */
-export function preparation(command: Command): Command | null {
+function preparation(command: Command): Command | null {
   switch (command.type) {
     case "claim":
     case "claim-next":
@@ -104,4 +104,27 @@ export function preparation(command: Command): Command | null {
     default:
       return null;
   }
+}
+
+interface Open {
+  now: number;
+  view: View;
+  apply(changes: Changes): void;
+}
+
+/** The one place where decisions become changes: settles what is over, then decides, in one open transaction. */
+export function carryOut<C extends Command>(
+  transaction: Open,
+  command: C,
+  actor: string,
+): Outcome<ValueOf<C["type"]>> {
+  const { view, now } = transaction;
+  const first = preparation(command);
+  if (first) {
+    const settled = decide(view, first, { now, actor: "system" });
+    if (settled.changes.events.length > 0) transaction.apply(settled.changes);
+  }
+  const { changes, outcome } = decide(view, command, { now, actor });
+  transaction.apply(changes);
+  return outcome;
 }

@@ -38,7 +38,7 @@ export const limits = {
 export const avoidMs = 60_000;
 
 /** A session's `lastSeenAt` moves in steps of this size, so that a busy session costs no write per call. */
-export const seenStepMs = 1000;
+export const seenStepMs = 5000;
 
 /** The clock may step back by this much (NTP) and time stands still; beyond it, time follows the clock. */
 export const clockStepBackMsMax = 60_000;

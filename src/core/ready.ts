@@ -141,6 +141,30 @@ export function pickNext(
   return { entry: best.entry, soonestAt: best.entry ? null : soonestAt };
 }
 
+/** What can be claimed now, best first; without a session, by anybody. */
+export function listReady(
+  view: ReadyLanes,
+  query: { project: string; settings: Settings; who: Who | null; now: number; limit: number },
+): ReadyEntry[] {
+  const { project, settings, who, now, limit } = query;
+  const found: ReadyEntry[] = [];
+  for (const prefix of who ? lanePrefixes(who, undefined) : [labelEnd]) {
+    for (const lane of view.readyLanes(project, prefix)) {
+      if (who && misfits(wantsOf(lane), who).length > 0) continue;
+      for (const level of view.readyLevels(project, lane)) {
+        let count = 0;
+        for (const entry of view.readyEntries(project, lane, level)) {
+          if (entry.readyAt <= now) found.push(entry);
+          else if (settings.order === "priority") break;
+          if (++count >= limit) break;
+        }
+      }
+    }
+  }
+  const best = new Best(settings, now);
+  return found.sort((a, b) => best.rankOf(b) - best.rankOf(a) || a.k1 - b.k1 || a.k2 - b.k2).slice(0, limit);
+}
+
 class Best {
   entry: ReadyEntry | null = null;
   private rank = Number.NEGATIVE_INFINITY;
@@ -157,11 +181,13 @@ class Best {
     return rankMax >= this.rank;
   }
 
+  rankOf({ level, readyAt }: ReadyEntry): number {
+    if (this.settings.order !== "priority") return level;
+    return effectivePriority({ priority: level, readyAt }, this.settings.ageing, this.now);
+  }
+
   offer(entry: ReadyEntry): void {
-    const rank =
-      this.settings.order === "priority"
-        ? effectivePriority({ priority: entry.level, readyAt: entry.readyAt }, this.settings.ageing, this.now)
-        : entry.level;
+    const rank = this.rankOf(entry);
     const holder = this.entry;
     if (
       !holder ||

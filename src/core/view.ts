@@ -65,6 +65,8 @@ export interface View {
   attempts(project: string, taskId: string, limit: number): Attempt[];
   /** Open claims whose lease is over, earliest first. */
   due(now: number, limit: number): ClaimKey[];
+  /** When the next lease after `now` will be over, or null. */
+  nextDue(now: number): number | null;
 
   session(project: string, id: string): Session | undefined;
 

@@ -7,7 +7,7 @@ import type { Org, Project } from "../core/project.js";
 import type { ReadyEntry } from "../core/ready.js";
 import type { Session } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
-import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
+import type { IdempotencyRecord, Reads } from "../core/view.js";
 import type { ReadySource } from "./ready-queue.js";
 
 /** Before and after a transaction; `undefined` means absent. */
@@ -34,15 +34,8 @@ export interface Flush {
   readyAdded: readonly { project: string; entry: ReadyEntry }[];
 }
 
-export interface Due {
-  due: ClaimKey[];
-  /** When the next one after these is due, or null. */
-  nextAt: number | null;
-}
-
-export interface Rows extends Omit<Reads, "due" | "readyLanes" | "readyLevels" | "readyEntries"> {
+export interface Rows extends Omit<Reads, "readyLanes" | "readyLevels" | "readyEntries"> {
   readonly ready: ReadySource;
-  dueBy(now: number, limit: number): Due;
   write(flush: Flush): void;
   /** Writes the ready rows of a project anew, after its order has changed. */
   rebuildReady(project: string): void;

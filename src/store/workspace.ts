@@ -10,54 +10,16 @@ import type { Org, Project } from "../core/project.js";
 import { type ReadyEntry, readyEntries } from "../core/ready.js";
 import type { Session } from "../core/session.js";
 import { isReady, type Task, type TaskText } from "../core/task.js";
-import type {
-  ClaimKey,
-  EventFilter,
-  IdempotencyRecord,
-  Reads,
-  SessionRecord,
-  TaskFilter,
-} from "../core/view.js";
+import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
+import { FlushedReads } from "./flushed-reads.js";
 import { ReadyQueue } from "./ready-queue.js";
-import type { Change, Rows } from "./rows.js";
+import type { Rows } from "./rows.js";
+import { Table } from "./table.js";
 
 const rowsCachedMax = 50_000;
 const textLengthCachedMax = 16 * 1024 * 1024;
 
-/** Rows by key, with those that the transaction changed. */
-class Table<T> {
-  readonly rows = new Map<Key, T | undefined>();
-  readonly dirty = new Map<Key, T | undefined>();
-
-  get(key: Key, load: () => T | undefined): T | undefined {
-    const known = this.rows.get(key);
-    if (known !== undefined || this.rows.has(key)) return known;
-    const loaded = load();
-    this.rows.set(key, loaded);
-    return loaded;
-  }
-
-  /** The value before the transaction must have been read, or be known to be absent. */
-  put(key: Key, row: T | undefined): void {
-    if (!this.dirty.has(key)) this.dirty.set(key, this.rows.get(key));
-    this.rows.set(key, row);
-  }
-
-  *changes(): Generator<Change<T>> {
-    for (const [key, before] of this.dirty) yield { before, after: this.rows.get(key) };
-  }
-
-  *changed(): Generator<T> {
-    for (const key of this.dirty.keys()) yield this.rows.get(key)!;
-  }
-
-  clear(): void {
-    this.rows.clear();
-    this.dirty.clear();
-  }
-}
-
-export class Workspace implements Reads {
+export class Workspace extends FlushedReads implements Reads {
   private orgRow: Org | null = null;
   private orgDirty = false;
   private readonly projectRows = new Table<Project>();
@@ -90,11 +52,10 @@ export class Workspace implements Reads {
   /** No lease of the org is over before this instant. */
   private dueFloor = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly rows: Rows) {
+  constructor(rows: Rows) {
+    super(rows);
     this.queue = new ReadyQueue(rows.ready);
   }
-
-  // --- lookups ---------------------------------------------------------------------------------------------------
 
   org(): Org {
     this.orgRow ??= this.rows.org();
@@ -183,9 +144,14 @@ export class Workspace implements Reads {
   due(now: number, limit: number): ClaimKey[] {
     if (now < this.dueFloor) return [];
     this.flush();
-    const { due, nextAt } = this.rows.dueBy(now, limit);
-    if (due.length === 0) this.dueFloor = nextAt ?? Number.POSITIVE_INFINITY;
+    const due = this.rows.due(now, limit);
+    if (due.length === 0) this.dueFloor = this.rows.nextDue(now) ?? Number.POSITIVE_INFINITY;
     return due;
+  }
+
+  nextDue(now: number): number | null {
+    this.flush();
+    return this.rows.nextDue(now);
   }
 
   readyLanes(project: string, prefix: string): Iterable<string> {
@@ -199,65 +165,6 @@ export class Workspace implements Reads {
   readyEntries(project: string, lane: string, level: number): Iterable<ReadyEntry> {
     return this.queue.entriesOf(project, lane, level);
   }
-
-  // --- read models: written out first, then read from the database -------------------------------------------------
-
-  attempts(project: string, taskId: string, limit: number): Attempt[] {
-    this.flush();
-    return this.rows.attempts(project, taskId, limit);
-  }
-
-  projects(): Project[] {
-    this.flush();
-    return this.rows.projects();
-  }
-
-  tasks(filter: TaskFilter): Task[] {
-    this.flush();
-    return this.rows.tasks(filter);
-  }
-
-  openClaims(filter: Parameters<Reads["openClaims"]>[0]): Claim[] {
-    this.flush();
-    return this.rows.openClaims(filter);
-  }
-
-  events(filter: EventFilter): DibsEvent[] {
-    this.flush();
-    return this.rows.events(filter);
-  }
-
-  sessions(filter: Parameters<Reads["sessions"]>[0]): Session[] {
-    this.flush();
-    return this.rows.sessions(filter);
-  }
-
-  history(project: string, sessionId: string, limit: number): SessionRecord[] {
-    this.flush();
-    return this.rows.history(project, sessionId, limit);
-  }
-
-  completedBy(project: string, sessionId: string): number {
-    this.flush();
-    return this.rows.completedBy(project, sessionId);
-  }
-
-  notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {
-    this.flush();
-    return this.rows.notifications(filter);
-  }
-
-  unreadCount(project: string | null): number {
-    this.flush();
-    return this.rows.unreadCount(project);
-  }
-
-  taskCounts(project: string | null): ReturnType<Reads["taskCounts"]> {
-    this.flush();
-    return this.rows.taskCounts(project);
-  }
-
-  // --- changes ---------------------------------------------------------------------------------------------------
 
   apply(changes: Changes): void {
     const affected = new Set([...changes.tasks.keys(), ...changes.claims.keys()]);
@@ -348,7 +255,7 @@ export class Workspace implements Reads {
   }
 
   /** Writes all pending changes into the open transaction. */
-  flush(): void {
+  override flush(): void {
     if (!this.isDirty()) return;
     this.wrote = true;
     const { added, removed } = this.queueChanges();

@@ -15,7 +15,7 @@ export interface Claimed {
   resumed: boolean;
 }
 
-/** Nothing to claim; `retryAt` is when something scheduled becomes claimable for this session. */
+/** Nothing to claim; `retryAt` is when time alone may change that: something scheduled, or the end of a lease. */
 export interface NothingClaimed {
   taskId: null;
   retryAt: number | null;
@@ -72,13 +72,17 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
     avoid,
     now: draft.now,
   });
-  if (!entry) return accept({ taskId: null, retryAt: soonestAt });
+  if (!entry) return accept({ taskId: null, retryAt: earliest(soonestAt, draft.view.nextDue(draft.now)) });
   const task = draft.task(project, entry.id);
   assert(task, `ready task ${entry.id} exists`);
   const blocked = blockers(task, draft.claim(project, task.id), draft.project(project), who, draft.now);
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
   grant(draft, task, session, command);
   return accept({ taskId: entry.id, resumed: false });
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function claimant(draft: Draft, { sessionId, register, project }: ClaimOptions & { project: string }) {

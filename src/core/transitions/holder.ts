@@ -137,7 +137,8 @@ export function keepLate(
   const { project, taskId, sessionId, epoch } = command;
   const ofEpoch =
     epoch ??
-    draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)?.epoch;
+    draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)
+      ?.epoch;
   const attempt = ofEpoch === undefined ? undefined : draft.attempt(project, taskId, ofEpoch);
   if (!attempt || attempt.sessionId !== sessionId || attempt.lateResult) return;
   if (attempt.end === "complete" || attempt.end === "fail") return;

@@ -26,7 +26,13 @@ class MemoryStore implements Store {
     if (!tables) {
       const now = this.clock.now();
       tables = newOrg(org, defaultProject, now);
-      const project = { id: defaultProject, settings: defaultSettings, paused: false, createdAt: now, updatedAt: now };
+      const project = {
+        id: defaultProject,
+        settings: defaultSettings,
+        paused: false,
+        createdAt: now,
+        updatedAt: now,
+      };
       tables.projects.set(defaultProject, project);
       this.orgs.set(org, tables);
     }
@@ -68,7 +74,11 @@ class MemoryStore implements Store {
   }
 
   async backup(): Promise<void> {
-    throw new StoreError("STORE_UNAVAILABLE", "A store in memory has no backup.", "Open a store with a path.");
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      "A store in memory has no backup.",
+      "Open a store with a path.",
+    );
   }
 
   async check(): Promise<string[]> {

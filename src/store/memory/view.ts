@@ -65,7 +65,9 @@ export class MemoryView implements Reads {
   private claimsWhere(test: (claim: Claim) => boolean): Claim[] {
     return [...this.tables.claims.values()]
       .filter(test)
-      .sort((a, b) => a.claimedAt - b.claimedAt || byText(a.project, b.project) || byText(a.taskId, b.taskId));
+      .sort(
+        (a, b) => a.claimedAt - b.claimedAt || byText(a.project, b.project) || byText(a.taskId, b.taskId),
+      );
   }
 
   claimsOf(project: string, sessionId: string): Claim[] {
@@ -88,6 +90,11 @@ export class MemoryView implements Reads {
       .sort((a, b) => dueAt(a)! - dueAt(b)! || byText(a.project, b.project) || byText(a.taskId, b.taskId))
       .slice(0, limit)
       .map(({ project, taskId }) => ({ project, taskId }));
+  }
+
+  nextDue(now: number): number | null {
+    const later = [...this.tables.claims.values()].map(dueAt).filter((due) => due !== null && due > now);
+    return later.length === 0 ? null : Math.min(...(later as number[]));
   }
 
   session(project: string, id: string): Session | undefined {
@@ -135,7 +142,8 @@ export class MemoryView implements Reads {
       if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
       if (filter.assignee !== undefined && task.assignee !== filter.assignee) return false;
       if (filter.parentId !== undefined && task.parentId !== filter.parentId) return false;
-      if (filter.readyBy !== undefined && !(isReady(task, claim) && task.readyAt! <= filter.readyBy)) return false;
+      if (filter.readyBy !== undefined && !(isReady(task, claim) && task.readyAt! <= filter.readyBy))
+        return false;
       if (needle === undefined) return true;
       const prompt = this.text(task.project, task.id)?.prompt ?? "";
       return [task.id, task.title, prompt].some((text) => lowerAscii(text).includes(needle));

@@ -12,7 +12,8 @@ export type Value = string | number | null;
 // biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
 export type Row = any[];
 
-const list = (value: readonly unknown[]): string | null => (value.length === 0 ? null : JSON.stringify(value));
+const list = (value: readonly unknown[]): string | null =>
+  value.length === 0 ? null : JSON.stringify(value);
 const json = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 const parsedList = (value: string | null) => (value === null ? [] : JSON.parse(value));
@@ -49,19 +50,13 @@ export function toOrg(row: Row): Org {
 
 export const projectColumns = "id, settings, paused, created_at, updated_at";
 
-export function projectRow(project: Project): Value[] {
-  const { id, settings, paused, createdAt, updatedAt } = project;
+export function projectRow({ id, settings, paused, createdAt, updatedAt }: Project): Value[] {
   return [id, JSON.stringify(settings), paused ? 1 : 0, createdAt, updatedAt];
 }
 
 export function toProject(row: Row): Project {
-  return {
-    id: row[0],
-    settings: JSON.parse(row[1]),
-    paused: row[2] === 1,
-    createdAt: row[3],
-    updatedAt: row[4],
-  };
+  const [id, settings, paused, createdAt, updatedAt] = row;
+  return { id, settings: JSON.parse(settings), paused: paused === 1, createdAt, updatedAt };
 }
 
 /** Fields that only an edit changes; all others belong to the life of the task. */

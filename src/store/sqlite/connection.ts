@@ -70,7 +70,11 @@ function putInPlace(draft: string, file: string): void {
 function refuseEmpty(file: string): void {
   const stats = statSync(file);
   if (stats.isDirectory()) {
-    throw new StoreError("STORE_UNAVAILABLE", `${file} is a directory.`, "Name a file in it, such as dibs.db.");
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      `${file} is a directory.`,
+      "Name a file in it, such as dibs.db.",
+    );
   }
   if (stats.size === 0) throw corrupt(file, "the file is empty; delete it if you want a new store");
 }
@@ -92,7 +96,10 @@ function connect(file: string): Database {
   }
   db.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY");
   if (get("PRAGMA synchronous") !== 2) {
-    throw new StoreError("STORE_UNAVAILABLE", `${file} refuses synchronous=FULL; a power cut could lose work.`);
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      `${file} refuses synchronous=FULL; a power cut could lose work.`,
+    );
   }
   return db;
 }
@@ -123,7 +130,9 @@ export function integrityProblems(db: Database): string[] {
 
 /** Touches the first rows of every table: finds a truncated or overwritten file without reading all of it. */
 function rootProblems(db: Database): string[] {
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[];
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
+    name: string;
+  }[];
   for (const { name } of tables) db.prepare(`SELECT * FROM "${name}" LIMIT 1`).get();
   return [];
 }
@@ -142,7 +151,11 @@ function applyMigrations(db: Database): void {
     const version = pragma(db, "user_version");
     for (const migration of migrations.filter((each) => each.version > version)) {
       db.exec(migration.sql);
-      db.prepare("INSERT INTO migration VALUES (?, ?, ?)").run(migration.version, migration.name, process.pid);
+      db.prepare("INSERT INTO migration VALUES (?, ?, ?)").run(
+        migration.version,
+        migration.name,
+        process.pid,
+      );
       db.exec(`PRAGMA user_version = ${migration.version}`);
     }
     db.exec("COMMIT");

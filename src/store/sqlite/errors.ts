@@ -9,7 +9,16 @@ interface SqliteError extends Error {
 
 const noSpaceErrno = 28;
 
-const primary = { busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 };
+const primary = {
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  notadb: 26,
+};
 
 function codeOf(error: SqliteError): number {
   if (typeof error.errcode === "number") return error.errcode & 0xff;
@@ -38,7 +47,12 @@ export function translate(error: unknown, file: string): unknown {
       return full(file, error);
     case primary.ioerr:
       if ((error as SqliteError).systemErrno === noSpaceErrno) return full(file, error);
-      return new StoreError("STORE_UNAVAILABLE", `Reading or writing ${file} failed: ${error.message}.`, undefined, error);
+      return new StoreError(
+        "STORE_UNAVAILABLE",
+        `Reading or writing ${file} failed: ${error.message}.`,
+        undefined,
+        error,
+      );
     case primary.readonly:
       return new StoreError(
         "STORE_READ_ONLY",

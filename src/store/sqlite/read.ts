@@ -6,8 +6,7 @@ import type { Org, Project } from "../../core/project.js";
 import { assert } from "../../core/refusal.js";
 import type { Session } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
-import type { EventFilter, IdempotencyRecord, SessionRecord, TaskFilter } from "../../core/view.js";
-import type { Due } from "../rows.js";
+import type { ClaimKey, EventFilter, IdempotencyRecord, SessionRecord, TaskFilter } from "../../core/view.js";
 import {
   attemptColumns,
   claimColumns,
@@ -36,7 +35,8 @@ const sql = {
   projects: `SELECT ${projectColumns} FROM project WHERE org = ? ORDER BY id`,
   task: `SELECT ${taskColumns} FROM task WHERE org = ? AND project = ? AND id = ?`,
   text: "SELECT prompt, description, metadata FROM task_text WHERE org = ? AND project = ? AND id = ?",
-  dependents: "SELECT task_id FROM dependency WHERE org = ? AND project = ? AND depends_on = ? ORDER BY task_id",
+  dependents:
+    "SELECT task_id FROM dependency WHERE org = ? AND project = ? AND depends_on = ? ORDER BY task_id",
   children: "SELECT id FROM task WHERE org = ? AND project = ? AND parent_id = ? ORDER BY ordinal",
   counter: "SELECT value FROM counter WHERE org = ? AND project = ? AND parent = ?",
   claim: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND task_id = ?`,
@@ -123,11 +123,12 @@ export class SqliteReads {
     return this.db.all(sql.attempts, this.orgId, project, taskId, limit).map(toAttempt);
   }
 
-  dueBy(now: number, limit: number): Due {
-    const due = this.db
-      .all(sql.due, this.orgId, now, limit)
-      .map((row) => ({ project: row[0] as string, taskId: row[1] as string }));
-    return { due, nextAt: this.db.get(sql.nextDue, this.orgId, now)?.[0] ?? null };
+  due(now: number, limit: number): ClaimKey[] {
+    return this.db.all(sql.due, this.orgId, now, limit).map((row) => ({ project: row[0], taskId: row[1] }));
+  }
+
+  nextDue(now: number): number | null {
+    return this.db.get(sql.nextDue, this.orgId, now)?.[0] ?? null;
   }
 
   session(project: string, id: string): Session | undefined {
@@ -198,7 +199,15 @@ export class SqliteReads {
     return this.db.once(text, values).map(toTask);
   }
 
-  openClaims({ project, sessionId, limit }: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[] {
+  openClaims({
+    project,
+    sessionId,
+    limit,
+  }: {
+    project: string | null;
+    sessionId?: string | undefined;
+    limit: number;
+  }): Claim[] {
     const where = ["org = ?"];
     const values: Value[] = [this.orgId];
     if (project !== null) {
@@ -252,7 +261,12 @@ export class SqliteReads {
     return this.db.once(text, [...values, filter.limit]).map(toSession);
   }
 
-  notifications(filter: { project: string | null; unread: boolean; before?: number; limit: number }): Notification[] {
+  notifications(filter: {
+    project: string | null;
+    unread: boolean;
+    before?: number;
+    limit: number;
+  }): Notification[] {
     const where = ["org = ?"];
     const values: Value[] = [this.orgId];
     if (filter.project !== null) {
@@ -298,7 +312,8 @@ export class SqliteReads {
 /** A held task rests as queued; its state is the claim's. Literals, so that partial indexes can serve. */
 function stateCondition(states: readonly TaskState[]): string {
   const quoted = states.map((state) => `'${state}'`).join(",");
-  if (states.every((state) => !heldStates.includes(state) && state !== "queued")) return `t.state IN (${quoted})`;
+  if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
+    return `t.state IN (${quoted})`;
   if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.task_id IS NULL";
   return `coalesce(c.state, t.state) IN (${quoted})`;
 }

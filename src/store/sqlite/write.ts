@@ -50,14 +50,16 @@ const insertable = `org, project, id, ${taskFixedColumns}, ${taskLifeColumns}, $
 const sql = {
   org: `UPDATE org SET event_seq = ?, event_min = ?, ordinal = ?, notification_seq = ?, last_at = ?, default_project = ?,
     created_at = ? WHERE org = ?`,
-  project: "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+  project:
+    "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
   taskLife: `UPDATE task SET ${assignments(taskLifeColumns)} ${byKey}`,
   taskGate: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? ${byKey}`,
   taskFull: `UPDATE task SET ${assignments(`${taskFixedColumns}, ${taskLifeColumns}`)} ${byKey}`,
   text: "INSERT OR REPLACE INTO task_text (org, project, id, prompt, description, metadata) VALUES (?, ?, ?, ?, ?, ?)",
   claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE org = ? AND project = ? AND task_id = ?`,
   claimDelete: "DELETE FROM claim WHERE org = ? AND project = ? AND task_id = ?",
-  attemptUpdate: "UPDATE attempt SET late_result = ? WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?",
+  attemptUpdate:
+    "UPDATE attempt SET late_result = ? WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?",
   session: `INSERT OR REPLACE INTO session (org, ${sessionColumns}) VALUES (?, ${marks(sessionColumns)})`,
   counter: "INSERT OR REPLACE INTO counter (org, project, parent, value) VALUES (?, ?, ?, ?)",
   edgeAdd: "INSERT OR IGNORE INTO dependency (org, project, depends_on, task_id) VALUES (?, ?, ?, ?)",
@@ -72,8 +74,10 @@ const sql = {
     AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.org = t.org AND c.project = t.project AND c.task_id = t.id)
     ORDER BY ordinal LIMIT 1000`,
   lane: "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane >= ? AND lane < ? ORDER BY lane LIMIT 1",
-  laneAfter: "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane > ? AND lane < ? ORDER BY lane LIMIT 1",
-  level: "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
+  laneAfter:
+    "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane > ? AND lane < ? ORDER BY lane LIMIT 1",
+  level:
+    "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, ready_at FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
 };
@@ -134,9 +138,11 @@ export class SqliteRows extends SqliteReads implements Rows {
     this.writeAttempts(flush.attempts);
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
-    for (const edge of flush.edgesRemoved) db.run(sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
+    for (const edge of flush.edgesRemoved)
+      db.run(sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
     for (const edge of flush.edgesAdded) db.run(sql.edgeAdd, org, edge.project, edge.dependsOn, edge.taskId);
-    for (const notification of flush.notifications) db.run(sql.notification, org, ...notificationRow(notification));
+    for (const notification of flush.notifications)
+      db.run(sql.notification, org, ...notificationRow(notification));
     db.insertMany("event", eventColumns, flush.events.map(eventRow));
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
@@ -206,7 +212,9 @@ export class SqliteRows extends SqliteReads implements Rows {
     this.db.run(sql.readyClear, this.orgId, project);
     for (let after = 0; ; ) {
       const tasks = this.db.all(sql.readyTasks, this.orgId, project, after).map(toTask);
-      this.insertReady(tasks.flatMap((task) => readyEntries(task, order).map((entry) => ({ project, entry }))));
+      this.insertReady(
+        tasks.flatMap((task) => readyEntries(task, order).map((entry) => ({ project, entry }))),
+      );
       if (tasks.length < 1000) return;
       after = tasks[tasks.length - 1]!.ordinal;
     }

@@ -1,0 +1,84 @@
+// The library as callers see it: one method per operation of the registry, with its types. The same interface serves a store
+// in this process and a server over HTTP; only the caller behind it differs.
+
+import type { InputOf, Operation, OutputOf } from "../contract/operation.js";
+import { type OperationName, type Registry, registry } from "../contract/registry.js";
+import type { WireEvent } from "../contract/shapes.js";
+import type { Worker, WorkHandler, WorkOptions } from "./work.js";
+import { startWorker } from "./work.js";
+
+export interface CallOptions {
+  /** Acts once: the same key and input answer the same again, for a day. */
+  idempotencyKey?: string;
+  /** Ends a waiting call early. */
+  signal?: AbortSignal;
+}
+
+export interface FollowOptions {
+  /** Number of the last event already seen; 0 for all; absent: only what comes from now on. */
+  after?: number;
+  /** A project, or * for all of the org; default: the client's own. */
+  project?: string;
+  taskId?: string;
+  types?: WireEvent["type"][];
+  signal?: AbortSignal;
+}
+
+/** What stands behind a client. */
+export interface Connection {
+  call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown>;
+  follow(options: FollowOptions): AsyncIterable<WireEvent>;
+  /** What a worker of this process registers with, so that its death is noticed. */
+  process: { pid?: number; host?: string; processStartedAt?: string };
+  close(): Promise<void>;
+}
+
+type Method<O> = O extends Operation
+  ? Record<never, never> extends InputOf<O>
+    ? (input?: InputOf<O>, options?: CallOptions) => Promise<OutputOf<O>>
+    : (input: InputOf<O>, options?: CallOptions) => Promise<OutputOf<O>>
+  : never;
+
+type Methods = { [G in keyof Registry]: { [O in keyof Registry[G]]: Method<Registry[G][O]> } };
+
+export interface Dibs extends Omit<Methods, "events"> {
+  events: Methods["events"] & {
+    /** An endless, exact sequence of events; end it with `break` or a signal. */
+    follow(options?: FollowOptions): AsyncIterable<WireEvent>;
+  };
+  /** Claims, runs and reports tasks until stopped. */
+  work(handler: WorkHandler, options?: WorkOptions): Worker;
+  /** Stops workers and waits, and lets go of the store. */
+  close(): Promise<void>;
+}
+
+export function createClient(connection: Connection): Dibs {
+  const workers = new Set<Worker>();
+  const methods: Record<string, Record<string, unknown>> = {};
+  for (const [group, operations] of Object.entries(registry)) {
+    const entries = Object.entries(operations).map(([method, operation]) => [
+      method,
+      (input: unknown = {}, options: CallOptions = {}) =>
+        connection.call((operation as Operation).name as OperationName, input, options),
+    ]);
+    methods[group] = Object.fromEntries(entries);
+  }
+  const dibs: Dibs = {
+    ...(methods as unknown as Methods),
+    events: {
+      ...(methods.events as Methods["events"]),
+      follow: (options = {}) => connection.follow(options),
+    },
+    work(handler, options = {}) {
+      const worker = startWorker(dibs, connection, handler, options);
+      workers.add(worker);
+      void worker.done.finally(() => workers.delete(worker)).catch(() => undefined);
+      return worker;
+    },
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.stop().catch(() => undefined)));
+      await connection.close();
+    },
+  };
+  return dibs;
+}

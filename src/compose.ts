@@ -1,0 +1,135 @@
+// The only file that names concrete parts and puts them together.
+
+import {
+  type CallOptions,
+  type Connection,
+  createClient,
+  type Dibs,
+  type FollowOptions,
+} from "./client/client.js";
+import { DibsError } from "./contract/error.js";
+import type { OperationName } from "./contract/registry.js";
+import type { WireEvent } from "./contract/shapes.js";
+import { dispatch } from "./operations/dispatch.js";
+import type { Caller, Environment } from "./operations/environment.js";
+import { followEvents } from "./operations/event-feed.js";
+import { Executor } from "./operations/execute.js";
+import { wireEvent } from "./operations/render.js";
+import { systemClock } from "./runtime/clock.js";
+import { fingerprint, newCorrelationId, newSessionId } from "./runtime/ids.js";
+import { hostId, isAlive, processStart } from "./runtime/liveness.js";
+import { projectNameFor } from "./runtime/project-name.js";
+import { groupCommits } from "./store/grouped.js";
+import { openMemoryStore } from "./store/memory/store.js";
+import { openSqliteStore } from "./store/sqlite/store.js";
+import { type Clock, type Store, StoreError } from "./store/store.js";
+
+export interface OpenOptions {
+  /** The database file; made if it does not exist. */
+  path?: string;
+  /** Keep everything in memory instead, for tests and short-lived programs. */
+  memory?: boolean;
+  /** The tenant; default `default`. */
+  org?: string;
+  /** Where operations without a project happen; default: the store's own. */
+  project?: string;
+  /** Milliseconds since 1970; decides about expiry. Default: the system's clock. */
+  clock?: Clock;
+  /** Who acts where no session does, for the event log; default `user:` and the login name. */
+  actor?: string;
+}
+
+export const environment: Environment = {
+  newSessionId,
+  newCorrelationId,
+  random: Math.random,
+  fingerprint,
+  hostId,
+  processStart,
+  isAlive,
+};
+
+/** Opens a store in this process. */
+export async function openDibs(options: OpenOptions): Promise<Dibs> {
+  try {
+    const clock = options.clock ?? systemClock;
+    const store = await openStore(options, clock);
+    return await connect(store, options);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new DibsError(error.code, error.message, { hint: error.hint, cause: error });
+  }
+}
+
+async function openStore({ path, memory }: OpenOptions, clock: Clock): Promise<Store> {
+  if (memory === true && path === undefined) return openMemoryStore(clock);
+  if (typeof path === "string" && path !== "" && memory !== true) return openSqliteStore(path, clock);
+  throw new DibsError("VALIDATION_FAILED", "openDibs needs either a path or memory: true.", {
+    hint: 'For example openDibs({ path: ".dibs/dibs.db" }).',
+  });
+}
+
+async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
+  const org = options.org ?? "default";
+  const newName = options.project ?? (options.path === undefined ? "default" : projectNameFor(options.path));
+  const defaultProject = await store.open(org, newName);
+  const caller: Caller = {
+    org,
+    project: options.project ?? defaultProject,
+    actor: options.actor ?? `user:${process.env.USER ?? process.env.USERNAME ?? "local"}`,
+    role: "admin",
+  };
+  const commits = groupCommits(store);
+  const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);
+  return createClient(
+    new InProcess(executor, caller, async () => {
+      await commits.close();
+      await store.close();
+    }),
+  );
+}
+
+class InProcess implements Connection {
+  readonly process = { pid: process.pid };
+  private readonly closing = new AbortController();
+  private readonly calls = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly caller: Caller,
+    private readonly release: () => Promise<void>,
+  ) {}
+
+  call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
+    if (this.closing.signal.aborted) {
+      return Promise.reject(new DibsError("STORE_CLOSED", "This client was closed."));
+    }
+    const signals = [this.closing.signal, ...(options.signal ? [options.signal] : [])];
+    const call = dispatch(this.executor, name, input, this.caller, {
+      ...options,
+      signal: AbortSignal.any(signals),
+    });
+    this.calls.add(call);
+    const forget = () => this.calls.delete(call);
+    call.then(forget, forget);
+    return call;
+  }
+
+  async *follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent> {
+    const { executor, caller } = this;
+    const signals = [this.closing.signal, ...(signal ? [signal] : [])];
+    const events = followEvents(executor.store, caller.org, {
+      ...options,
+      project: project === "*" ? null : (project ?? caller.project),
+      signal: AbortSignal.any(signals),
+    });
+    for await (const event of events) yield wireEvent(event);
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.signal.aborted) return;
+    this.closing.abort();
+    await Promise.allSettled(this.calls);
+    await this.release();
+  }
+}

@@ -1,0 +1,23 @@
+export type { CallOptions, Dibs, FollowOptions } from "./client/client.js";
+export {
+  PermanentFailure,
+  type WorkContext,
+  type Worker,
+  type WorkHandler,
+  type WorkOptions,
+  type WorkResult,
+} from "./client/work.js";
+export { type OpenOptions, openDibs } from "./compose.js";
+export { exitCode, httpStatus } from "./contract/codes.js";
+export { DibsError } from "./contract/error.js";
+export { registry } from "./contract/registry.js";
+export type {
+  WireAttempt as Attempt,
+  WireClaim as Claim,
+  WireEvent as DibsEvent,
+  WireNotification as Notification,
+  WireProject as Project,
+  WireReason as Reason,
+  WireSession as Session,
+  WireTask as Task,
+} from "./contract/shapes.js";

@@ -1,0 +1,82 @@
+// claim-next that waits: tries when something was committed, when a scheduled task or a lease comes due, and looks every second
+// for dead processes. An idle agent costs nothing else.
+
+import type { InputOf, OutputOf } from "../contract/operation.js";
+import type { OperationNamed } from "../contract/registry.js";
+import type { Caller } from "./environment.js";
+import { Wake } from "./event-feed.js";
+import type { CallOptions, Executor } from "./execute.js";
+import { endDeadHolders } from "./sweep.js";
+
+type ClaimNext = OperationNamed<"tasks.claimNext">;
+
+const lookForDeadMs = 1_000;
+/** setTimeout cannot wait for longer; the loop simply looks again. */
+const timerMsMax = 2_000_000_000;
+
+export interface WaitOptions extends CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export async function claimNext(
+  executor: Executor,
+  input: InputOf<ClaimNext>,
+  caller: Caller,
+  options: WaitOptions = {},
+): Promise<OutputOf<ClaimNext>> {
+  const first = await executor.run("tasks.claimNext", input, caller, options);
+  if (first.answer.claim) return first.answer;
+  // Nothing there: perhaps because somebody died with it.
+  const recovered = await endDeadHolders(executor, caller.org);
+  const again = recovered.length > 0 ? await executor.run("tasks.claimNext", input, caller, options) : first;
+  const waitMs = input.waitMs ?? 0;
+  if (again.answer.claim || waitMs === 0) return again.answer;
+  return waitFor(executor, input, caller, options, waitMs);
+}
+
+async function waitFor(
+  executor: Executor,
+  input: InputOf<ClaimNext>,
+  caller: Caller,
+  options: WaitOptions,
+  waitMs: number,
+): Promise<OutputOf<ClaimNext>> {
+  const deadline = performance.now() + waitMs;
+  const wake = new Wake();
+  const stop = executor.store.onChange(caller.org, () => wake.ring());
+  const onAbort = () => wake.ring();
+  options.signal?.addEventListener("abort", onAbort);
+  let lookedAt = performance.now();
+  try {
+    for (;;) {
+      wake.arm();
+      const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
+      const now = performance.now();
+      if (answer.claim || now >= deadline || options.signal?.aborted) return answer;
+      const retryAt = (value as { retryAt?: number | null } | null)?.retryAt ?? null;
+      const dueMs = retryAt === null ? timerMsMax : await msUntil(executor, caller.org, retryAt);
+      await sleepUntilWoken(Math.min(deadline, now + dueMs));
+      if (options.signal?.aborted) return answer;
+    }
+  } finally {
+    stop();
+    options.signal?.removeEventListener("abort", onAbort);
+  }
+
+  async function sleepUntilWoken(until: number): Promise<void> {
+    for (;;) {
+      const ms = Math.max(0, until - performance.now());
+      await wake.wait(Math.min(ms, lookForDeadMs));
+      if (wake.isRung || performance.now() >= until) return;
+      if (performance.now() - lookedAt < lookForDeadMs / 2) continue;
+      lookedAt = performance.now();
+      if ((await endDeadHolders(executor, caller.org)).length > 0) return;
+    }
+  }
+}
+
+/** The store's clock decides: how long until it shows `at`. */
+async function msUntil(executor: Executor, org: string, at: number): Promise<number> {
+  const now = await executor.store.read(org, (_view, now) => now);
+  return Math.min(timerMsMax, Math.max(1, at - now));
+}

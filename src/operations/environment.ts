@@ -1,0 +1,23 @@
+// What operations need from the world, injected by compose.ts: the impure edges live in runtime/.
+
+export interface Environment {
+  newSessionId(): string;
+  newCorrelationId(): string;
+  /** 0…1 */
+  random(): number;
+  fingerprint(text: string): string;
+  /** Identity of this machine, boot and pid namespace. */
+  hostId: string;
+  /** When a process of this host started, in words that differ for another process of the same pid; null if it is gone. */
+  processStart(pid: number): string | null;
+  /** Whether a process of this host runs, and is the one that started then. */
+  isAlive(pid: number, startedAt: string | null): boolean;
+}
+
+export interface Caller {
+  org: string;
+  /** Where operations without a project happen. */
+  project: string;
+  actor: string;
+  role: "viewer" | "worker" | "leader" | "admin";
+}

@@ -1,0 +1,82 @@
+// From a cursor to an endless, exact sequence of events: read a page, and when there is none wait for a commit, by this process
+// or another. The listener is set before reading, so that nothing committed in between is missed.
+
+import type { DibsEvent, EventType } from "../core/event.js";
+import { limits } from "../core/limits.js";
+import type { Store } from "../store/store.js";
+
+export interface FeedOptions {
+  /** Number of the last event already seen; absent: only what comes from now on. */
+  after?: number | undefined;
+  project?: string | null | undefined;
+  taskId?: string | undefined;
+  types?: readonly EventType[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A missed wake-up costs at most this. */
+const safetyMs = 5_000;
+
+export async function* followEvents(
+  store: Store,
+  org: string,
+  options: FeedOptions,
+): AsyncGenerator<DibsEvent> {
+  const { signal, ...filter } = options;
+  let after = options.after ?? (await store.read(org, (view) => view.org().eventSeq));
+  const wake = new Wake();
+  const stop = store.onChange(org, () => wake.ring());
+  const onAbort = () => wake.ring();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    while (!signal?.aborted) {
+      wake.arm();
+      const { page, end } = await store.read(org, (view) => ({
+        page: view.events({ ...filter, after, limit: limits.pageMax }),
+        end: view.org().eventSeq,
+      }));
+      for (const event of page) {
+        if (signal?.aborted) return;
+        after = event.seq;
+        yield event;
+      }
+      if (page.length < limits.pageMax) {
+        after = Math.max(after, end);
+        await wake.wait(safetyMs);
+      }
+    }
+  } finally {
+    stop();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** One waiter, any number of rings; a ring before the wait is not lost. */
+export class Wake {
+  private rung = false;
+  private resolve: (() => void) | null = null;
+
+  get isRung(): boolean {
+    return this.rung;
+  }
+
+  arm(): void {
+    this.rung = false;
+  }
+
+  ring(): void {
+    this.rung = true;
+    this.resolve?.();
+  }
+
+  async wait(ms: number): Promise<void> {
+    if (this.rung) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.resolve = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+    this.resolve = null;
+  }
+}

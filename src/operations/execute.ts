@@ -1,0 +1,174 @@
+// The sole pipeline: validate, authorise, replay or decide, answer. Every surface calls this and nothing else writes.
+
+import { DibsError } from "../contract/error.js";
+import type { InputOf, Operation, OutputOf } from "../contract/operation.js";
+import { type OperationName, type OperationNamed, operations } from "../contract/registry.js";
+import { noChanges } from "../core/changes.js";
+import type { Command } from "../core/command.js";
+import { carryOut } from "../core/decide.js";
+import { limits } from "../core/limits.js";
+import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
+import type { Store, Transaction } from "../store/store.js";
+import { authorise } from "./authorise.js";
+import type { Caller, Environment } from "./environment.js";
+import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
+import {
+  claimOperations,
+  eventOperations,
+  notificationOperations,
+  projectOperations,
+  sessionOperations,
+} from "./other-operations.js";
+import { withIsoTimes } from "./render.js";
+import { taskCommands } from "./task-commands.js";
+import { taskQueries } from "./task-queries.js";
+
+const handlers: { [N in OperationName]: Handler<N> } = {
+  ...taskCommands,
+  ...taskQueries,
+  ...sessionOperations,
+  ...claimOperations,
+  ...eventOperations,
+  ...notificationOperations,
+  ...projectOperations,
+};
+
+const definitions = new Map(operations.map((operation) => [operation.name, operation]));
+
+export interface CallOptions {
+  /** Acts once: the same key and input answer the same again, for a day. */
+  idempotencyKey?: string | undefined;
+}
+
+export type Submit = <T>(org: string, job: (transaction: Transaction) => T) => Promise<T>;
+
+/** A decided command: its answer, and what the core said. */
+export interface Executed<N extends OperationName> {
+  answer: OutputOf<OperationNamed<N>>;
+  value: unknown;
+}
+
+export class Executor {
+  constructor(
+    readonly store: Store,
+    private readonly submit: Submit,
+    readonly environment: Environment,
+  ) {}
+
+  async execute<N extends OperationName>(
+    name: N,
+    input: InputOf<OperationNamed<N>>,
+    caller: Caller,
+    options: CallOptions = {},
+  ): Promise<OutputOf<OperationNamed<N>>> {
+    return (await this.run(name, input, caller, options)).answer;
+  }
+
+  async run<N extends OperationName>(
+    name: N,
+    input: InputOf<OperationNamed<N>>,
+    caller: Caller,
+    options: CallOptions = {},
+  ): Promise<Executed<N>> {
+    const operation = definitions.get(name)!;
+    const parsed = validate(operation, input);
+    authorise(caller, operation, parsed);
+    const handler = handlers[name] as Handler<N>;
+    try {
+      if (handler.kind === "query") return await this.query(handler, parsed, caller);
+      return await this.command(name, handler, parsed, caller, options.idempotencyKey);
+    } catch (error) {
+      throw asDibsError(error);
+    }
+  }
+
+  private async query<N extends OperationName>(
+    handler: QueryHandler<N>,
+    parsed: unknown,
+    caller: Caller,
+  ): Promise<Executed<N>> {
+    const context = { caller, environment: this.environment };
+    const outcome = await this.store.read(caller.org, (view, now) =>
+      handler.query(view, parsed as never, context, now),
+    );
+    if (!outcome.ok) throw refusalError(outcome);
+    return { answer: outcome.value, value: null };
+  }
+
+  private async command<N extends OperationName>(
+    name: N,
+    handler: CommandHandler<N, Command>,
+    parsed: unknown,
+    caller: Caller,
+    key: string | undefined,
+  ): Promise<Executed<N>> {
+    const command = handler.command(parsed as never, { caller, environment: this.environment });
+    const request =
+      key === undefined ? "" : this.environment.fingerprint(`${name} ${JSON.stringify(parsed)}`);
+    const outcome = await this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
+      const before = key === undefined ? undefined : transaction.view.idempotency(key);
+      if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
+        return replay(before, request, key!);
+      }
+      const decided = carryOut(transaction, command, caller.actor);
+      if (!decided.ok) return decided;
+      const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
+      if (key !== undefined) {
+        const record = { key, request, answer: JSON.stringify(answer), createdAt: transaction.now };
+        transaction.apply({ ...noChanges(), idempotency: record });
+      }
+      return { ok: true, value: { answer, value: decided.value } };
+    });
+    if (!outcome.ok) throw refusalError(outcome);
+    return outcome.value;
+  }
+
+  /** A command of our own, such as ending what a dead process held. */
+  system<C extends Command>(org: string, command: C): Promise<Outcome<unknown>> {
+    return this.submit(org, (transaction) => carryOut(transaction, command, "system"));
+  }
+}
+
+function replay<T>(before: { request: string; answer: string }, request: string, key: string): Outcome<T> {
+  if (before.request === request)
+    return { ok: true, value: { answer: JSON.parse(before.answer), value: null } as T };
+  return {
+    ok: false,
+    code: "IDEMPOTENCY_MISMATCH",
+    message: `Idempotency key ${key} was used for another request.`,
+    hint: "Use a fresh key for each new request.",
+  };
+}
+
+function validate(operation: Operation, input: unknown): unknown {
+  const result = operation.input.safeParse(input ?? {});
+  if (result.success) return result.data;
+  const issues = result.error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.map(String).join("."),
+    message: issue.message,
+  }));
+  const [first] = issues;
+  const where = first?.path ? `${first.path}: ` : "";
+  throw new DibsError("VALIDATION_FAILED", `${operation.name}: ${where}${first?.message}`, {
+    details: { issues },
+  });
+}
+
+function refusalError(refusal: Refusal): DibsError {
+  const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
+  return DibsError.from({ ...refusal, details });
+}
+
+function asDibsError(error: unknown): unknown {
+  if (error instanceof DibsError) return error;
+  if (error instanceof InvariantError) {
+    return new DibsError("INTERNAL", `This is a defect in Dibs; nothing was written: ${error.message}`, {
+      cause: error,
+    });
+  }
+  if (error instanceof Error && error.name === "StoreError") {
+    const { code, hint } = error as Error & { code: DibsError["code"]; hint?: string };
+    return new DibsError(code, error.message, { hint, cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,264 @@
+// Sessions, claims as a whole, events, notifications and projects.
+
+import { healthStatus, isOver } from "../core/claim.js";
+import type {
+  CreateProjectCommand,
+  EndSessionCommand,
+  ReadNotificationCommand,
+  RegisterCommand,
+  SessionHeartbeatCommand,
+  SweepCommand,
+  UpdateProjectCommand,
+} from "../core/command.js";
+import { limits } from "../core/limits.js";
+import { accept, assert, type Outcome } from "../core/refusal.js";
+import type { Session } from "../core/session.js";
+import { stateOf } from "../core/task.js";
+import { sessionNotFound } from "../core/transitions/holder.js";
+import type { Reads } from "../core/view.js";
+import { type CallContext, forCommand, forQuery } from "./handler.js";
+import { wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
+import { decodeCursor, projectNotFound, scope } from "./task-queries.js";
+
+function findSession(
+  view: Reads,
+  input: { project?: string | undefined; sessionId: string },
+  { caller }: CallContext,
+): Outcome<Session> {
+  const project = input.project ?? caller.project;
+  if (!view.project(project)) return projectNotFound(project);
+  const session = view.session(project, input.sessionId);
+  return session ? accept(session) : sessionNotFound(input.sessionId);
+}
+
+function sessionAnswer(view: Reads, on: { project: string; sessionId: string }) {
+  const session = view.session(on.project, on.sessionId);
+  assert(session, `session ${on.sessionId} was just changed`);
+  return { success: true as const, session: wireSession(view, session) };
+}
+
+function projectAnswer(view: Reads, id: string) {
+  const project = view.project(id);
+  assert(project, `project ${id} was just changed`);
+  return { success: true as const, project: wireProject(view, project) };
+}
+
+function currentOf(view: Reads, session: Session, now: number) {
+  const claim = view.claimsOf(session.project, session.id)[0];
+  const task = claim && view.task(session.project, claim.taskId);
+  if (!claim || !task) return null;
+  const { id: taskId, title, phase } = task;
+  return { taskId, title, phase, state: stateOf(task, claim), claim: wireClaim(view, claim, now) };
+}
+
+export const sessionOperations = {
+  "sessions.register": forCommand("sessions.register", {
+    command: ({ project, ...input }, { caller, environment }): RegisterCommand => ({
+      type: "register-session",
+      project: project ?? caller.project,
+      session: {
+        ...input,
+        id: input.id ?? environment.newSessionId(),
+        ...(input.pid !== undefined && input.host === undefined
+          ? {
+              host: environment.hostId,
+              processStartedAt: input.processStartedAt ?? environment.processStart(input.pid),
+            }
+          : {}),
+      },
+    }),
+    answer: (view, session, command) =>
+      sessionAnswer(view, { project: command.project, sessionId: session.id }),
+  }),
+  "sessions.heartbeat": forCommand("sessions.heartbeat", {
+    command: (input, { caller }): SessionHeartbeatCommand => ({
+      type: "session-heartbeat",
+      ...input,
+      project: input.project ?? caller.project,
+    }),
+    answer: (view, _value, command) => sessionAnswer(view, command),
+  }),
+  "sessions.end": forCommand("sessions.end", {
+    command: (input, { caller }): EndSessionCommand => ({
+      type: "end-session",
+      project: input.project ?? caller.project,
+      sessionId: input.sessionId,
+      reason: "session_ended",
+    }),
+    answer: (_view, { released }) => ({ success: true, released }),
+  }),
+  "sessions.get": forQuery("sessions.get", (view, input, context) => {
+    const found = findSession(view, input, context);
+    return found.ok ? accept({ session: wireSession(view, found.value) }) : found;
+  }),
+  "sessions.list": forQuery("sessions.list", (view, input, context) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const sessions = view.sessions({
+      project: project.value,
+      live: input.all !== true,
+      limit: input.limit + 1,
+      ...(input.cursor === undefined ? {} : { afterId: input.cursor }),
+    });
+    const page = sessions.slice(0, input.limit);
+    const last = page.at(-1);
+    return accept({
+      sessions: page.map((session) => wireSession(view, session)),
+      nextCursor: last && sessions.length > page.length ? `${last.project}/${last.id}` : null,
+    });
+  }),
+  "sessions.summary": forQuery("sessions.summary", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const tasks = view.taskCounts(project.value);
+    const tasksTotal = Object.values(tasks).reduce((sum, count) => sum + count, 0);
+    const sessions = view
+      .sessions({ project: project.value, live: true, limit: input.limit })
+      .map((session) => ({
+        ...wireSession(view, session),
+        currentTask: currentOf(view, session, now),
+        tasksDone: view.completedBy(session.project, session.id),
+        tasksTotal,
+      }));
+    const working = sessions.filter((session) => session.currentTask !== null).length;
+    const totals = { sessions: sessions.length, working, idle: sessions.length - working, tasks };
+    return accept({ sessions, totals });
+  }),
+  "sessions.currentTask": forQuery("sessions.currentTask", (view, input, context, now) => {
+    const found = findSession(view, input, context);
+    if (!found.ok) return found;
+    return accept({ sessionId: found.value.id, currentTask: currentOf(view, found.value, now) });
+  }),
+};
+
+export const claimOperations = {
+  "claims.cleanup": forCommand("claims.cleanup", {
+    command: (): SweepCommand => ({ type: "sweep", limit: limits.sweepMax }),
+    answer: (_view, cleaned) => ({ success: true, cleaned }),
+  }),
+  "claims.stats": forQuery("claims.stats", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const claims = view.openClaims({ project: project.value, limit: limits.pageMax });
+    const active = claims.filter((claim) => !isOver(claim, now));
+    const byAgentType: Record<string, number> = {};
+    const bySession: Record<string, number> = {};
+    const byHealth: Record<string, number> = {};
+    const count = (into: Record<string, number>, key: string) => {
+      into[key] = (into[key] ?? 0) + 1;
+    };
+    for (const claim of claims) {
+      count(byHealth, healthStatus(claim, view.project(claim.project)!.settings.claim, now));
+      if (isOver(claim, now)) continue;
+      count(byAgentType, claim.agentType ?? "unknown");
+      count(bySession, claim.sessionId);
+    }
+    const durations = active.map((claim) => Math.max(0, now - claim.claimedAt));
+    const oldest = active[0];
+    return accept({
+      active: active.length,
+      byAgentType,
+      bySession,
+      byHealth,
+      expired: claims.length - active.length,
+      orphaned: active.filter((claim) => view.session(claim.project, claim.sessionId)?.endedAt !== null)
+        .length,
+      averageDurationMs:
+        active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
+      oldest: oldest ? wireClaim(view, oldest, now) : null,
+    });
+  }),
+};
+
+export const eventOperations = {
+  "events.list": forQuery("events.list", (view, input, context) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const { after, taskId, types, limit } = input;
+    const events = view.events({ project: project.value, after, taskId, types, limit });
+    const { eventSeq, eventMin } = view.org();
+    // A filtered page that is not full has looked at everything: go on from the end of the log.
+    const nextAfter = events.length === limit ? events.at(-1)!.seq : Math.max(after, eventSeq);
+    return accept({ events: events.map(wireEvent), nextAfter, firstAvailable: eventMin });
+  }),
+};
+
+export const notificationOperations = {
+  "notifications.read": forCommand("notifications.read", {
+    command: ({ id }): ReadNotificationCommand => ({ type: "read-notification", id }),
+    answer: (view, _value, { id }) => {
+      const notification = view.notification(id);
+      assert(notification, `notification ${id} was just read`);
+      return { success: true, notification: wireNotification(notification) };
+    },
+  }),
+  "notifications.list": forQuery("notifications.list", (view, input, context) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const before = decodeCursor(input.cursor);
+    if (!before.ok) return before;
+    const found = view.notifications({
+      project: project.value,
+      unread: input.unread === true,
+      limit: input.limit + 1,
+      ...(before.value > 0 ? { before: before.value } : {}),
+    });
+    const page = found.slice(0, input.limit);
+    return accept({
+      notifications: page.map(wireNotification),
+      unread: view.unreadCount(project.value),
+      nextCursor: found.length > page.length ? page.at(-1)!.id.slice(1) : null,
+    });
+  }),
+  "notifications.inbox": forQuery("notifications.inbox", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const { limit } = input;
+    const waiting = view.tasks({
+      project: project.value,
+      states: ["awaiting_response"],
+      afterOrdinal: 0,
+      limit,
+    });
+    const unread = view.notifications({ project: project.value, unread: true, limit });
+    return accept({
+      questions: waiting.map((task) => wireTask(view, task, now)),
+      notifications: unread.map(wireNotification),
+      unread: view.unreadCount(project.value),
+    });
+  }),
+};
+
+const pausing = (paused: boolean) => ({
+  command: ({ id }: { id?: string | undefined }, { caller }: CallContext): UpdateProjectCommand => ({
+    type: "update-project",
+    project: id ?? caller.project,
+    paused,
+  }),
+  answer: (view: Reads, _value: null, command: UpdateProjectCommand) => projectAnswer(view, command.project),
+});
+
+export const projectOperations = {
+  "projects.create": forCommand("projects.create", {
+    command: ({ id, settings }): CreateProjectCommand => ({ type: "create-project", id, settings }),
+    answer: (view, _value, { id }) => projectAnswer(view, id),
+  }),
+  "projects.get": forQuery("projects.get", (view, { id }, { caller }) => {
+    const project = view.project(id ?? caller.project);
+    return project ? accept({ project: wireProject(view, project) }) : projectNotFound(id ?? caller.project);
+  }),
+  "projects.list": forQuery("projects.list", (view) =>
+    accept({ projects: view.projects().map((project) => wireProject(view, project)) }),
+  ),
+  "projects.update": forCommand("projects.update", {
+    command: ({ id, settings, paused }, { caller }): UpdateProjectCommand => ({
+      type: "update-project",
+      project: id ?? caller.project,
+      settings,
+      paused,
+    }),
+    answer: (view, _value, command) => projectAnswer(view, command.project),
+  }),
+  "projects.pause": forCommand("projects.pause", pausing(true)),
+  "projects.resume": forCommand("projects.resume", pausing(false)),
+};

@@ -1,0 +1,198 @@
+// Rows as every surface shows them: times as ISO 8601, the open claim with its health, the result of the attempt that made it.
+
+import type {
+  WireAttempt,
+  WireClaim,
+  WireEvent,
+  WireNotification,
+  WireProject,
+  WireReason,
+  WireSession,
+  WireTask,
+} from "../contract/shapes.js";
+import type { Attempt, Claim } from "../core/claim.js";
+import { healthStatus, remainingMs } from "../core/claim.js";
+import type { DibsEvent, Notification } from "../core/event.js";
+import type { Reason } from "../core/explain.js";
+import { limits } from "../core/limits.js";
+import { priorityLabel } from "../core/priority.js";
+import { defaultSettings, type Project } from "../core/project.js";
+import type { Session } from "../core/session.js";
+import { epochOf, stateOf, type Task } from "../core/task.js";
+import type { Reads } from "../core/view.js";
+
+type Json = WireEvent["data"];
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function maybeIso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** Details and event data carry times as numbers under names that end in `At` (or `until`). */
+export function withIsoTimes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withIsoTimes);
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const isTime = typeof inner === "number" && (key.endsWith("At") || key === "until");
+    copy[key] = isTime ? iso(inner) : withIsoTimes(inner);
+  }
+  return copy;
+}
+
+type Lease = Omit<Claim, "startBy" | "deadlineAt" | "silentAt" | "pausedAt" | "acknowledged">;
+
+function lease(claim: Lease) {
+  return {
+    taskId: claim.taskId,
+    sessionId: claim.sessionId,
+    epoch: claim.epoch,
+    agentType: claim.agentType,
+    claimedAt: iso(claim.claimedAt),
+    startedAt: maybeIso(claim.startedAt),
+    expiresAt: iso(claim.expiresAt),
+    ttlMs: claim.ttlMs,
+    lastHeartbeat: iso(claim.lastHeartbeat),
+    heartbeatCount: claim.heartbeatCount,
+    progress: claim.progress && { ...claim.progress, at: iso(claim.progress.at) },
+    metadata: claim.metadata as Json | null,
+  };
+}
+
+export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
+  const settings = view.project(claim.project)?.settings ?? defaultSettings;
+  return {
+    ...lease(claim),
+    healthStatus: healthStatus(claim, settings.claim, now),
+    remainingMs: remainingMs(claim, now),
+  };
+}
+
+export function wireOpenAttempt(view: Reads, claim: Claim, now: number): WireAttempt {
+  return {
+    project: claim.project,
+    ...wireClaim(view, claim, now),
+    releasedAt: null,
+    releaseReason: null,
+    result: null,
+    error: null,
+    lateResult: null,
+  };
+}
+
+export function wireAttempt(attempt: Attempt): WireAttempt {
+  return {
+    project: attempt.project,
+    ...lease(attempt),
+    healthStatus: null,
+    remainingMs: null,
+    releasedAt: iso(attempt.releasedAt),
+    releaseReason: attempt.releaseReason,
+    result: attempt.result,
+    error: attempt.error,
+    lateResult: attempt.lateResult && { ...attempt.lateResult, at: iso(attempt.lateResult.at) },
+  };
+}
+
+export function wireTask(view: Reads, task: Task, now: number): WireTask {
+  const claim = view.claim(task.project, task.id);
+  const text = view.text(task.project, task.id);
+  const attempt = task.state === "completed" ? view.attempt(task.project, task.id, task.epoch) : undefined;
+  return {
+    id: task.id,
+    project: task.project,
+    type: task.type,
+    parentId: task.parentId,
+    title: task.title,
+    prompt: text?.prompt ?? "",
+    description: text?.description ?? null,
+    state: stateOf(task, claim),
+    phase: task.phase,
+    priority: task.priority,
+    priorityLabel: priorityLabel(task.priority),
+    labels: task.labels,
+    files: task.files,
+    dependsOn: task.dependsOn,
+    assignee: task.assignee,
+    agentType: task.agentType,
+    requires: task.requires,
+    maxRetries: task.maxRetries,
+    retryCount: task.retryCount,
+    lostCount: task.lostCount,
+    notBefore: maybeIso(task.notBefore),
+    timeoutMs: task.timeoutMs,
+    question: task.question && { ...task.question, askedAt: iso(task.question.askedAt) },
+    response: task.response,
+    responsePending: task.responsePending,
+    result: attempt?.result ?? null,
+    error: task.error,
+    correlationId: task.correlationId,
+    epoch: epochOf(task, claim),
+    claim: claim ? wireClaim(view, claim, now) : null,
+    pendingDependencies: task.pendingDeps,
+    openChildren: task.openChildren,
+    createdAt: iso(task.createdAt),
+    updatedAt: iso(claim ? Math.max(task.updatedAt, claim.updatedAt) : task.updatedAt),
+    readyAt: maybeIso(task.readyAt),
+    startedAt: maybeIso(claim ? claim.startedAt : task.startedAt),
+    endedAt: maybeIso(task.endedAt),
+    createdBy: task.createdBy,
+    metadata: (text?.metadata ?? null) as Json | null,
+  };
+}
+
+export function wireSession(view: Reads, session: Session): WireSession {
+  const { project, id } = session;
+  const current = view.claimsOf(project, id)[0];
+  return {
+    id,
+    project,
+    name: session.name,
+    agentType: session.agentType,
+    pid: session.pid,
+    host: session.host,
+    processStartedAt: session.processStartedAt,
+    capabilities: session.capabilities,
+    capacity: session.capacity,
+    heartbeats: session.heartbeats,
+    contextPercent: session.contextPercent,
+    score: session.score,
+    startedAt: iso(session.startedAt),
+    lastSeenAt: iso(session.lastSeenAt),
+    endedAt: maybeIso(session.endedAt),
+    currentTaskId: current?.taskId ?? null,
+    currentTaskClaimedAt: maybeIso(current?.claimedAt ?? null),
+    claimHistory: view.history(project, id, limits.historyMax).map((record) => ({
+      taskId: record.taskId,
+      claimedAt: iso(record.claimedAt),
+      releasedAt: iso(record.releasedAt),
+      releaseReason: record.releaseReason,
+      duration: Math.max(0, record.releasedAt - record.claimedAt),
+    })),
+  };
+}
+
+export function wireEvent(event: DibsEvent): WireEvent {
+  return { ...event, at: iso(event.at), data: withIsoTimes(event.data) as Json };
+}
+
+export function wireNotification(notification: Notification): WireNotification {
+  return { ...notification, createdAt: iso(notification.createdAt), readAt: maybeIso(notification.readAt) };
+}
+
+export function wireReason(reason: Reason): WireReason {
+  const { until, ...rest } = reason;
+  return until === undefined ? rest : { ...rest, until: maybeIso(until) };
+}
+
+export function wireProject(view: Reads, project: Project): WireProject {
+  return {
+    ...project,
+    isDefault: view.org().defaultProject === project.id,
+    createdAt: iso(project.createdAt),
+    updatedAt: iso(project.updatedAt),
+  };
+}

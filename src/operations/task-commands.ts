@@ -1,0 +1,227 @@
+import type {
+  AskCommand,
+  CancelCommand,
+  ClaimCommand,
+  ClaimNextCommand,
+  CompleteCommand,
+  CreateCommand,
+  FailCommand,
+  HeartbeatCommand,
+  ProgressCommand,
+  ReleaseCommand,
+  ReserveIdCommand,
+  RespondCommand,
+  RetryCommand,
+  StartCommand,
+  TaskPatch,
+  UpdateCommand,
+} from "../core/command.js";
+import { limits } from "../core/limits.js";
+import { assert } from "../core/refusal.js";
+import type { Reads } from "../core/view.js";
+import { type CallContext, forCommand } from "./handler.js";
+import { iso, wireClaim, wireTask } from "./render.js";
+
+function project(input: { project?: string | undefined }, { caller }: CallContext): string {
+  return input.project ?? caller.project;
+}
+
+function spread({ environment }: CallContext): number {
+  return environment.random() * 2 - 1;
+}
+
+function shown(view: Reads, on: { project: string; taskId: string }, now: number) {
+  const task = view.task(on.project, on.taskId);
+  assert(task, `task ${on.taskId} was just changed`);
+  return wireTask(view, task, now);
+}
+
+const taskAnswer = (
+  view: Reads,
+  _value: unknown,
+  command: { project: string; taskId: string },
+  now: number,
+) => ({
+  success: true as const,
+  task: shown(view, command, now),
+});
+
+function registration(input: { register?: boolean | undefined; agentType?: string | undefined }) {
+  return input.register ? { ...(input.agentType ? { agentType: input.agentType } : {}) } : undefined;
+}
+
+export const taskCommands = {
+  "tasks.create": forCommand("tasks.create", {
+    command: ({ project: _, ...task }, context): CreateCommand => ({
+      type: "create",
+      project: project({ project: _ }, context),
+      tasks: [task],
+      correlationId: context.environment.newCorrelationId(),
+    }),
+    answer: (view, { ids }, command, now) => ({
+      success: true,
+      task: shown(view, { project: command.project, taskId: ids[0]! }, now),
+    }),
+  }),
+  "tasks.batch": forCommand("tasks.batch", {
+    command: (input, context): CreateCommand => ({
+      type: "create",
+      project: project(input, context),
+      tasks: input.tasks,
+      correlationId: context.environment.newCorrelationId(),
+    }),
+    answer: (view, { ids }, command, now) => ({
+      success: true,
+      tasks: ids.map((taskId) => shown(view, { project: command.project, taskId }, now)),
+      ids: Object.fromEntries(
+        command.tasks.flatMap(({ key }, index) => (key === undefined ? [] : [[key, ids[index]!]])),
+      ),
+    }),
+  }),
+  "tasks.update": forCommand<"tasks.update", UpdateCommand>("tasks.update", {
+    command: ({ project: of, taskId, ...patch }, context): UpdateCommand => ({
+      type: "update",
+      project: project({ project: of }, context),
+      taskId,
+      patch: patch as TaskPatch,
+    }),
+    answer: taskAnswer,
+  }),
+  "tasks.claim": forCommand("tasks.claim", {
+    command: (input, context): ClaimCommand => ({
+      type: "claim",
+      ...input,
+      project: project(input, context),
+      register: registration(input),
+    }),
+    answer: (view, _value, command, now) => {
+      const claim = view.claim(command.project, command.taskId);
+      assert(claim, `task ${command.taskId} was just claimed`);
+      return { success: true, claim: wireClaim(view, claim, now), task: shown(view, command, now) };
+    },
+  }),
+  "tasks.claimNext": forCommand("tasks.claimNext", {
+    command: (input, context): ClaimNextCommand => ({
+      type: "claim-next",
+      ...input,
+      project: project(input, context),
+      register: registration(input),
+    }),
+    answer: (view, value, command, now) => {
+      const claim = value.taskId === null ? undefined : view.claim(command.project, value.taskId);
+      if (value.taskId === null || !claim) return { success: true, claim: null, task: null, resumed: false };
+      const on = { project: command.project, taskId: value.taskId };
+      return {
+        success: true,
+        claim: wireClaim(view, claim, now),
+        task: shown(view, on, now),
+        resumed: value.resumed,
+      };
+    },
+  }),
+  "tasks.start": forCommand<"tasks.start", StartCommand>("tasks.start", {
+    command: (input, context): StartCommand => ({
+      type: "start",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: taskAnswer,
+  }),
+  "tasks.heartbeat": forCommand("tasks.heartbeat", {
+    command: (input, context): HeartbeatCommand => ({
+      type: "heartbeat",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: (view, _value, command, now) => {
+      const claim = view.claim(command.project, command.taskId);
+      const task = view.task(command.project, command.taskId);
+      assert(claim && task, `task ${command.taskId} was just renewed`);
+      const response = task.responsePending ? task.response : null;
+      return { success: true, claim: wireClaim(view, claim, now), response };
+    },
+  }),
+  "tasks.progress": forCommand<"tasks.progress", ProgressCommand>("tasks.progress", {
+    command: (input, context): ProgressCommand => ({
+      type: "progress",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: taskAnswer,
+  }),
+  "tasks.ask": forCommand<"tasks.ask", AskCommand>("tasks.ask", {
+    command: (input, context): AskCommand => ({ type: "ask", ...input, project: project(input, context) }),
+    answer: taskAnswer,
+  }),
+  "tasks.respond": forCommand<"tasks.respond", RespondCommand>("tasks.respond", {
+    command: (input, context): RespondCommand => ({
+      type: "respond",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: taskAnswer,
+  }),
+  "tasks.complete": forCommand("tasks.complete", {
+    command: (input, context): CompleteCommand => ({
+      type: "complete",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: (view, value, command, now) => ({ success: true, task: shown(view, command, now), ...value }),
+  }),
+  "tasks.fail": forCommand("tasks.fail", {
+    command: (input, context): FailCommand => ({
+      type: "fail",
+      ...input,
+      project: project(input, context),
+      spread: spread(context),
+    }),
+    answer: (view, { willRetry, retryAt }, command, now) => ({
+      success: true,
+      task: shown(view, command, now),
+      willRetry,
+      retryAt: retryAt === null ? null : iso(retryAt),
+    }),
+  }),
+  "tasks.release": forCommand("tasks.release", {
+    command: (input, context): ReleaseCommand => ({
+      type: "release",
+      ...input,
+      project: project(input, context),
+      spread: spread(context),
+    }),
+    answer: (view, { reason, claimDurationMs }, command, now) => ({
+      success: true,
+      released: { taskId: command.taskId, reason, claimDuration: claimDurationMs },
+      task: shown(view, command, now),
+    }),
+  }),
+  "tasks.cancel": forCommand("tasks.cancel", {
+    command: (input, context): CancelCommand => ({
+      type: "cancel",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: (view, { cancelled }, command, now) => ({
+      success: true,
+      task: shown(view, command, now),
+      cancelled: cancelled.slice(0, limits.transitiveMax),
+    }),
+  }),
+  "tasks.retry": forCommand<"tasks.retry", RetryCommand>("tasks.retry", {
+    command: (input, context): RetryCommand => ({
+      type: "retry",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: taskAnswer,
+  }),
+  "ids.next": forCommand("ids.next", {
+    command: (input, context): ReserveIdCommand => ({
+      type: "reserve-id",
+      ...input,
+      project: project(input, context),
+    }),
+    answer: (_view, { id }) => ({ id }),
+  }),
+};

@@ -1,0 +1,230 @@
+import { isOver } from "../core/claim.js";
+import { reachable } from "../core/dependency.js";
+import { Draft } from "../core/draft.js";
+import { explainReasons, type Reason } from "../core/explain.js";
+import { limits } from "../core/limits.js";
+import { priorityLabel } from "../core/priority.js";
+import { listReady, misfits, whoIs } from "../core/ready.js";
+import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
+import { isLive, type Session } from "../core/session.js";
+import { isTerminal, stateOf, type Task } from "../core/task.js";
+import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
+import type { Reads } from "../core/view.js";
+import { type CallContext, forQuery } from "./handler.js";
+import { wireAttempt, wireClaim, wireEvent, wireOpenAttempt, wireReason, wireTask } from "./render.js";
+
+/** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
+const pageTextMax = 4 * 1024 * 1024;
+
+export function projectNotFound(project: string): Refusal {
+  return refuse("PROJECT_NOT_FOUND", `There is no project ${project}.`, {
+    hint: "List the projects, or create this one.",
+    details: { project },
+  });
+}
+
+/** The project to look at, null for all of the org, or the refusal. */
+export function scope(
+  view: Reads,
+  project: string | undefined,
+  { caller }: CallContext,
+): Outcome<string | null> {
+  if (project === "*") return accept(null);
+  const name = project ?? caller.project;
+  return view.project(name) ? accept(name) : projectNotFound(name);
+}
+
+function findTask(
+  view: Reads,
+  input: { project?: string | undefined; taskId: string },
+  { caller }: CallContext,
+): Outcome<Task> {
+  const project = input.project ?? caller.project;
+  if (!view.project(project)) return projectNotFound(project);
+  const task = view.task(project, input.taskId);
+  return task ? accept(task) : taskNotFound(input.taskId);
+}
+
+function findSession(view: Reads, project: string, sessionId: string | undefined): Outcome<Session | null> {
+  if (sessionId === undefined) return accept(null);
+  const session = view.session(project, sessionId);
+  return isLive(session) ? accept(session) : sessionNotFound(sessionId);
+}
+
+export function decodeCursor(cursor: string | undefined): Outcome<number> {
+  if (cursor === undefined) return accept(0);
+  const ordinal = /^[1-9]\d{0,15}$/.test(cursor) ? Number(cursor) : 0;
+  if (ordinal > 0) return accept(ordinal);
+  const message = "The cursor is not one that a list has returned.";
+  return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "cursor", message }] } });
+}
+
+/** The first tasks whose texts fit a page, and where to go on. */
+function pageOf(view: Reads, tasks: Task[], limit: number, now: number) {
+  const page = [];
+  let length = 0;
+  for (const task of tasks.slice(0, limit)) {
+    const wire = wireTask(view, task, now);
+    length += wire.prompt.length + (wire.description?.length ?? 0) + (wire.result?.output.length ?? 0);
+    if (length > pageTextMax && page.length > 0) break;
+    page.push(wire);
+  }
+  const last = tasks[page.length - 1];
+  return { tasks: page, nextCursor: last && page.length < tasks.length ? String(last.ordinal) : null };
+}
+
+export const taskQueries = {
+  "tasks.get": forQuery("tasks.get", (view, input, context, now) => {
+    const found = findTask(view, input, context);
+    return found.ok ? accept({ task: wireTask(view, found.value, now) }) : found;
+  }),
+  "tasks.list": forQuery("tasks.list", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const after = decodeCursor(input.cursor);
+    if (!after.ok) return after;
+    const tasks = view.tasks({
+      project: project.value,
+      states: typeof input.state === "string" ? [input.state] : input.state,
+      label: input.label,
+      assignee: input.assignee,
+      parentId: input.parent === "" ? null : input.parent,
+      text: input.q,
+      readyBy: input.claimable === true ? now : undefined,
+      afterOrdinal: after.value,
+      limit: input.limit + 1,
+    });
+    return accept(pageOf(view, tasks, input.limit, now));
+  }),
+  "tasks.explain": forQuery("tasks.explain", (view, input, context, now) => {
+    const found = findTask(view, input, context);
+    if (!found.ok) return found;
+    const task = found.value;
+    const session = findSession(view, task.project, input.sessionId);
+    if (!session.ok) return session;
+    const who = session.value && whoIs(session.value);
+    const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
+    const claimable = reasons.length === 0;
+    const advice = claimable && !who ? nobodyFits(view, task) : null;
+    return accept({
+      taskId: task.id,
+      claimable,
+      reasons: [...reasons, ...(advice ? [advice] : [])].map(wireReason),
+    });
+  }),
+  "tasks.blockedBy": forQuery("tasks.blockedBy", (view, input, context) => {
+    const found = findTask(view, input, context);
+    if (!found.ok) return found;
+    const { project, id, state } = found.value;
+    const waiting = (on: string) =>
+      view.dependents(project, on).filter((other) => {
+        const task = view.task(project, other);
+        return task && !isTerminal(task.state);
+      });
+    if (state === "completed") return accept({ taskId: id, direct: [], transitive: [], count: 0 });
+    const direct = waiting(id);
+    const bounds = { max: direct.length + limits.transitiveMax, walkMax: limits.graphWalkMax };
+    const all = reachable([id], waiting, bounds);
+    const transitive = all.ids.filter((other) => !direct.includes(other)).slice(0, limits.transitiveMax);
+    return accept({
+      taskId: id,
+      direct: direct.slice(0, limits.transitiveMax),
+      transitive,
+      count: all.count,
+    });
+  }),
+  "tasks.claimable": forQuery("tasks.claimable", (view, input, context, now) => {
+    const name = input.project ?? context.caller.project;
+    const project = view.project(name);
+    if (!project) return projectNotFound(name);
+    const session = findSession(view, name, input.sessionId);
+    if (!session.ok) return session;
+    if (project.paused) return accept({ tasks: [] });
+    const who = session.value && whoIs(session.value);
+    const entries = listReady(view, {
+      project: name,
+      settings: project.settings,
+      who,
+      now,
+      limit: input.limit,
+    });
+    return accept({ tasks: entries.map((entry) => wireTask(view, view.task(name, entry.id)!, now)) });
+  }),
+  "tasks.attempts": forQuery("tasks.attempts", (view, input, context, now) => {
+    const found = findTask(view, input, context);
+    if (!found.ok) return found;
+    const { project, id } = found.value;
+    const open = view.claim(project, id);
+    const closed = view.attempts(project, id, input.limit).map(wireAttempt);
+    return accept({ attempts: open ? [wireOpenAttempt(view, open, now), ...closed] : closed });
+  }),
+  "tasks.events": forQuery("tasks.events", (view, input, context) => {
+    const found = findTask(view, input, context);
+    if (!found.ok) return found;
+    const { project, id } = found.value;
+    const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
+    return accept({ events: events.map(wireEvent), nextAfter: events.at(-1)?.seq ?? input.after });
+  }),
+  "tasks.inFlight": forQuery("tasks.inFlight", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    const claims = view
+      .openClaims({ project: project.value, sessionId: input.sessionId, limit: limits.pageMax })
+      .filter((claim) => input.includeExpired === true || !isOver(claim, now));
+    const bySession: Record<string, number> = {};
+    for (const { sessionId } of claims) bySession[sessionId] = (bySession[sessionId] ?? 0) + 1;
+    const inFlight = claims.map((claim) => {
+      const task = view.task(claim.project, claim.taskId)!;
+      return {
+        taskId: task.id,
+        project: task.project,
+        task: {
+          title: task.title,
+          phase: task.phase,
+          priority: priorityLabel(task.priority),
+          state: stateOf(task, claim),
+        },
+        claim: wireClaim(view, claim, now),
+      };
+    });
+    return accept({ inFlight, summary: { total: inFlight.length, bySession } });
+  }),
+  "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
+    const name = input.project ?? context.caller.project;
+    if (!view.project(name)) return projectNotFound(name);
+    const after = decodeCursor(input.cursor);
+    if (!after.ok) return after;
+    const tasks = view.tasks({ project: name, afterOrdinal: after.value, limit: input.limit + 1 });
+    const page = tasks.slice(0, input.limit);
+    const nodes = page.map((task) => ({
+      id: task.id,
+      title: task.title,
+      type: task.type,
+      state: stateOf(task, view.claim(name, task.id)),
+      priority: task.priority,
+      parentId: task.parentId,
+    }));
+    const edges = page.flatMap((task) => task.dependsOn.map((to) => ({ from: task.id, to })));
+    const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
+    return accept({ nodes, edges, nextCursor });
+  }),
+};
+
+/** Advice, not a blocker: the task is claimable, but nobody who is here may take it. */
+function nobodyFits(view: Reads, task: Task): Reason | null {
+  const sessions = view.sessions({ project: task.project, live: true, limit: limits.pageMax });
+  if (sessions.some((session) => misfits(task, whoIs(session)).length === 0)) return null;
+  const wants = [
+    task.assignee === null ? null : `assignee ${task.assignee}`,
+    task.agentType === null ? null : `agent type ${task.agentType}`,
+    task.requires.length === 0 ? null : task.requires.join(", "),
+  ].filter((each) => each !== null);
+  return {
+    code: "NO_LIVE_SESSION_FITS",
+    message:
+      wants.length === 0
+        ? "No session is running."
+        : `No live session fits: it asks for ${wants.join("; ")}.`,
+    fix: "dibs work -- <command>",
+  };
+}

@@ -1,0 +1,35 @@
+import type { Key } from "../core/changes.js";
+import type { Change } from "./rows.js";
+
+/** Rows by key, with those that the transaction changed. */
+export class Table<T> {
+  readonly rows = new Map<Key, T | undefined>();
+  readonly dirty = new Map<Key, T | undefined>();
+
+  get(key: Key, load: () => T | undefined): T | undefined {
+    const known = this.rows.get(key);
+    if (known !== undefined || this.rows.has(key)) return known;
+    const loaded = load();
+    this.rows.set(key, loaded);
+    return loaded;
+  }
+
+  /** The value before the transaction must have been read, or be known to be absent. */
+  put(key: Key, row: T | undefined): void {
+    if (!this.dirty.has(key)) this.dirty.set(key, this.rows.get(key));
+    this.rows.set(key, row);
+  }
+
+  *changes(): Generator<Change<T>> {
+    for (const [key, before] of this.dirty) yield { before, after: this.rows.get(key) };
+  }
+
+  *changed(): Generator<T> {
+    for (const key of this.dirty.keys()) yield this.rows.get(key)!;
+  }
+
+  clear(): void {
+    this.rows.clear();
+    this.dirty.clear();
+  }
+}
