@@ -104,11 +104,10 @@ class InProcess implements Connection {
     if (this.closing.signal.aborted) {
       return Promise.reject(new DibsError("STORE_CLOSED", "This client was closed."));
     }
-    const signals = [this.closing.signal, ...(options.signal ? [options.signal] : [])];
-    const call = dispatch(this.executor, name, input, this.caller, {
-      ...options,
-      signal: AbortSignal.any(signals),
-    });
+    const signal = options.signal
+      ? AbortSignal.any([this.closing.signal, options.signal])
+      : this.closing.signal;
+    const call = dispatch(this.executor, name, input, this.caller, { ...options, signal });
     this.calls.add(call);
     const forget = () => this.calls.delete(call);
     call.then(forget, forget);

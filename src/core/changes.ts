@@ -3,7 +3,7 @@
 import type { Attempt, Claim } from "./claim.js";
 import type { DibsEvent, Notification } from "./event.js";
 import type { Org, Project } from "./project.js";
-import type { Session } from "./session.js";
+import type { Session, SessionRecord } from "./session.js";
 import type { Task, TaskText } from "./task.js";
 import type { IdempotencyRecord } from "./view.js";
 
@@ -28,18 +28,19 @@ export interface Edge {
 
 export interface Changes {
   org: Org | null;
-  projects: Map<string, Project>;
-  tasks: Map<Key, Task>;
-  texts: Map<Key, TaskText>;
+  projects: ReadonlyMap<string, Project>;
+  tasks: ReadonlyMap<Key, Task>;
+  texts: ReadonlyMap<Key, TaskText>;
   /** null: the claim was closed. */
-  claims: Map<Key, Claim | null>;
-  attempts: Map<Key, Attempt>;
-  sessions: Map<Key, Session>;
-  counters: Map<Key, Counter>;
-  edgesAdded: Edge[];
-  edgesRemoved: Edge[];
-  notifications: Map<string, Notification>;
-  events: DibsEvent[];
+  claims: ReadonlyMap<Key, Claim | null>;
+  attempts: ReadonlyMap<Key, Attempt>;
+  sessions: ReadonlyMap<Key, Session>;
+  records: ReadonlyMap<Key, SessionRecord>;
+  counters: ReadonlyMap<Key, Counter>;
+  edgesAdded: readonly Edge[];
+  edgesRemoved: readonly Edge[];
+  notifications: ReadonlyMap<string, Notification>;
+  events: readonly DibsEvent[];
   idempotency: IdempotencyRecord | null;
 }
 
@@ -47,34 +48,25 @@ export function attemptKey(project: string, taskId: string, epoch: number): Key 
   return `${project}/${taskId}/${epoch}`;
 }
 
-export function noChanges(): Changes {
-  return {
-    org: null,
-    projects: new Map(),
-    tasks: new Map(),
-    texts: new Map(),
-    claims: new Map(),
-    attempts: new Map(),
-    sessions: new Map(),
-    counters: new Map(),
-    edgesAdded: [],
-    edgesRemoved: [],
-    notifications: new Map(),
-    events: [],
-    idempotency: null,
-  };
-}
+const none: ReadonlyMap<string, never> = new Map<string, never>();
 
-export function isEmpty(changes: Changes): boolean {
-  return (
-    changes.org === null &&
-    changes.claims.size === 0 &&
-    changes.attempts.size === 0 &&
-    changes.sessions.size === 0 &&
-    changes.counters.size === 0 &&
-    changes.tasks.size === 0 &&
-    changes.projects.size === 0 &&
-    changes.notifications.size === 0 &&
-    changes.idempotency === null
-  );
+const nothing: Changes = {
+  org: null,
+  projects: none,
+  tasks: none,
+  texts: none,
+  claims: none,
+  attempts: none,
+  sessions: none,
+  records: none,
+  counters: none,
+  edgesAdded: [],
+  edgesRemoved: [],
+  notifications: none,
+  events: [],
+  idempotency: null,
+};
+
+export function noChanges(): Changes {
+  return nothing;
 }

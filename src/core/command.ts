@@ -142,10 +142,11 @@ export interface UpdateCommand extends OnTask {
 export interface SettleCommand extends OnTask {
   type: "settle";
 }
-/** Ends what is over, earliest first. */
+/** Ends what is over, earliest first; the task that somebody asks for in any case. */
 export interface SweepCommand {
   type: "sweep";
   limit: number;
+  also?: { project: string; taskId: string };
 }
 export interface RegisterCommand extends OnProject {
   type: "register-session";

@@ -2,6 +2,7 @@
 // view, command and time always decide the same, so a store may run it again, and the memory model can check the others.
 
 import { type Changes, noChanges } from "./changes.js";
+import { isOver } from "./claim.js";
 import type { Command, CommandType } from "./command.js";
 import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
@@ -84,11 +85,17 @@ function onlyLateResult(changes: Changes): Changes {
 }
 
 /** What must run before a command in the same transaction, so that no answer depends on who swept last. */
-function preparation(command: Command): Command | null {
+function preparation(view: View, command: Command, now: number): Command | null {
   switch (command.type) {
     case "claim":
+      if (view.due(now, 1).length === 0) return null;
+      return {
+        type: "sweep",
+        limit: limits.sweepMax,
+        also: { project: command.project, taskId: command.taskId },
+      };
     case "claim-next":
-      return { type: "sweep", limit: limits.sweepMax };
+      return view.due(now, 1).length > 0 ? { type: "sweep", limit: limits.sweepMax } : null;
     case "start":
     case "heartbeat":
     case "progress":
@@ -99,8 +106,11 @@ function preparation(command: Command): Command | null {
     case "release":
     case "cancel":
     case "retry":
-    case "update":
-      return { type: "settle", project: command.project, taskId: command.taskId };
+    case "update": {
+      const { project, taskId } = command;
+      const claim = view.claim(project, taskId);
+      return claim && isOver(claim, now) ? { type: "settle", project, taskId } : null;
+    }
     default:
       return null;
   }
@@ -119,11 +129,8 @@ export function carryOut<C extends Command>(
   actor: string,
 ): Outcome<ValueOf<C["type"]>> {
   const { view, now } = transaction;
-  const first = preparation(command);
-  if (first) {
-    const settled = decide(view, first, { now, actor: "system" });
-    if (settled.changes.events.length > 0) transaction.apply(settled.changes);
-  }
+  const first = preparation(view, command, now);
+  if (first) transaction.apply(decide(view, first, { now, actor: "system" }).changes);
   const { changes, outcome } = decide(view, command, { now, actor });
   transaction.apply(changes);
   return outcome;

@@ -1,7 +1,7 @@
 // A decision in the making: reads fall through to the view, writes are collected as changes. Point lookups see the
 // draft's own writes; sets (children, dependents, claims of a session, the ready queue) are those before the decision.
 
-import { attemptKey, type Changes, keyOf, noChanges } from "./changes.js";
+import { attemptKey, type Changes, type Counter, type Edge, type Key, keyOf } from "./changes.js";
 import type { Attempt, Claim } from "./claim.js";
 import {
   type DibsEvent,
@@ -12,7 +12,7 @@ import {
 } from "./event.js";
 import type { Org, Project } from "./project.js";
 import { assert } from "./refusal.js";
-import type { Session } from "./session.js";
+import type { Session, SessionRecord } from "./session.js";
 import type { Task, TaskText } from "./task.js";
 import type { View } from "./view.js";
 
@@ -22,94 +22,147 @@ export interface Context {
   actor: string;
 }
 
+/** Collected changes. The maps are few and made on first use: most commands write two or three kinds of rows. */
+class Collected implements Changes {
+  org: Org | null = null;
+  projects = untouched as Map<string, Project>;
+  tasks = untouched as Map<Key, Task>;
+  texts = untouched as Map<Key, TaskText>;
+  claims = untouched as Map<Key, Claim | null>;
+  attempts = untouched as Map<Key, Attempt>;
+  sessions = untouched as Map<Key, Session>;
+  records = untouched as Map<Key, SessionRecord>;
+  counters = untouched as Map<Key, Counter>;
+  notifications = untouched as Map<string, Notification>;
+  readonly edgesAdded: Edge[] = [];
+  readonly edgesRemoved: Edge[] = [];
+  readonly events: DibsEvent[] = [];
+  readonly idempotency = null;
+}
+
+type MapsOf<T> = { [K in keyof T as T[K] extends Map<string, unknown> ? K : never]: T[K] };
+
+const untouched = new Map<string, never>();
+
 export class Draft {
-  readonly changes: Changes = noChanges();
+  private readonly collected = new Collected();
 
   constructor(
     readonly view: View,
     readonly context: Context,
   ) {}
 
+  get changes(): Changes {
+    return this.collected;
+  }
+
+  private put<K extends keyof MapsOf<Collected>>(
+    kind: K,
+    key: string,
+    row: MapsOf<Collected>[K] extends Map<string, infer R> ? R : never,
+  ): void {
+    if ((this.collected[kind] as unknown) === untouched) {
+      (this.collected as Record<K, unknown>)[kind] = new Map();
+    }
+    (this.collected[kind] as Map<string, unknown>).set(key, row);
+  }
+
+  addEdge(edge: Edge): void {
+    this.collected.edgesAdded.push(edge);
+  }
+
+  removeEdge(edge: Edge): void {
+    this.collected.edgesRemoved.push(edge);
+  }
+
   get now(): number {
     return this.context.now;
   }
 
   org(): Org {
-    return this.changes.org ?? this.view.org();
+    return this.collected.org ?? this.view.org();
   }
 
   private writableOrg(): Org {
-    this.changes.org ??= { ...this.view.org() };
-    return this.changes.org;
+    this.collected.org ??= { ...this.view.org() };
+    return this.collected.org;
   }
 
   project(id: string): Project {
-    const project = this.changes.projects.get(id) ?? this.view.project(id);
+    const project = this.collected.projects.get(id) ?? this.view.project(id);
     assert(project, `project ${id} was checked to exist`);
     return project;
   }
 
   putProject(project: Project): void {
-    this.changes.projects.set(project.id, project);
+    this.put("projects", project.id, project);
   }
 
   task(project: string, id: string): Task | undefined {
-    return this.changes.tasks.get(keyOf(project, id)) ?? this.view.task(project, id);
+    return this.collected.tasks.get(keyOf(project, id)) ?? this.view.task(project, id);
   }
 
   putTask(task: Task): Task {
-    this.changes.tasks.set(keyOf(task.project, task.id), task);
+    this.put("tasks", keyOf(task.project, task.id), task);
     return task;
   }
 
   text(project: string, id: string): TaskText | undefined {
-    return this.changes.texts.get(keyOf(project, id)) ?? this.view.text(project, id);
+    return this.collected.texts.get(keyOf(project, id)) ?? this.view.text(project, id);
   }
 
   putText(project: string, id: string, text: TaskText): void {
-    this.changes.texts.set(keyOf(project, id), text);
+    this.put("texts", keyOf(project, id), text);
   }
 
   claim(project: string, taskId: string): Claim | undefined {
-    const changed = this.changes.claims.get(keyOf(project, taskId));
+    const changed = this.collected.claims.get(keyOf(project, taskId));
     return changed === undefined ? this.view.claim(project, taskId) : (changed ?? undefined);
   }
 
   putClaim(claim: Claim): Claim {
-    this.changes.claims.set(keyOf(claim.project, claim.taskId), claim);
+    this.put("claims", keyOf(claim.project, claim.taskId), claim);
     return claim;
   }
 
   dropClaim(claim: Claim): void {
-    this.changes.claims.set(keyOf(claim.project, claim.taskId), null);
+    this.put("claims", keyOf(claim.project, claim.taskId), null);
   }
 
   attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
     return (
-      this.changes.attempts.get(attemptKey(project, taskId, epoch)) ??
+      this.collected.attempts.get(attemptKey(project, taskId, epoch)) ??
       this.view.attempt(project, taskId, epoch)
     );
   }
 
   putAttempt(attempt: Attempt): void {
-    this.changes.attempts.set(attemptKey(attempt.project, attempt.taskId, attempt.epoch), attempt);
+    this.put("attempts", attemptKey(attempt.project, attempt.taskId, attempt.epoch), attempt);
   }
 
   session(project: string, id: string): Session | undefined {
-    return this.changes.sessions.get(keyOf(project, id)) ?? this.view.session(project, id);
+    return this.collected.sessions.get(keyOf(project, id)) ?? this.view.session(project, id);
   }
 
   putSession(session: Session): Session {
-    this.changes.sessions.set(keyOf(session.project, session.id), session);
+    this.put("sessions", keyOf(session.project, session.id), session);
     return session;
   }
 
+  record(project: string, sessionId: string): SessionRecord | undefined {
+    return this.collected.records.get(keyOf(project, sessionId)) ?? this.view.record(project, sessionId);
+  }
+
+  putRecord(record: SessionRecord): void {
+    this.put("records", keyOf(record.project, record.id), record);
+  }
+
   counter(project: string, parent: string): number {
-    return this.changes.counters.get(keyOf(project, parent))?.value ?? this.view.counter(project, parent);
+    return this.collected.counters.get(keyOf(project, parent))?.value ?? this.view.counter(project, parent);
   }
 
   putCounter(project: string, parent: string, value: number): void {
-    this.changes.counters.set(keyOf(project, parent), { project, parent, value });
+    this.put("counters", keyOf(project, parent), { project, parent, value });
   }
 
   nextOrdinal(): number {
@@ -141,7 +194,7 @@ export class Draft {
       actor: on.actor ?? this.context.actor,
       data: on.data ?? {},
     };
-    this.changes.events.push(event);
+    this.collected.events.push(event);
   }
 
   nextNotificationNumber(): number {
@@ -168,16 +221,16 @@ export class Draft {
       project: on.task.project,
       taskId: on.task.id,
       actor: "system",
-      data: { id: notification.id, type, severity: notification.severity, taskId: on.task.id },
+      data: { id: notification.id, type, severity: notification.severity },
     });
     return notification;
   }
 
   notification(id: string): Notification | undefined {
-    return this.changes.notifications.get(id) ?? this.view.notification(id);
+    return this.collected.notifications.get(id) ?? this.view.notification(id);
   }
 
   putNotification(notification: Notification): void {
-    this.changes.notifications.set(notification.id, notification);
+    this.put("notifications", notification.id, notification);
   }
 }

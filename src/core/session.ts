@@ -24,6 +24,22 @@ export interface Session {
   avoid: { taskId: string; until: number }[];
 }
 
+/** What a session has done: kept apart from it, because it changes with every claim that closes. */
+export interface SessionRecord {
+  project: string;
+  id: string;
+  completed: number;
+  /** Its last closed claims, newest first. */
+  history: readonly PastClaim[];
+}
+
+export interface PastClaim {
+  taskId: string;
+  claimedAt: number;
+  releasedAt: number;
+  releaseReason: string;
+}
+
 export interface SessionInput {
   id: string;
   name?: string | null;

@@ -5,7 +5,7 @@ import type { Attempt, Claim } from "./claim.js";
 import type { DibsEvent, EventType, Notification } from "./event.js";
 import type { Org, Project } from "./project.js";
 import type { ReadyEntry } from "./ready.js";
-import type { Session } from "./session.js";
+import type { Session, SessionRecord } from "./session.js";
 import type { Task, TaskState, TaskText } from "./task.js";
 
 export interface IdempotencyRecord {
@@ -69,6 +69,8 @@ export interface View {
   nextDue(now: number): number | null;
 
   session(project: string, id: string): Session | undefined;
+  /** What the session has done. */
+  record(project: string, sessionId: string): SessionRecord | undefined;
 
   readyLanes(project: string, prefix: string): Iterable<string>;
   readyLevels(project: string, lane: string): Iterable<number>;
@@ -78,22 +80,12 @@ export interface View {
   idempotency(key: string): IdempotencyRecord | undefined;
 }
 
-export interface SessionRecord {
-  taskId: string;
-  claimedAt: number;
-  releasedAt: number;
-  releaseReason: string;
-}
-
 /** Read models: what lists and pages show. Each list is bounded by its limit. */
 export interface Reads extends View {
   tasks(filter: TaskFilter): Task[];
   openClaims(filter: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[];
   events(filter: EventFilter): DibsEvent[];
   sessions(filter: { project: string | null; live: boolean; afterId?: string; limit: number }): Session[];
-  /** A session's last closed attempts, newest first. */
-  history(project: string, sessionId: string, limit: number): SessionRecord[];
-  completedBy(project: string, sessionId: string): number;
   notifications(filter: {
     project: string | null;
     unread: boolean;

@@ -117,7 +117,7 @@ export const sessionOperations = {
       .map((session) => ({
         ...wireSession(view, session),
         currentTask: currentOf(view, session, now),
-        tasksDone: view.completedBy(session.project, session.id),
+        tasksDone: view.record(session.project, session.id)?.completed ?? 0,
         tasksTotal,
       }));
     const working = sessions.filter((session) => session.currentTask !== null).length;

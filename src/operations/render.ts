@@ -23,12 +23,21 @@ import type { Reads } from "../core/view.js";
 
 type Json = WireEvent["data"];
 
+/** Answers of one moment repeat the same few times; formatting them is a tenth of the cost of an answer. */
+const written = new Map<number, string>();
+
 export function iso(ms: number): string {
-  return new Date(ms).toISOString();
+  let text = written.get(ms);
+  if (text === undefined) {
+    if (written.size > 1000) written.clear();
+    text = new Date(ms).toISOString();
+    written.set(ms, text);
+  }
+  return text;
 }
 
 function maybeIso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+  return ms === null ? null : iso(ms);
 }
 
 /** Details and event data carry times as numbers under names that end in `At` (or `until`). */
@@ -165,7 +174,7 @@ export function wireSession(view: Reads, session: Session): WireSession {
     endedAt: maybeIso(session.endedAt),
     currentTaskId: current?.taskId ?? null,
     currentTaskClaimedAt: maybeIso(current?.claimedAt ?? null),
-    claimHistory: view.history(project, id, limits.historyMax).map((record) => ({
+    claimHistory: (view.record(project, id)?.history ?? []).map((record) => ({
       taskId: record.taskId,
       claimedAt: iso(record.claimedAt),
       releasedAt: iso(record.releasedAt),
@@ -175,8 +184,11 @@ export function wireSession(view: Reads, session: Session): WireSession {
   };
 }
 
+/** The seed's clients look for the ids in `data`; they are not stored twice. */
 export function wireEvent(event: DibsEvent): WireEvent {
-  return { ...event, at: iso(event.at), data: withIsoTimes(event.data) as Json };
+  const { taskId, sessionId } = event;
+  const ids = { ...(taskId === null ? {} : { taskId }), ...(sessionId === null ? {} : { sessionId }) };
+  return { ...event, at: iso(event.at), data: { ...ids, ...(withIsoTimes(event.data) as Json) } };
 }
 
 export function wireNotification(notification: Notification): WireNotification {

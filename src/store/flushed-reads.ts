@@ -5,7 +5,7 @@ import type { DibsEvent, Notification } from "../core/event.js";
 import type { Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
 import type { Task } from "../core/task.js";
-import type { EventFilter, Reads, SessionRecord, TaskFilter } from "../core/view.js";
+import type { EventFilter, Reads, TaskFilter } from "../core/view.js";
 import type { Rows } from "./rows.js";
 
 export abstract class FlushedReads {
@@ -41,16 +41,6 @@ export abstract class FlushedReads {
   sessions(filter: Parameters<Reads["sessions"]>[0]): Session[] {
     this.flush();
     return this.rows.sessions(filter);
-  }
-
-  history(project: string, sessionId: string, limit: number): SessionRecord[] {
-    this.flush();
-    return this.rows.history(project, sessionId, limit);
-  }
-
-  completedBy(project: string, sessionId: string): number {
-    this.flush();
-    return this.rows.completedBy(project, sessionId);
   }
 
   notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {

@@ -14,6 +14,10 @@ export interface ReadySource {
 const chunkSize = 64;
 const rowsKeptMax = 4 * chunkSize;
 
+export function samePlace(a: ReadyEntry, b: ReadyEntry): boolean {
+  return a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2;
+}
+
 export function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
   return a.k1 - b.k1 || a.k2 - b.k2;
 }

@@ -5,7 +5,7 @@ import type { Attempt, Claim } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Org, Project } from "../core/project.js";
 import type { ReadyEntry } from "../core/ready.js";
-import type { Session } from "../core/session.js";
+import type { Session, SessionRecord } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
 import type { IdempotencyRecord, Reads } from "../core/view.js";
 import type { ReadySource } from "./ready-queue.js";
@@ -16,6 +16,13 @@ export interface Change<T> {
   after: T | undefined;
 }
 
+/** A task's rows in the ready queue before and after. */
+export interface QueueMove {
+  project: string;
+  before: readonly ReadyEntry[];
+  after: readonly ReadyEntry[];
+}
+
 export interface Flush {
   org: Org | null;
   projects: Iterable<Project>;
@@ -24,14 +31,13 @@ export interface Flush {
   claims: Iterable<Change<Claim>>;
   attempts: Iterable<Change<Attempt>>;
   sessions: Iterable<Session>;
+  records: Iterable<SessionRecord>;
   counters: Iterable<Counter>;
-  edgesAdded: readonly Edge[];
-  edgesRemoved: readonly Edge[];
+  edges: Iterable<{ edge: Edge; isAdded: boolean }>;
   notifications: Iterable<Notification>;
   events: readonly DibsEvent[];
   idempotency: readonly IdempotencyRecord[];
-  readyRemoved: readonly { project: string; entry: ReadyEntry }[];
-  readyAdded: readonly { project: string; entry: ReadyEntry }[];
+  queueMoves: Iterable<QueueMove>;
 }
 
 export interface Rows extends Omit<Reads, "readyLanes" | "readyLevels" | "readyEntries"> {

@@ -6,12 +6,15 @@ export class Table<T> {
   readonly rows = new Map<Key, T | undefined>();
   readonly dirty = new Map<Key, T | undefined>();
 
-  get(key: Key, load: () => T | undefined): T | undefined {
-    const known = this.rows.get(key);
-    if (known !== undefined || this.rows.has(key)) return known;
-    const loaded = load();
-    this.rows.set(key, loaded);
-    return loaded;
+  /** What is known of a row; `null` when it has not been read yet. */
+  known(key: Key): T | undefined | null {
+    const row = this.rows.get(key);
+    return row === undefined && !this.rows.has(key) ? null : row;
+  }
+
+  keep(key: Key, row: T | undefined): T | undefined {
+    this.rows.set(key, row);
+    return row;
   }
 
   /** The value before the transaction must have been read, or be known to be absent. */

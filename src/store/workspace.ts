@@ -8,12 +8,12 @@ import { type Attempt, type Claim, dueAt } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Org, Project } from "../core/project.js";
 import { type ReadyEntry, readyEntries } from "../core/ready.js";
-import type { Session } from "../core/session.js";
+import type { Session, SessionRecord } from "../core/session.js";
 import { isReady, type Task, type TaskText } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
-import { ReadyQueue } from "./ready-queue.js";
-import type { Rows } from "./rows.js";
+import { ReadyQueue, samePlace } from "./ready-queue.js";
+import type { QueueMove, Rows } from "./rows.js";
 import { Table } from "./table.js";
 
 const rowsCachedMax = 50_000;
@@ -28,6 +28,7 @@ export class Workspace extends FlushedReads implements Reads {
   private readonly claimRows = new Table<Claim>();
   private readonly attemptRows = new Table<Attempt>();
   private readonly sessionRows = new Table<Session>();
+  private readonly recordRows = new Table<SessionRecord>();
   private readonly counterRows = new Table<Counter>();
   private readonly notificationRows = new Table<Notification>();
   private readonly tables = [
@@ -37,13 +38,15 @@ export class Workspace extends FlushedReads implements Reads {
     this.claimRows,
     this.attemptRows,
     this.sessionRows,
+    this.recordRows,
     this.counterRows,
     this.notificationRows,
   ];
   private readonly claimsBySession = new Map<Key, Set<string>>();
   private readonly newChildren = new Map<Key, string[]>();
-  private edgesAdded: Edge[] = [];
-  private edgesRemoved: Edge[] = [];
+  /** Dependencies added (true) or removed (false), the last word on each. */
+  private readonly edges = new Map<string, { edge: Edge; isAdded: boolean }>();
+  private readonly queueMoves = new Map<Key, QueueMove>();
   private events_: DibsEvent[] = [];
   private idempotencyAdded: IdempotencyRecord[] = [];
   private textLength = 0;
@@ -54,7 +57,10 @@ export class Workspace extends FlushedReads implements Reads {
 
   constructor(rows: Rows) {
     super(rows);
-    this.queue = new ReadyQueue(rows.ready);
+    this.queue = new ReadyQueue({
+      ...rows.ready,
+      chunk: (...where) => this.notClaimed(where[0], rows.ready.chunk(...where)),
+    });
   }
 
   org(): Org {
@@ -63,41 +69,61 @@ export class Workspace extends FlushedReads implements Reads {
   }
 
   project(id: string): Project | undefined {
-    return this.projectRows.get(id, () => this.rows.project(id));
+    const known = this.projectRows.known(id);
+    return known === null ? this.projectRows.keep(id, this.rows.project(id)) : known;
   }
 
   task(project: string, id: string): Task | undefined {
-    return this.taskRows.get(keyOf(project, id), () => this.rows.task(project, id));
+    const key = keyOf(project, id);
+    const known = this.taskRows.known(key);
+    return known === null ? this.taskRows.keep(key, this.rows.task(project, id)) : known;
   }
 
   text(project: string, id: string): TaskText | undefined {
-    return this.textRows.get(keyOf(project, id), () => {
-      const text = this.rows.text(project, id);
-      if (text) this.textLength += text.prompt.length;
-      return text;
-    });
+    const key = keyOf(project, id);
+    const known = this.textRows.known(key);
+    if (known !== null) return known;
+    const text = this.rows.text(project, id);
+    if (text) this.textLength += text.prompt.length;
+    return this.textRows.keep(key, text);
   }
 
   claim(project: string, taskId: string): Claim | undefined {
-    return this.claimRows.get(keyOf(project, taskId), () => this.rows.claim(project, taskId));
+    const key = keyOf(project, taskId);
+    const known = this.claimRows.known(key);
+    return known === null ? this.claimRows.keep(key, this.rows.claim(project, taskId)) : known;
   }
 
   attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
     const key = attemptKey(project, taskId, epoch);
-    return this.attemptRows.get(key, () => this.rows.attempt(project, taskId, epoch));
+    const known = this.attemptRows.known(key);
+    return known === null ? this.attemptRows.keep(key, this.rows.attempt(project, taskId, epoch)) : known;
   }
 
   session(project: string, id: string): Session | undefined {
-    return this.sessionRows.get(keyOf(project, id), () => this.rows.session(project, id));
+    const key = keyOf(project, id);
+    const known = this.sessionRows.known(key);
+    return known === null ? this.sessionRows.keep(key, this.rows.session(project, id)) : known;
+  }
+
+  record(project: string, sessionId: string): SessionRecord | undefined {
+    const key = keyOf(project, sessionId);
+    const known = this.recordRows.known(key);
+    return known === null ? this.recordRows.keep(key, this.rows.record(project, sessionId)) : known;
   }
 
   counter(project: string, parent: string): number {
-    const load = () => ({ project, parent, value: this.rows.counter(project, parent) });
-    return this.counterRows.get(keyOf(project, parent), load)!.value;
+    const key = keyOf(project, parent);
+    const known = this.counterRows.known(key);
+    if (known) return known.value;
+    const value = this.rows.counter(project, parent);
+    this.counterRows.keep(key, { project, parent, value });
+    return value;
   }
 
   notification(id: string): Notification | undefined {
-    return this.notificationRows.get(id, () => this.rows.notification(id));
+    const known = this.notificationRows.known(id);
+    return known === null ? this.notificationRows.keep(id, this.rows.notification(id)) : known;
   }
 
   idempotency(key: string): IdempotencyRecord | undefined {
@@ -110,7 +136,9 @@ export class Workspace extends FlushedReads implements Reads {
     if (!taskIds) {
       taskIds = new Set();
       for (const claim of this.rows.claimsOf(project, sessionId)) {
-        const current = this.claimRows.get(keyOf(project, claim.taskId), () => claim);
+        const key = keyOf(project, claim.taskId);
+        const known = this.claimRows.known(key);
+        const current = known === null ? this.claimRows.keep(key, claim) : known;
         if (current?.sessionId === sessionId) taskIds.add(claim.taskId);
       }
       for (const claim of this.claimRows.changed()) {
@@ -127,11 +155,13 @@ export class Workspace extends FlushedReads implements Reads {
 
   dependents(project: string, id: string): string[] {
     const stored = this.rows.dependents(project, id);
-    if (this.edgesAdded.length === 0 && this.edgesRemoved.length === 0) return stored;
+    if (this.edges.size === 0) return stored;
     const ids = new Set(stored);
-    const isOurs = (edge: Edge) => edge.project === project && edge.dependsOn === id;
-    for (const edge of this.edgesRemoved) if (isOurs(edge)) ids.delete(edge.taskId);
-    for (const edge of this.edgesAdded) if (isOurs(edge)) ids.add(edge.taskId);
+    for (const { edge, isAdded } of this.edges.values()) {
+      if (edge.project !== project || edge.dependsOn !== id) continue;
+      if (isAdded) ids.add(edge.taskId);
+      else ids.delete(edge.taskId);
+    }
     return [...ids].sort();
   }
 
@@ -154,6 +184,15 @@ export class Workspace extends FlushedReads implements Reads {
     return this.rows.nextDue(now);
   }
 
+  /** What stands in the queue is not claimed: no need to look. */
+  private notClaimed(project: string, entries: ReadyEntry[]): ReadyEntry[] {
+    for (const { id } of entries) {
+      const key = keyOf(project, id);
+      if (this.claimRows.known(key) === null) this.claimRows.keep(key, undefined);
+    }
+    return entries;
+  }
+
   readyLanes(project: string, prefix: string): Iterable<string> {
     return this.queue.lanesOf(project, prefix);
   }
@@ -167,8 +206,9 @@ export class Workspace extends FlushedReads implements Reads {
   }
 
   apply(changes: Changes): void {
-    const affected = new Set([...changes.tasks.keys(), ...changes.claims.keys()]);
-    const before = [...affected].map((key) => this.entriesAt(key));
+    const before = new Map<Key, ReadyEntry[]>();
+    for (const key of changes.tasks.keys()) before.set(key, this.entriesAt(key));
+    for (const key of changes.claims.keys()) if (!before.has(key)) before.set(key, this.entriesAt(key));
     const reordered = this.applyProjects(changes);
     if (changes.org) {
       this.orgRow = changes.org;
@@ -182,14 +222,14 @@ export class Workspace extends FlushedReads implements Reads {
     for (const [key, claim] of changes.claims) this.applyClaim(key, claim ?? undefined);
     for (const [key, attempt] of changes.attempts) this.attemptRows.put(key, attempt);
     for (const [key, session] of changes.sessions) this.sessionRows.put(key, session);
+    for (const [key, record] of changes.records) this.recordRows.put(key, record);
     for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
     for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
-    for (const edge of changes.edgesAdded) this.edgesAdded.push(edge);
-    for (const edge of changes.edgesRemoved) this.edgesRemoved.push(edge);
+    for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
+    for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.events_.push(event);
     if (changes.idempotency) this.idempotencyAdded.push(changes.idempotency);
-    let at = 0;
-    for (const key of affected) this.moveInQueue(key, before[at++]!);
+    for (const [key, entries] of before) this.moveInQueue(key, entries);
     if (reordered.length === 0) return;
     this.flush();
     for (const project of reordered) this.rows.rebuildReady(project);
@@ -230,15 +270,11 @@ export class Workspace extends FlushedReads implements Reads {
     if (due !== null && due < this.dueFloor) this.dueFloor = due;
   }
 
-  private place(task: Task | undefined, claimed: () => Claim | undefined): ReadyEntry[] {
-    if (!task || !isReady(task, undefined) || claimed()) return [];
-    return readyEntries(task, this.project(task.project)!.settings.order);
-  }
-
   /** The place in the ready queue that a task has now. */
   private entriesAt(key: Key): ReadyEntry[] {
     const task = this.taskRows.rows.get(key) ?? this.loadByKey(key);
-    return this.place(task, () => this.claim(task!.project, task!.id));
+    if (!task || !isReady(task, undefined) || this.claim(task.project, task.id)) return [];
+    return readyEntries(task, this.project(task.project)!.settings.order);
   }
 
   private loadByKey(key: Key): Task | undefined {
@@ -250,15 +286,18 @@ export class Workspace extends FlushedReads implements Reads {
     const after = this.entriesAt(key);
     if (before.length === 0 && after.length === 0) return;
     const project = key.slice(0, key.indexOf("/"));
-    for (const entry of before) if (!hasPlace(after, entry)) this.queue.take(project, entry);
-    for (const entry of after) if (!hasPlace(before, entry)) this.queue.add(project, entry);
+    const removed = before.filter((entry) => !hasPlace(after, entry));
+    const added = after.filter((entry) => !hasPlace(before, entry));
+    for (const entry of removed) this.queue.take(project, entry);
+    for (const entry of added) this.queue.add(project, entry);
+    const move = this.queueMoves.get(key);
+    this.queueMoves.set(key, { project, before: move?.before ?? before, after });
   }
 
   /** Writes all pending changes into the open transaction. */
   override flush(): void {
     if (!this.isDirty()) return;
     this.wrote = true;
-    const { added, removed } = this.queueChanges();
     this.rows.write({
       org: this.orgDirty ? this.orgRow : null,
       projects: this.projectRows.changed(),
@@ -267,20 +306,19 @@ export class Workspace extends FlushedReads implements Reads {
       claims: this.claimRows.changes(),
       attempts: this.attemptRows.changes(),
       sessions: this.sessionRows.changed(),
+      records: this.recordRows.changed(),
       counters: this.counterRows.changed(),
-      edgesAdded: this.edgesAdded,
-      edgesRemoved: this.edgesRemoved,
+      edges: this.edges.values(),
       notifications: this.notificationRows.changed(),
       events: this.events_,
       idempotency: this.idempotencyAdded,
-      readyRemoved: removed,
-      readyAdded: added,
+      queueMoves: this.queueMoves.values(),
     });
     for (const table of this.tables) table.dirty.clear();
     this.orgDirty = false;
     this.newChildren.clear();
-    this.edgesAdded = [];
-    this.edgesRemoved = [];
+    this.edges.clear();
+    this.queueMoves.clear();
     this.events_ = [];
     this.idempotencyAdded = [];
     this.queue.settle();
@@ -297,26 +335,6 @@ export class Workspace extends FlushedReads implements Reads {
       const slash = key.indexOf("/");
       yield { project: key.slice(0, slash), id: key.slice(slash + 1), text: this.textRows.rows.get(key)! };
     }
-  }
-
-  private queueChanges() {
-    const added: { project: string; entry: ReadyEntry }[] = [];
-    const removed: { project: string; entry: ReadyEntry }[] = [];
-    const keys = new Set([...this.taskRows.dirty.keys(), ...this.claimRows.dirty.keys()]);
-    for (const key of keys) {
-      const taskBefore = this.taskRows.dirty.has(key) ? this.taskRows.dirty.get(key) : this.loadByKey(key);
-      const claimBefore = () =>
-        this.claimRows.dirty.has(key)
-          ? this.claimRows.dirty.get(key)
-          : this.claim(taskBefore!.project, taskBefore!.id);
-      const before = this.place(taskBefore, claimBefore);
-      const after = this.entriesAt(key);
-      if (before.length === 0 && after.length === 0) continue;
-      const project = key.slice(0, key.indexOf("/"));
-      for (const entry of before) if (!hasPlace(after, entry)) removed.push({ project, entry });
-      for (const entry of after) if (!hasPlace(before, entry)) added.push({ project, entry });
-    }
-    return { added, removed };
   }
 
   /** The transaction is committed: keep the rows as a cache, within bounds. Says whether anything was written. */
@@ -340,8 +358,8 @@ export class Workspace extends FlushedReads implements Reads {
     this.orgDirty = false;
     this.claimsBySession.clear();
     this.newChildren.clear();
-    this.edgesAdded = [];
-    this.edgesRemoved = [];
+    this.edges.clear();
+    this.queueMoves.clear();
     this.events_ = [];
     this.idempotencyAdded = [];
     this.textLength = 0;
@@ -351,8 +369,10 @@ export class Workspace extends FlushedReads implements Reads {
   }
 }
 
-function hasPlace(entries: ReadyEntry[], { lane, level, k1, k2 }: ReadyEntry): boolean {
-  return entries.some(
-    (entry) => entry.lane === lane && entry.level === level && entry.k1 === k1 && entry.k2 === k2,
-  );
+function edgeKey({ project, taskId, dependsOn }: Edge): string {
+  return `${project}/${taskId}/${dependsOn}`;
+}
+
+function hasPlace(entries: ReadyEntry[], entry: ReadyEntry): boolean {
+  return entries.some((other) => samePlace(entry, other));
 }

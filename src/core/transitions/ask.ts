@@ -32,7 +32,7 @@ export function ask(draft: Draft, command: AskCommand): Outcome<{ questionId: st
     sessionId: claim.sessionId,
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
-    data: { taskId: task.id, sessionId: claim.sessionId, questionId: question.id, question: question.text },
+    data: { questionId: question.id, question: question.text },
   });
   draft.notify("TASK_AWAITING_RESPONSE", {
     task,

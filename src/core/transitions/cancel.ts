@@ -43,7 +43,7 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
     taskId: task.id,
     sessionId: claim?.sessionId ?? null,
     epoch: claim?.epoch ?? null,
-    data: { taskId: task.id, sessionId: claim?.sessionId ?? null, reason },
+    data: { reason },
   });
   return draft.putTask({
     ...rest,

@@ -136,11 +136,13 @@ function heldBy(draft: Draft, session: Session): Claim[] {
 /** Claiming again what one holds: the lease moves on, the epoch stays. */
 function renew(draft: Draft, held: Claim, options: ClaimOptions): void {
   const ttlMs = options.ttlMs ?? held.ttlMs;
+  const { startTimeoutMs } = draft.project(held.project).settings.claim;
   const renewed = draft.putClaim({
     ...held,
     ttlMs,
     expiresAt: held.pausedAt === null ? Math.max(held.expiresAt, draft.now + ttlMs) : held.expiresAt,
     lastHeartbeat: draft.now,
+    startBy: held.startBy === null ? null : draft.now + startTimeoutMs,
   });
   if (options.start && renewed.state === "claimed") markStarted(draft, renewed);
 }
@@ -176,7 +178,7 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
     sessionId: session.id,
     epoch: claim.epoch,
     actor: `agent:${session.id}`,
-    data: { taskId: task.id, sessionId: session.id, agentType: claim.agentType, expiresAt: claim.expiresAt },
+    data: { agentType: claim.agentType, expiresAt: claim.expiresAt },
   });
   if (options.start) markStarted(draft, claim, task);
 }

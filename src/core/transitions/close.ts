@@ -2,6 +2,7 @@
 
 import type { Attempt, AttemptAnswer, AttemptEnd, Claim } from "../claim.js";
 import type { Draft } from "../draft.js";
+import { limits } from "../limits.js";
 import { isReady, type Task, type TaskResult } from "../task.js";
 
 export interface Ending {
@@ -14,9 +15,22 @@ export interface Ending {
 
 /** Closes the open claim as an attempt and returns the task, at rest, for the caller to change and put. */
 export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Ending): Task {
-  const { silentAt, startBy, deadlineAt, pausedAt, acknowledged, ...kept } = claim;
+  // Field by field: taking the claim apart with a rest pattern cost as much as the rest of the decision.
   const attempt: Attempt = {
-    ...kept,
+    project: claim.project,
+    taskId: claim.taskId,
+    sessionId: claim.sessionId,
+    epoch: claim.epoch,
+    state: claim.state,
+    agentType: claim.agentType,
+    claimedAt: claim.claimedAt,
+    startedAt: claim.startedAt,
+    expiresAt: claim.expiresAt,
+    ttlMs: claim.ttlMs,
+    lastHeartbeat: claim.lastHeartbeat,
+    heartbeatCount: claim.heartbeatCount,
+    progress: claim.progress,
+    metadata: claim.metadata,
     updatedAt: draft.now,
     end: ending.end,
     releasedAt: draft.now,
@@ -28,7 +42,22 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
   };
   draft.putAttempt(attempt);
   draft.dropClaim(claim);
+  remember(draft, attempt);
   return { ...task, epoch: claim.epoch, startedAt: claim.startedAt, updatedAt: draft.now };
+}
+
+function remember(
+  draft: Draft,
+  { project, sessionId, taskId, claimedAt, releasedAt, end, releaseReason }: Attempt,
+): void {
+  const known = draft.record(project, sessionId);
+  const past = { taskId, claimedAt, releasedAt, releaseReason: releaseReason.slice(0, 100) };
+  draft.putRecord({
+    project,
+    id: sessionId,
+    completed: (known?.completed ?? 0) + (end === "complete" ? 1 : 0),
+    history: [past, ...(known?.history ?? [])].slice(0, limits.historyMax),
+  });
 }
 
 /** Adds to a closed attempt what its closing call answers, once that is known. */
@@ -69,7 +98,7 @@ export function lose(
   how: { end: "expire" | "orphan"; reason: string },
 ): void {
   const on = { project: task.project, taskId: task.id, sessionId: claim.sessionId, epoch: claim.epoch };
-  const data = { taskId: task.id, sessionId: claim.sessionId, reason: how.reason };
+  const data = { reason: how.reason };
   const type = how.end === "expire" ? "task:claim-expired" : "task:claim-orphaned";
   if (claim.state === "awaiting_response") {
     const rest = closeClaim(draft, task, claim, { end: "abandon", reason: how.reason });

@@ -24,7 +24,7 @@ export function complete(draft: Draft, command: CompleteCommand): Outcome<Comple
   }
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) {
-    keepLate(draft, command, { result: command.result, error: null });
+    keepLate(draft, command, holding, { result: command.result, error: null });
     return holding;
   }
   const refusal = resultProblem(command.result) ?? childrenOpen(holding.task);
@@ -70,8 +70,6 @@ export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
     data: {
-      taskId: task.id,
-      sessionId: claim.sessionId,
       reason: "completed",
       durationMs: Math.max(0, draft.now - (claim.startedAt ?? claim.claimedAt)),
     },

@@ -1,6 +1,5 @@
 // create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
 
-import { keyOf } from "../changes.js";
 import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
 import { findCycle, waitsFor, writeCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
@@ -325,22 +324,21 @@ function put(draft: Draft, plan: Plan, command: CreateCommand): void {
   };
   draft.putTask(isReady(task, undefined) ? withReadiness(draft, task, { keep: false }) : task);
   const prompt = input.prompt ?? input.description ?? plan.title;
-  draft.changes.texts.set(keyOf(project, id), {
+  draft.putText(project, id, {
     prompt,
     description: input.description ?? null,
     metadata: input.metadata ?? null,
   });
-  for (const dependsOn of plan.dependsOn) draft.changes.edgesAdded.push({ project, taskId: id, dependsOn });
+  for (const dependsOn of plan.dependsOn) draft.addEdge({ project, taskId: id, dependsOn });
   draft.emit("task:created", {
     project,
     taskId: id,
     data: {
-      taskId: id,
       title: task.title,
       type: task.type,
       parentId: task.parentId,
       priority: task.priority,
     },
   });
-  draft.emit("task:queued", { project, taskId: id, actor: "system", data: { taskId: id } });
+  draft.emit("task:queued", { project, taskId: id, actor: "system", data: {} });
 }

@@ -28,9 +28,9 @@ export function settle(draft: Draft, command: SettleCommand): Outcome<null> {
   return accept(null);
 }
 
-export function sweep(draft: Draft, { limit }: SweepCommand): Outcome<Swept[]> {
+export function sweep(draft: Draft, { limit, also }: SweepCommand): Outcome<Swept[]> {
   const swept: Swept[] = [];
-  for (const { project, taskId } of draft.view.due(draft.now, limit)) {
+  for (const { project, taskId } of [...(also ? [also] : []), ...draft.view.due(draft.now, limit)]) {
     const one = settleTask(draft, project, taskId);
     if (one) swept.push(one);
   }

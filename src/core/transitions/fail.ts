@@ -19,7 +19,7 @@ export function fail(draft: Draft, command: FailCommand): Outcome<Failed> {
   }
   const holding = holderOf(draft, command, ["claimed", "running", "awaiting_response"]);
   if (!holding.ok) {
-    keepLate(draft, command, { result: null, error: command.error });
+    keepLate(draft, command, holding, { result: null, error: command.error });
     return holding;
   }
   return accept(failAttempt(draft, holding.task, holding.claim, command));
@@ -47,7 +47,7 @@ export function failAttempt(
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
   };
-  const data = { taskId: task.id, sessionId: claim.sessionId, reason: "failed", error };
+  const data = { reason: "failed", error };
   if (willRetry) {
     const again: Task = { ...rest, state: "queued", error, retryCount, notBefore: retryAt, startedAt: null };
     draft.putTask(withReadiness(draft, again, { keep: false }));

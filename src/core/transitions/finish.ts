@@ -49,7 +49,7 @@ function reevaluate(draft: Draft, task: Task, by: string, freed: string[], work:
     project: ready.project,
     taskId: ready.id,
     actor: "system",
-    data: { taskId: ready.id, by },
+    data: { by },
   });
 }
 
@@ -63,7 +63,7 @@ function endGroup(draft: Draft, group: Task): Task {
     project: group.project,
     taskId: group.id,
     actor: "system",
-    data: { taskId: group.id, reason: `children_${state}` },
+    data: { reason: `children_${state}` },
   });
   return { ...group, state, endedAt: draft.now, updatedAt: draft.now };
 }

@@ -4,7 +4,7 @@ import type { Attempt, AttemptEnd, Claim, HeldState } from "../claim.js";
 import type { ByHolder } from "../command.js";
 import type { Draft } from "../draft.js";
 import { limits, seenStepMs } from "../limits.js";
-import { type Refusal, refuse } from "../refusal.js";
+import { type Code, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session, silentAt } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
 
@@ -67,7 +67,7 @@ function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByH
   const last = lastAttempt(draft, task);
   if (last && last.sessionId === sessionId && (epoch === undefined || epoch === last.epoch)) {
     const details = { taskId, sessionId, epoch: last.epoch, reason: last.releaseReason };
-    if (last.end === "cancel") {
+    if (last.end === "cancel" || task.state === "cancelled") {
       return refuse("TASK_CANCELLED", `Task ${taskId} was cancelled.`, {
         hint: "Stop working on it.",
         details,
@@ -128,12 +128,22 @@ export function repeated(draft: Draft, command: ByHolder, end: AttemptEnd): Atte
   return attempt?.sessionId === sessionId && attempt.end === end ? attempt : undefined;
 }
 
+const tooLate: readonly Code[] = [
+  "TASK_CANCELLED",
+  "CLAIM_EXPIRED",
+  "TASK_NOT_CLAIMED",
+  "NOT_CLAIM_OWNER",
+  "STALE_EPOCH",
+];
+
 /** Work that came too late: kept on the closed attempt for a human to see, never applied. */
 export function keepLate(
   draft: Draft,
   command: ByHolder,
+  { code }: Refusal,
   late: { result: TaskResult | null; error: string | null },
 ): void {
+  if (!tooLate.includes(code)) return;
   const { project, taskId, sessionId, epoch } = command;
   const ofEpoch =
     epoch ??

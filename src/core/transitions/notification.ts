@@ -10,7 +10,7 @@ export function markRead(draft: Draft, id: string): boolean {
   draft.emit("notification:read", {
     project: notification.project,
     taskId: notification.taskId,
-    data: { id, type: notification.type, taskId: notification.taskId },
+    data: { id, type: notification.type },
   });
   return true;
 }

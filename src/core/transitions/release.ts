@@ -29,8 +29,8 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
   const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);
   if (!holding.ok) {
-    if (end === "complete") keepLate(draft, by, { result, error: null });
-    if (end === "fail") keepLate(draft, by, { result: null, error: command.error ?? reason });
+    if (end === "complete") keepLate(draft, by, holding, { result, error: null });
+    if (end === "fail") keepLate(draft, by, holding, { result: null, error: command.error ?? reason });
     return holding;
   }
   const { task, claim } = holding;
@@ -79,8 +79,6 @@ function emitReleased(draft: Draft, task: Task, claim: Claim, reason: string): v
     sessionId: claim.sessionId,
     epoch: claim.epoch,
     data: {
-      taskId: task.id,
-      sessionId: claim.sessionId,
       reason,
       claimDurationMs: Math.max(0, draft.now - claim.claimedAt),
     },

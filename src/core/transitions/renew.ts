@@ -50,7 +50,7 @@ export function progress(draft: Draft, command: ProgressCommand): Outcome<null> 
     sessionId: claim.sessionId,
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
-    data: { taskId: task.id, sessionId: claim.sessionId, note, percent },
+    data: { note, percent },
   });
   return accept(null);
 }

@@ -56,8 +56,6 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
     sessionId: claim?.sessionId ?? null,
     epoch: claim?.epoch ?? null,
     data: {
-      taskId,
-      sessionId: claim?.sessionId ?? null,
       questionId: question.id,
       response: command.response,
       waitedMs: Math.max(0, draft.now - question.askedAt),

@@ -64,7 +64,7 @@ function revive(draft: Draft, task: Task): void {
       { keep: false },
     ),
   );
-  draft.emit("task:retried", { project: task.project, taskId: task.id, data: { taskId: task.id } });
+  draft.emit("task:retried", { project: task.project, taskId: task.id, data: {} });
   const parent = task.parentId === null ? undefined : draft.task(task.project, task.parentId);
   if (!wasCancelled || !parent) return;
   const reopened = { ...parent, openChildren: parent.openChildren + 1 };

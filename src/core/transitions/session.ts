@@ -56,7 +56,7 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     draft.emit("session:registered", {
       project,
       sessionId: session.id,
-      data: { sessionId: session.id, agentType: session.agentType, incarnation: session.incarnation },
+      data: { agentType: session.agentType, incarnation: session.incarnation },
     });
   }
   return session;
@@ -88,7 +88,7 @@ export function endSession(draft: Draft, command: EndSessionCommand): Outcome<En
   draft.emit("session:ended", {
     project: session.project,
     sessionId: session.id,
-    data: { sessionId: session.id, reason: command.reason },
+    data: { reason: command.reason },
   });
   return accept({ released });
 }

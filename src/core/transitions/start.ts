@@ -23,7 +23,7 @@ export function markStarted(draft: Draft, claim: Claim, known?: Task): Claim {
     sessionId: claim.sessionId,
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
-    data: { taskId: claim.taskId, sessionId: claim.sessionId },
+    data: {},
   });
   return started;
 }

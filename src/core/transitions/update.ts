@@ -21,7 +21,7 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
   if (refusal) return refusal;
   const changed = [...changeText(draft, task, patch), ...changeTask(draft, task, patch)];
   if (changed.length > 0) {
-    draft.emit("task:updated", { project, taskId, data: { taskId, changed } });
+    draft.emit("task:updated", { project, taskId, data: { changed } });
     announceIfFreed(draft, task);
   }
   return accept({ changed });
@@ -106,12 +106,11 @@ function changeEdges(draft: Draft, before: Task, after: Task, dependsOn: string[
   const { project, id } = before;
   after.pendingDeps = dependsOn.filter((other) => draft.task(project, other)?.state !== "completed").length;
   for (const other of before.dependsOn) {
-    if (!dependsOn.includes(other))
-      draft.changes.edgesRemoved.push({ project, taskId: id, dependsOn: other });
+    if (!dependsOn.includes(other)) draft.removeEdge({ project, taskId: id, dependsOn: other });
   }
   for (const other of dependsOn) {
     if (!before.dependsOn.includes(other)) {
-      draft.changes.edgesAdded.push({ project, taskId: id, dependsOn: other });
+      draft.addEdge({ project, taskId: id, dependsOn: other });
     }
   }
 }
@@ -125,6 +124,6 @@ function announceIfFreed(draft: Draft, before: Task): void {
     project: after.project,
     taskId: after.id,
     actor: "system",
-    data: { taskId: after.id, by: null },
+    data: { by: null },
   });
 }

@@ -1,40 +1,256 @@
-import { describe, expect, test } from "vitest";
-import { type Driver, project, told } from "./harness.js";
+import { describe, expect } from "vitest";
+import { healthStatus } from "../../core/claim.js";
+import { type Driver, minute, project, resultOf, teller, type World } from "./harness.js";
+
+const lease = 30 * minute;
+
+async function healthOf(world: World, taskId: string) {
+  return world.read((view, now) =>
+    healthStatus(view.claim(project, taskId)!, view.project(project)!.settings.claim, now),
+  );
+}
 
 export function claims(driver: Driver): void {
-  describe(`${driver.name}: claims and leases`, () => {
-    test(
-      "exactly one of two sessions gets a task",
-      told(driver, async (world) => {
-        const id = await world.task();
-        await world.session("a");
-        await world.session("b");
-        await world.ok({ type: "claim", taskId: id, sessionId: "a" });
-        const refusal = await world.refused("TASK_ALREADY_CLAIMED", {
-          type: "claim",
-          taskId: id,
-          sessionId: "b",
-        });
-        expect(refusal.details?.claim).toMatchObject({
-          sessionId: "a",
-          remainingMs: 1_800_000,
-          holderAlive: true,
-        });
-      }),
-    );
+  const it = teller(driver);
 
-    test(
-      "a late completion is refused after the lease is over, and kept for a human to see",
-      told(driver, async (world) => {
-        const id = await world.task();
-        const epoch = await world.claim(id, "a", { start: true });
-        world.clock.advance(1_800_000);
-        const result = { output: "too late", filesCreated: [], filesModified: [] };
-        await world.refused("CLAIM_EXPIRED", { type: "complete", taskId: id, sessionId: "a", epoch, result });
-        expect(await world.stateOf(id)).toBe("queued");
-        const attempt = await world.read((view) => view.attempt(project, id, epoch));
-        expect(attempt?.lateResult?.result?.output).toBe("too late");
-      }),
-    );
+  describe(`${driver.name}: claims and leases`, () => {
+    it("exactly one of two sessions gets a task", async (world) => {
+      const id = await world.task();
+      await world.session("a");
+      await world.session("b");
+      await world.ok({ type: "claim", taskId: id, sessionId: "a" });
+      const refusal = await world.refused("TASK_ALREADY_CLAIMED", {
+        type: "claim",
+        taskId: id,
+        sessionId: "b",
+      });
+      expect(refusal.details?.claim).toMatchObject({ sessionId: "a", remainingMs: lease, holderAlive: true });
+    });
+
+    it("exactly one of many sessions in one commit gets a task", async (world) => {
+      const taskId = await world.task();
+      const sessions = Array.from({ length: 20 }, (_, index) => `s${index}`);
+      const outcomes = await world.together(
+        sessions.map((sessionId) => ({ type: "claim", taskId, sessionId, register: {} })),
+      );
+      expect(outcomes.map((outcome) => outcome.ok)).toEqual(sessions.map((_, index) => index === 0));
+    });
+
+    it("a late completion is refused after the lease is over, and kept for a human to see", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      world.clock.advance(lease);
+      await world.refused("CLAIM_EXPIRED", { type: "complete", ...hold, result: resultOf("too late") });
+      expect(await world.stateOf(hold.taskId)).toBe("queued");
+      expect((await world.attemptOf(hold)).lateResult?.result?.output).toBe("too late");
+    });
+
+    it("a lease is as long as asked for, within the bounds", async (world) => {
+      for (const ttlMs of [minute, 120 * minute]) {
+        const { taskId } = await world.hold("a", {}, { ttlMs });
+        expect((await world.claimOf(taskId)).expiresAt).toBe(world.clock.now() + ttlMs);
+      }
+    });
+
+    it("a lease out of bounds is refused, and the bounds are named", async (world) => {
+      const taskId = await world.task();
+      await world.session("a");
+      for (const ttlMs of [0, minute - 1, 120 * minute + 1]) {
+        const refusal = await world.refused("VALIDATION_FAILED", {
+          type: "claim",
+          taskId,
+          sessionId: "a",
+          ttlMs,
+        });
+        expect(refusal.message).toContain("60000");
+        expect(refusal.message).toContain("7200000");
+        expect(refusal.details).toMatchObject({ minTtlMs: minute, maxTtlMs: 120 * minute });
+        await world.refused("VALIDATION_FAILED", { type: "claim-next", sessionId: "a", ttlMs });
+      }
+      const hold = { taskId, sessionId: "a", epoch: await world.claim(taskId, "a") };
+      await world.refused("VALIDATION_FAILED", { type: "heartbeat", ...hold, extendMs: minute - 1 });
+      await world.refused("VALIDATION_FAILED", { type: "heartbeat", ...hold, extendMs: 120 * minute + 1 });
+    });
+
+    it("the bounds and the default are the project's own", async (world) => {
+      await world.settings({
+        claim: { minTtlMs: 10, maxTtlMs: 3000, defaultTtlMs: 2000, startTimeoutMs: 100 },
+      });
+      const { taskId } = await world.hold("a");
+      expect((await world.claimOf(taskId)).ttlMs).toBe(2000);
+      await world.refused("VALIDATION_FAILED", { type: "claim", taskId, sessionId: "a", ttlMs: 3001 });
+      world.clock.advance(100);
+      expect(await world.sweep()).toMatchObject([{ taskId, reason: "start_timeout" }]);
+    });
+
+    it("settings that contradict each other are refused", async (world) => {
+      for (const claim of [{ minTtlMs: 8_000_000 }, { defaultTtlMs: 1 }, { maxTtlMs: minute }]) {
+        await world.refused("VALIDATION_FAILED", { type: "update-project", settings: { claim } });
+      }
+    });
+
+    it("a lease holds until its last millisecond, and is over at that instant", async (world) => {
+      const early = await world.hold("a", {}, { start: true });
+      const late = await world.hold("b", {}, { start: true });
+      world.clock.advance(lease - 1);
+      await world.complete(early);
+      world.clock.advance(1);
+      await world.refused("CLAIM_EXPIRED", { type: "complete", ...late, result: resultOf("x") });
+    });
+
+    it("another session can take it at the very instant the lease is over, without a sweep", async (world) => {
+      const { taskId } = await world.hold("a", {}, { start: true });
+      await world.session("b");
+      world.clock.advance(lease - 1);
+      await world.refused("TASK_ALREADY_CLAIMED", { type: "claim", taskId, sessionId: "b" });
+      world.clock.advance(1);
+      expect(await world.next("b")).toBe(taskId);
+      expect((await world.claimOf(taskId)).epoch).toBe(2);
+    });
+
+    it("what is claimed but not started is over after the start timeout", async (world) => {
+      const { taskId } = await world.hold("a");
+      world.clock.advance(5 * minute - 1);
+      expect(await world.sweep()).toEqual([]);
+      world.clock.advance(1);
+      expect(await world.sweep()).toMatchObject([{ taskId, reason: "start_timeout" }]);
+      expect((await world.look(taskId)).lostCount).toBe(1);
+    });
+
+    for (const type of ["start", "heartbeat", "progress"] as const) {
+      it(`${type} ends the start timeout`, async (world) => {
+        const hold = await world.hold("a");
+        world.clock.advance(minute);
+        await world.ok({ type, ...hold });
+        world.clock.advance(20 * minute);
+        expect(await world.sweep()).toEqual([]);
+        await world.complete(hold);
+      });
+    }
+
+    it("a heartbeat never shortens the lease", async (world) => {
+      const hold = await world.hold("a", {}, { ttlMs: 60 * minute });
+      const { expiresAt } = await world.claimOf(hold.taskId);
+      await world.ok({ type: "heartbeat", ...hold, extendMs: minute });
+      expect(await world.claimOf(hold.taskId)).toMatchObject({ expiresAt, heartbeatCount: 1 });
+      world.clock.advance(59.5 * minute);
+      await world.ok({ type: "heartbeat", ...hold, extendMs: minute });
+      expect(await world.claimOf(hold.taskId)).toMatchObject({
+        expiresAt: world.clock.now() + minute,
+        ttlMs: 60 * minute,
+        heartbeatCount: 2,
+      });
+    });
+
+    it("a heartbeat renews by the claim's own length", async (world) => {
+      const hold = await world.hold("a", {}, { ttlMs: 2 * minute });
+      world.clock.advance(minute);
+      await world.ok({ type: "heartbeat", ...hold });
+      expect((await world.claimOf(hold.taskId)).expiresAt).toBe(world.clock.now() + 2 * minute);
+    });
+
+    it("a task's own timeout ends the attempt whatever the heartbeats", async (world) => {
+      const hold = await world.hold("a", { timeoutMs: 10 * minute }, { start: true });
+      for (let i = 0; i < 9; i++) {
+        world.clock.advance(minute);
+        await world.ok({ type: "heartbeat", ...hold });
+      }
+      world.clock.advance(minute - 1);
+      expect(await world.sweep()).toEqual([]);
+      world.clock.advance(1);
+      expect(await world.sweep()).toMatchObject([{ taskId: hold.taskId, reason: "timeout" }]);
+      await world.refused("CLAIM_EXPIRED", { type: "heartbeat", ...hold });
+    });
+
+    it("the timeout stands still while a question is open", async (world) => {
+      const hold = await world.hold("a", { timeoutMs: 10 * minute }, { start: true });
+      world.clock.advance(minute);
+      await world.ok({ type: "ask", ...hold, question: "Which?" });
+      world.clock.advance(100 * minute);
+      await world.ok({ type: "respond", taskId: hold.taskId, response: "x" });
+      world.clock.advance(9 * minute - 1);
+      expect(await world.sweep()).toEqual([]);
+      world.clock.advance(1);
+      expect(await world.sweep()).toMatchObject([{ reason: "timeout" }]);
+    });
+
+    it("claiming again what one holds renews it and keeps the epoch", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      world.clock.advance(10 * minute);
+      expect(await world.ok({ type: "claim", taskId: hold.taskId, sessionId: "a" })).toEqual({
+        taskId: hold.taskId,
+        resumed: false,
+      });
+      expect(await world.claimOf(hold.taskId)).toMatchObject({
+        epoch: 1,
+        state: "running",
+        expiresAt: world.clock.now() + lease,
+      });
+      expect((await world.eventTypes(hold.taskId)).filter((type) => type === "task:claimed")).toHaveLength(1);
+      await world.complete(hold);
+    });
+
+    it("claiming again what one has not started gives a fresh start timeout", async (world) => {
+      const hold = await world.hold("a");
+      world.clock.advance(4 * minute);
+      await world.claim(hold.taskId, "a");
+      world.clock.advance(4 * minute);
+      expect(await world.sweep()).toEqual([]);
+      expect((await world.claimOf(hold.taskId)).epoch).toBe(1);
+    });
+
+    it("claiming again after the lease is over is a new attempt", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      world.clock.advance(lease);
+      expect(await world.claim(hold.taskId, "a")).toBe(2);
+      expect((await world.attemptOf(hold)).end).toBe("expire");
+    });
+
+    it("many leases end in the order in which they are over", async (world) => {
+      const slow = await world.hold("a", {}, { start: true, ttlMs: 3 * minute });
+      const quick = await world.hold("b", {}, { start: true, ttlMs: minute });
+      const middle = await world.hold("c", {}, { start: true, ttlMs: 2 * minute });
+      world.clock.advance(5 * minute);
+      expect((await world.sweep()).map((swept) => swept.taskId)).toEqual(
+        [quick, middle, slow].map((hold) => hold.taskId),
+      );
+    });
+  });
+
+  describe(`${driver.name}: the health of a claim`, () => {
+    it("healthy, warning and expiring by the time that is left", async (world) => {
+      await world.settings({ claim: { staleAfterMs: 3_600_000 } });
+      const { taskId } = await world.hold("a", {}, { start: true });
+      const at = async (remainingMs: number) => {
+        world.clock.set((await world.claimOf(taskId)).expiresAt - remainingMs);
+        return healthOf(world, taskId);
+      };
+      expect(await at(5 * minute + 1)).toBe("healthy");
+      expect(await at(5 * minute)).toBe("warning");
+      expect(await at(minute + 1)).toBe("warning");
+      expect(await at(minute)).toBe("expiring");
+      expect(await at(1)).toBe("expiring");
+      expect(await at(0)).toBe("expired");
+    });
+
+    it("stale without a heartbeat for too long, before warning and after expiring", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      world.clock.advance(5 * minute - 1);
+      expect(await healthOf(world, hold.taskId)).toBe("healthy");
+      world.clock.advance(1);
+      expect(await healthOf(world, hold.taskId)).toBe("stale");
+      world.clock.advance(21 * minute);
+      expect(await healthOf(world, hold.taskId)).toBe("stale");
+      world.clock.advance(3 * minute);
+      expect(await healthOf(world, hold.taskId)).toBe("expiring");
+      await world.ok({ type: "heartbeat", ...hold });
+      expect(await healthOf(world, hold.taskId)).toBe("healthy");
+    });
+
+    it("paused while a question is open", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      await world.ok({ type: "ask", ...hold, question: "Which?" });
+      world.clock.advance(100 * minute);
+      expect(await healthOf(world, hold.taskId)).toBe("paused");
+    });
   });
 }

@@ -1,15 +1,21 @@
 // The suite that every store must pass. A case is a sentence about the product, told with commands and looked at through the
 // port; the driver says how to make an empty store. Each case has its own store, and its own clock.
 
-import { expect } from "vitest";
-import type { Command } from "../../core/command.js";
+import { expect, test } from "vitest";
+import type { Attempt, Claim } from "../../core/claim.js";
+import type { Command, NewTask } from "../../core/command.js";
 import { carryOut, type ValueOf } from "../../core/decide.js";
-import type { DibsEvent } from "../../core/event.js";
+import { Draft } from "../../core/draft.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import { explainReasons, type Reason } from "../../core/explain.js";
 import { brokenInvariants, type Everything } from "../../core/invariants.js";
-import { assert, type Code, type Refusal } from "../../core/refusal.js";
+import type { SettingsPatch } from "../../core/project.js";
+import { whoIs } from "../../core/ready.js";
+import { assert, type Code, type Outcome, type Refusal } from "../../core/refusal.js";
+import type { Session } from "../../core/session.js";
 import { stateOf, type Task, type TaskState } from "../../core/task.js";
 import type { Reads } from "../../core/view.js";
-import type { Store } from "../store.js";
+import type { Store, Transaction } from "../store.js";
 
 export interface Driver {
   name: string;
@@ -41,6 +47,13 @@ type Loose<C> = C extends { project: string } ? Omit<C, "project"> & { project?:
 /** A command; the project is the case's own unless it says otherwise. */
 export type Told = { [T in Command["type"]]: Loose<Extract<Command, { type: T }>> }[Command["type"]];
 
+/** A session that holds a task: what every call of a holder carries. */
+export interface Hold {
+  taskId: string;
+  sessionId: string;
+  epoch: number;
+}
+
 /** One store with its clock, and the words to tell a case. */
 export class World {
   constructor(
@@ -71,6 +84,18 @@ export class World {
     return outcome;
   }
 
+  /** Commands in one commit, each in a job of its own. */
+  async together(commands: Told[]): Promise<Outcome<unknown>[]> {
+    const jobs = commands.map((told) => {
+      const command = { project, ...told } as unknown as Command;
+      return (transaction: Transaction) => carryOut(transaction, command, "user:test") as Outcome<unknown>;
+    });
+    return (await this.store.commit(org, jobs)).map((result) => {
+      if (!result.ok) throw result.error;
+      return result.value;
+    });
+  }
+
   async read<T>(look: (view: Reads, now: number) => T): Promise<T> {
     return this.store.read(org, look);
   }
@@ -94,6 +119,70 @@ export class World {
   async claim(taskId: string, sessionId: string, more: Record<string, unknown> = {}): Promise<number> {
     await this.ok({ type: "claim", taskId, sessionId, register: {}, ...more });
     return this.read((view) => view.claim(project, taskId)!.epoch);
+  }
+
+  /** A fresh task, claimed by the session. */
+  async hold(sessionId: string, input: Partial<NewTask> = {}, more: object = {}): Promise<Hold> {
+    const taskId = await this.task(input);
+    return { taskId, sessionId, epoch: await this.claim(taskId, sessionId, { ...more }) };
+  }
+
+  /** The id of what claim-next hands to the session (registered if need be), or null. */
+  async next(sessionId: string, more: object = {}): Promise<string | null> {
+    const { taskId } = await this.ok({ type: "claim-next", sessionId, register: {}, ...more });
+    return taskId;
+  }
+
+  async complete(hold: Hold) {
+    return this.ok({ type: "complete", ...hold, result: resultOf("done") });
+  }
+
+  /** Claims and completes a task. */
+  async finish(taskId: string, sessionId = "worker") {
+    return this.complete({ taskId, sessionId, epoch: await this.claim(taskId, sessionId) });
+  }
+
+  async settings(settings: SettingsPatch): Promise<void> {
+    await this.ok({ type: "update-project", settings });
+  }
+
+  async sweep() {
+    return this.ok({ type: "sweep", limit: 1000 });
+  }
+
+  async claimOf(taskId: string): Promise<Claim> {
+    const claim = await this.read((view) => view.claim(project, taskId));
+    assert(claim, `task ${taskId} is held`);
+    return claim;
+  }
+
+  async attemptOf({ taskId, epoch }: { taskId: string; epoch: number }): Promise<Attempt> {
+    const attempt = await this.read((view) => view.attempt(project, taskId, epoch));
+    assert(attempt, `attempt ${epoch} of task ${taskId} exists`);
+    return attempt;
+  }
+
+  async sessionOf(id: string): Promise<Session> {
+    const session = await this.read((view) => view.session(project, id));
+    assert(session, `session ${id} exists`);
+    return session;
+  }
+
+  async explain(taskId: string, sessionId?: string): Promise<Reason[]> {
+    return this.read((view, now) => {
+      const task = view.task(project, taskId);
+      assert(task, `task ${taskId} exists`);
+      const session = sessionId === undefined ? undefined : view.session(project, sessionId);
+      return explainReasons(new Draft(view, { now, actor: "system" }), task, session ? whoIs(session) : null);
+    });
+  }
+
+  async whyNot(taskId: string, sessionId?: string): Promise<string[]> {
+    return (await this.explain(taskId, sessionId)).map((reason) => reason.code);
+  }
+
+  async notifications(): Promise<Notification[]> {
+    return this.read((view) => view.notifications({ project: null, unread: false, limit: everything }));
   }
 
   async look(taskId: string): Promise<Task & { now: TaskState }> {
@@ -130,6 +219,13 @@ export class World {
     });
   }
 
+  /** The command must leave everything as it is. */
+  async unchanged(tell: () => Promise<unknown>): Promise<void> {
+    const before = await this.everything();
+    await tell();
+    expect(await this.everything()).toEqual(before);
+  }
+
   async checkInvariants(): Promise<void> {
     expect(brokenInvariants(await this.everything())).toEqual([]);
   }
@@ -151,3 +247,28 @@ export function told(driver: Driver, story: (world: World) => Promise<void>): ()
     }
   };
 }
+
+/** `it` for one driver: a sentence and its story. */
+export function teller(driver: Driver) {
+  return (sentence: string, story: (world: World) => Promise<void>) => test(sentence, told(driver, story));
+}
+
+export function resultOf(output: string) {
+  return { output, filesCreated: [], filesModified: [] };
+}
+
+/** Every move of a holder, as it is mostly told. */
+export const holderMoves = {
+  start: { type: "start" },
+  heartbeat: { type: "heartbeat" },
+  progress: { type: "progress", note: "half way" },
+  ask: { type: "ask", question: "Which one?" },
+  complete: { type: "complete", result: resultOf("done") },
+  fail: { type: "fail", error: "it broke", spread: 0 },
+  release: { type: "release", spread: 0 },
+} as const;
+
+export type HolderMove = keyof typeof holderMoves;
+export const holderMoveNames = Object.keys(holderMoves) as HolderMove[];
+
+export const minute = 60_000;

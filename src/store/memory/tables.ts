@@ -2,7 +2,7 @@ import type { Changes, Key } from "../../core/changes.js";
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
-import type { Session } from "../../core/session.js";
+import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
 import type { IdempotencyRecord } from "../../core/view.js";
 
@@ -14,6 +14,7 @@ export interface MemoryOrg {
   claims: Map<Key, Claim>;
   attempts: Map<Key, Attempt>;
   sessions: Map<Key, Session>;
+  records: Map<Key, SessionRecord>;
   counters: Map<Key, number>;
   notifications: Map<string, Notification>;
   events: DibsEvent[];
@@ -39,6 +40,7 @@ export function newOrg(org: string, defaultProject: string, now: number): Memory
     claims: new Map(),
     attempts: new Map(),
     sessions: new Map(),
+    records: new Map(),
     counters: new Map(),
     notifications: new Map(),
     events: [],
@@ -70,6 +72,7 @@ export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): 
     setAll(tables.claims, changes.claims, undo) +
     setAll(tables.attempts, changes.attempts, undo) +
     setAll(tables.sessions, changes.sessions, undo) +
+    setAll(tables.records, changes.records, undo) +
     setAll(tables.counters, counters, undo) +
     setAll(tables.notifications, changes.notifications, undo) +
     setAll(tables.idempotency, keys, undo);

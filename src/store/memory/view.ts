@@ -3,16 +3,9 @@ import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
-import type { Session } from "../../core/session.js";
+import type { Session, SessionRecord } from "../../core/session.js";
 import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../../core/task.js";
-import type {
-  ClaimKey,
-  EventFilter,
-  IdempotencyRecord,
-  Reads,
-  SessionRecord,
-  TaskFilter,
-} from "../../core/view.js";
+import type { ClaimKey, EventFilter, IdempotencyRecord, Reads, TaskFilter } from "../../core/view.js";
 import type { MemoryOrg } from "./tables.js";
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
@@ -101,6 +94,10 @@ export class MemoryView implements Reads {
     return this.tables.sessions.get(keyOf(project, id));
   }
 
+  record(project: string, sessionId: string): SessionRecord | undefined {
+    return this.tables.records.get(keyOf(project, sessionId));
+  }
+
   private ready(project: string): ReadyEntry[] {
     const order = this.project(project)?.settings.order ?? "priority";
     return this.tasksWhere(
@@ -181,28 +178,6 @@ export class MemoryView implements Reads {
       .sort(([a], [b]) => byText(a, b))
       .slice(0, filter.limit)
       .map(([, session]) => session);
-  }
-
-  private attemptsOf(project: string, sessionId: string): Attempt[] {
-    return [...this.tables.attempts.values()].filter(
-      (attempt) => attempt.project === project && attempt.sessionId === sessionId,
-    );
-  }
-
-  history(project: string, sessionId: string, limit: number): SessionRecord[] {
-    return this.attemptsOf(project, sessionId)
-      .sort((a, b) => b.releasedAt - a.releasedAt || byText(a.taskId, b.taskId) || b.epoch - a.epoch)
-      .slice(0, limit)
-      .map(({ taskId, claimedAt, releasedAt, releaseReason }) => ({
-        taskId,
-        claimedAt,
-        releasedAt,
-        releaseReason,
-      }));
-  }
-
-  completedBy(project: string, sessionId: string): number {
-    return this.attemptsOf(project, sessionId).filter((attempt) => attempt.end === "complete").length;
   }
 
   notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {

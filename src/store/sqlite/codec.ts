@@ -3,20 +3,18 @@
 
 import type { Attempt, Claim } from "../../core/claim.js";
 import { dueAt } from "../../core/claim.js";
-import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
-import type { Session } from "../../core/session.js";
 import type { Task } from "../../core/task.js";
 
 export type Value = string | number | null;
 // biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
 export type Row = any[];
 
-const list = (value: readonly unknown[]): string | null =>
+export const list = (value: readonly unknown[]): string | null =>
   value.length === 0 ? null : JSON.stringify(value);
 const json = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
-const parsedList = (value: string | null) => (value === null ? [] : JSON.parse(value));
+export const parsedList = (value: string | null) => (value === null ? [] : JSON.parse(value));
 const parsed = (value: string | null) => (value === null ? null : JSON.parse(value));
 
 export const orgColumns =
@@ -280,117 +278,5 @@ export function toAttempt(row: Row): Attempt {
     error: row[19],
     lateResult: parsed(row[20]),
     answer: parsed(row[21]),
-  };
-}
-
-export const sessionColumns =
-  "project, id, name, agent_type, pid, host, process_started_at, capabilities, capacity, heartbeats, context_percent, score, started_at, last_seen_at, ended_at, incarnation, avoid";
-
-export function sessionRow(session: Session): Value[] {
-  return [
-    session.project,
-    session.id,
-    session.name,
-    session.agentType,
-    session.pid,
-    session.host,
-    session.processStartedAt,
-    list(session.capabilities),
-    session.capacity,
-    session.heartbeats ? 1 : 0,
-    session.contextPercent,
-    session.score,
-    session.startedAt,
-    session.lastSeenAt,
-    session.endedAt,
-    session.incarnation,
-    list(session.avoid),
-  ];
-}
-
-export function toSession(row: Row): Session {
-  return {
-    project: row[0],
-    id: row[1],
-    name: row[2],
-    agentType: row[3],
-    pid: row[4],
-    host: row[5],
-    processStartedAt: row[6],
-    capabilities: parsedList(row[7]),
-    capacity: row[8],
-    heartbeats: row[9] === 1,
-    contextPercent: row[10],
-    score: row[11],
-    startedAt: row[12],
-    lastSeenAt: row[13],
-    endedAt: row[14],
-    incarnation: row[15],
-    avoid: parsedList(row[16]),
-  };
-}
-
-export const eventColumns = "org, seq, type, at, project, task_id, session_id, epoch, actor, data";
-
-export function eventRow(event: DibsEvent): Value[] {
-  return [
-    event.org,
-    event.seq,
-    event.type,
-    event.at,
-    event.project,
-    event.taskId,
-    event.sessionId,
-    event.epoch,
-    event.actor,
-    JSON.stringify(event.data),
-  ];
-}
-
-export function toEvent(row: Row): DibsEvent {
-  return {
-    org: row[0],
-    seq: row[1],
-    type: row[2],
-    at: row[3],
-    project: row[4],
-    taskId: row[5],
-    sessionId: row[6],
-    epoch: row[7],
-    actor: row[8],
-    data: JSON.parse(row[9]),
-  };
-}
-
-export const notificationColumns =
-  "number, type, severity, title, message, task_id, project, created_at, read_at";
-
-export const notificationNumber = (id: string): number => Number(/^n(\d{1,15})$/.exec(id)?.[1] ?? -1);
-
-export function notificationRow(notification: Notification): Value[] {
-  return [
-    notificationNumber(notification.id),
-    notification.type,
-    notification.severity,
-    notification.title,
-    notification.message,
-    notification.taskId,
-    notification.project,
-    notification.createdAt,
-    notification.readAt,
-  ];
-}
-
-export function toNotification(row: Row): Notification {
-  return {
-    id: `n${row[0]}`,
-    type: row[1],
-    severity: row[2],
-    title: row[3],
-    message: row[4],
-    taskId: row[5],
-    project: row[6],
-    createdAt: row[7],
-    readAt: row[8],
   };
 }

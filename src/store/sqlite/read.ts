@@ -4,29 +4,33 @@ import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
 import { assert } from "../../core/refusal.js";
-import type { Session } from "../../core/session.js";
+import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
-import type { ClaimKey, EventFilter, IdempotencyRecord, SessionRecord, TaskFilter } from "../../core/view.js";
+import type { ClaimKey, EventFilter, IdempotencyRecord, TaskFilter } from "../../core/view.js";
 import {
   attemptColumns,
   claimColumns,
-  eventColumns,
-  notificationColumns,
-  notificationNumber,
   orgColumns,
   projectColumns,
-  sessionColumns,
   taskColumns,
   toAttempt,
   toClaim,
-  toEvent,
-  toNotification,
   toOrg,
   toProject,
-  toSession,
   toTask,
   type Value,
 } from "./codec.js";
+import {
+  eventColumns,
+  notificationColumns,
+  notificationNumber,
+  recordColumns,
+  sessionColumns,
+  toEvent,
+  toNotification,
+  toRecord,
+  toSession,
+} from "./codec-sessions.js";
 import type { Statements } from "./statements.js";
 
 const sql = {
@@ -48,10 +52,7 @@ const sql = {
   session: `SELECT ${sessionColumns} FROM session WHERE org = ? AND project = ? AND id = ?`,
   notification: `SELECT ${notificationColumns} FROM notification WHERE org = ? AND number = ?`,
   idempotency: "SELECT key, request, answer, created_at FROM idempotency WHERE org = ? AND key = ?",
-  history:
-    "SELECT task_id, claimed_at, released_at, release_reason FROM attempt WHERE org = ? AND project = ? AND session_id = ? ORDER BY released_at DESC, task_id, epoch DESC LIMIT ?",
-  completedBy:
-    "SELECT count(*) FROM attempt WHERE org = ? AND project = ? AND session_id = ? AND ended_by = 'complete'",
+  record: `SELECT ${recordColumns} FROM session_record WHERE org = ? AND project = ? AND id = ?`,
 };
 
 const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
@@ -146,17 +147,9 @@ export class SqliteReads {
     return row && { key: row[0], request: row[1], answer: row[2], createdAt: row[3] };
   }
 
-  history(project: string, sessionId: string, limit: number): SessionRecord[] {
-    return this.db.all(sql.history, this.orgId, project, sessionId, limit).map((row) => ({
-      taskId: row[0],
-      claimedAt: row[1],
-      releasedAt: row[2],
-      releaseReason: row[3],
-    }));
-  }
-
-  completedBy(project: string, sessionId: string): number {
-    return this.db.get(sql.completedBy, this.orgId, project, sessionId)?.[0] ?? 0;
+  record(project: string, sessionId: string): SessionRecord | undefined {
+    const row = this.db.get(sql.record, this.orgId, project, sessionId);
+    return row && toRecord(row);
   }
 
   tasks(filter: TaskFilter): Task[] {

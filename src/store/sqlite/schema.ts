@@ -165,7 +165,6 @@ CREATE TABLE attempt (
   answer TEXT,
   PRIMARY KEY (org, project, task_id, epoch)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX attempt_by_session ON attempt (org, project, session_id, released_at, ended_by);
 
 CREATE TABLE session (
   org TEXT NOT NULL,
@@ -189,6 +188,15 @@ CREATE TABLE session (
   PRIMARY KEY (org, project, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_live ON session (org, project, id) WHERE ended_at IS NULL;
+
+CREATE TABLE session_record (
+  org TEXT NOT NULL,
+  project TEXT NOT NULL,
+  id TEXT NOT NULL,
+  completed INTEGER NOT NULL,
+  history TEXT NOT NULL,
+  PRIMARY KEY (org, project, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE counter (
   org TEXT NOT NULL,

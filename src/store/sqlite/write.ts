@@ -3,23 +3,17 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Task } from "../../core/task.js";
-import type { ReadySource } from "../ready-queue.js";
-import type { Change, Flush, Rows } from "../rows.js";
+import { type ReadySource, samePlace } from "../ready-queue.js";
+import type { Change, Flush, QueueMove, Rows } from "../rows.js";
 import {
   attemptColumns,
   attemptRow,
   claimColumns,
   claimRow,
-  eventColumns,
-  eventRow,
   isEdited,
-  notificationColumns,
-  notificationRow,
   orgRow,
   projectRow,
   type Row,
-  sessionColumns,
-  sessionRow,
   taskBirthColumns,
   taskBirthRow,
   taskColumns,
@@ -30,6 +24,16 @@ import {
   toTask,
   type Value,
 } from "./codec.js";
+import {
+  eventColumns,
+  eventRow,
+  notificationColumns,
+  notificationRow,
+  recordColumns,
+  recordRow,
+  sessionColumns,
+  sessionRow,
+} from "./codec-sessions.js";
 import { SqliteReads } from "./read.js";
 import type { Statements } from "./statements.js";
 
@@ -61,6 +65,7 @@ const sql = {
   attemptUpdate:
     "UPDATE attempt SET late_result = ? WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?",
   session: `INSERT OR REPLACE INTO session (org, ${sessionColumns}) VALUES (?, ${marks(sessionColumns)})`,
+  record: `INSERT OR REPLACE INTO session_record (org, ${recordColumns}) VALUES (?, ${marks(recordColumns)})`,
   counter: "INSERT OR REPLACE INTO counter (org, project, parent, value) VALUES (?, ?, ?, ?)",
   edgeAdd: "INSERT OR IGNORE INTO dependency (org, project, depends_on, task_id) VALUES (?, ?, ?, ?)",
   edgeRemove: "DELETE FROM dependency WHERE org = ? AND project = ? AND depends_on = ? AND task_id = ?",
@@ -137,20 +142,18 @@ export class SqliteRows extends SqliteReads implements Rows {
     this.writeClaims(flush.claims);
     this.writeAttempts(flush.attempts);
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
+    for (const record of flush.records) db.run(sql.record, org, ...recordRow(record));
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
-    for (const edge of flush.edgesRemoved)
-      db.run(sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
-    for (const edge of flush.edgesAdded) db.run(sql.edgeAdd, org, edge.project, edge.dependsOn, edge.taskId);
+    for (const { edge, isAdded } of flush.edges) {
+      db.run(isAdded ? sql.edgeAdd : sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
+    }
     for (const notification of flush.notifications)
       db.run(sql.notification, org, ...notificationRow(notification));
     db.insertMany("event", eventColumns, flush.events.map(eventRow));
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
-    for (const { project, entry } of flush.readyRemoved) {
-      db.run(sql.readyRemove, org, project, entry.lane, entry.level, entry.k1, entry.k2);
-    }
-    this.insertReady(flush.readyAdded);
+    this.writeReady(flush.queueMoves);
   }
 
   private writeTasks(tasks: Iterable<Change<Task>>): void {
@@ -162,7 +165,7 @@ export class SqliteRows extends SqliteReads implements Rows {
         created.push([...key, ...taskFixedRow(after), ...taskLifeRow(after), ...taskBirthRow(after)]);
       } else if (isEdited(before, after)) {
         this.db.run(sql.taskFull, ...taskFixedRow(after), ...taskLifeRow(after), ...key);
-      } else if (before.updatedAt === after.updatedAt && before.state === after.state) {
+      } else if (!isLived(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
         this.db.run(sql.taskGate, pendingDeps, openChildren, completedChildren, readyAt, ...key);
       } else this.db.run(sql.taskLife, ...taskLifeRow(after), ...key);
@@ -193,7 +196,21 @@ export class SqliteRows extends SqliteReads implements Rows {
     this.db.insertMany("attempt", `org, ${attemptColumns}`, closed);
   }
 
-  private insertReady(added: Flush["readyAdded"]): void {
+  private writeReady(moves: Iterable<QueueMove>): void {
+    const added: { project: string; entry: ReadyEntry }[] = [];
+    for (const { project, before, after } of moves) {
+      for (const entry of before) {
+        if (after.some((other) => samePlace(entry, other))) continue;
+        this.db.run(sql.readyRemove, this.orgId, project, entry.lane, entry.level, entry.k1, entry.k2);
+      }
+      for (const entry of after) {
+        if (!before.some((other) => samePlace(entry, other))) added.push({ project, entry });
+      }
+    }
+    this.insertReady(added);
+  }
+
+  private insertReady(added: { project: string; entry: ReadyEntry }[]): void {
     const rows = added.map(({ project, entry }) => [
       this.orgId,
       project,
@@ -219,6 +236,26 @@ export class SqliteRows extends SqliteReads implements Rows {
       after = tasks[tasks.length - 1]!.ordinal;
     }
   }
+}
+
+/** What the life of a task changes besides the counts of what it waits for. Two changes may share one instant. */
+const lived = [
+  "state",
+  "retryCount",
+  "lostCount",
+  "notBefore",
+  "question",
+  "response",
+  "responsePending",
+  "error",
+  "epoch",
+  "updatedAt",
+  "startedAt",
+  "endedAt",
+] as const satisfies readonly (keyof Task)[];
+
+function isLived(before: Task, after: Task): boolean {
+  return lived.some((field) => before[field] !== after[field]);
 }
 
 function toEntry(row: Row): ReadyEntry {

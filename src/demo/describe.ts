@@ -1,0 +1,60 @@
+// Events as sentences, for the log under the table and for output that is not a terminal.
+
+import type { DibsEvent } from "../index.js";
+import { firstLine, plain, seconds } from "./text.js";
+
+type Titles = ReadonlyMap<string, string>;
+
+export function describe(event: DibsEvent, titles: Titles): string {
+  const who = plain(event.sessionId ?? event.actor.replace(/^\w+:/, ""));
+  const id = plain(event.taskId);
+  const task = `${id} ${plain(titles.get(event.taskId ?? ""))}`;
+  const { data } = event;
+  switch (event.type) {
+    case "task:created":
+      return `${who} plans ${task}`;
+    case "task:queued":
+      return `${task} is queued`;
+    case "task:claimed":
+      return `${who} claims ${task}${event.epoch === 1 ? "" : ` (attempt ${event.epoch})`}`;
+    case "task:started":
+      return `${who} starts ${task}`;
+    case "task:progress":
+      return `${who} is at ${data.percent} % of ${task}: ${plain(data.note)}`;
+    case "task:awaiting-response":
+      return `${who} asks about ${task}: ${plain(data.question)}`;
+    case "task:response-received":
+      return `${plain(event.actor.replace(/^\w+:/, ""))} answers ${task}: ${plain(data.response)}`;
+    case "task:completed":
+      return event.sessionId === null ? `${task} is completed with its children` : `${who} completes ${task}`;
+    case "task:failed":
+      return `${task} failed: ${firstLine(data.error)}`;
+    case "task:retry-scheduled": {
+      const wait = seconds(Date.parse(String(data.retryAt)) - Date.parse(event.at));
+      return `${who} failed at ${task}, retry in ${wait}: ${firstLine(data.error).replace(/^Error: /, "")}`;
+    }
+    case "task:claim-orphaned":
+    case "task:claim-expired":
+      return `${task} is taken back from ${who} (${plain(data.reason)})`;
+    case "task:unblocked":
+      return `${task} is available`;
+    case "session:registered":
+      return `${who} reports for work`;
+    case "session:ended":
+      return data.reason === "process_gone" ? `${who} is found dead` : `${who} leaves`;
+    default:
+      return `${event.type} ${event.taskId === null ? "" : task}`.trimEnd();
+  }
+}
+
+/** What the table shows anyway, or another event says too. */
+export function isMinor({ type }: DibsEvent): boolean {
+  return (
+    type === "task:created" ||
+    type === "task:queued" ||
+    type === "task:started" ||
+    type === "task:progress" ||
+    type.startsWith("notification:") ||
+    type === "project:updated"
+  );
+}

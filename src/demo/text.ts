@@ -1,0 +1,28 @@
+/** Text of a task or an agent as a terminal may show it: one line, nothing that moves the cursor or changes its look. */
+export function plain(text: unknown): string {
+  return String(text ?? "")
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ")
+    .trim();
+}
+
+export function firstLine(text: unknown): string {
+  return plain(String(text ?? "").split("\n", 1)[0]);
+}
+
+/** Exactly `width` characters. */
+export function padTo(text: string, width: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= width) return text + " ".repeat(width - characters.length);
+  return width < 1 ? "" : `${characters.slice(0, width - 1).join("")}…`;
+}
+
+export function seconds(ms: number): string {
+  return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+}
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+export type Style = keyof typeof codes;
+export type Paint = (text: string, style: Style) => string;
+
+export const noColour: Paint = (text) => text;
+export const colour: Paint = (text, style) => `\x1b[${codes[style]}m${text}\x1b[0m`;

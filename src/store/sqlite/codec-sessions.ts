@@ -1,0 +1,137 @@
+// Sessions, events and notifications as rows, and back.
+
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
+import { list, parsedList, type Row, type Value } from "./codec.js";
+
+export const sessionColumns =
+  "project, id, name, agent_type, pid, host, process_started_at, capabilities, capacity, heartbeats, context_percent, score, started_at, last_seen_at, ended_at, incarnation, avoid";
+
+export function sessionRow(session: Session): Value[] {
+  return [
+    session.project,
+    session.id,
+    session.name,
+    session.agentType,
+    session.pid,
+    session.host,
+    session.processStartedAt,
+    list(session.capabilities),
+    session.capacity,
+    session.heartbeats ? 1 : 0,
+    session.contextPercent,
+    session.score,
+    session.startedAt,
+    session.lastSeenAt,
+    session.endedAt,
+    session.incarnation,
+    list(session.avoid),
+  ];
+}
+
+export function toSession(row: Row): Session {
+  return {
+    project: row[0],
+    id: row[1],
+    name: row[2],
+    agentType: row[3],
+    pid: row[4],
+    host: row[5],
+    processStartedAt: row[6],
+    capabilities: parsedList(row[7]),
+    capacity: row[8],
+    heartbeats: row[9] === 1,
+    contextPercent: row[10],
+    score: row[11],
+    startedAt: row[12],
+    lastSeenAt: row[13],
+    endedAt: row[14],
+    incarnation: row[15],
+    avoid: parsedList(row[16]),
+  };
+}
+
+export const recordColumns = "project, id, completed, history";
+
+/** The history as bare values: it is written with every claim that closes. */
+export function recordRow({ project, id, completed, history }: SessionRecord): Value[] {
+  const bare = history.map((past) => [past.taskId, past.claimedAt, past.releasedAt, past.releaseReason]);
+  return [project, id, completed, JSON.stringify(bare)];
+}
+
+export function toRecord(row: Row): SessionRecord {
+  const history = (JSON.parse(row[3]) as [string, number, number, string][]).map(
+    ([taskId, claimedAt, releasedAt, releaseReason]): PastClaim => ({
+      taskId,
+      claimedAt,
+      releasedAt,
+      releaseReason,
+    }),
+  );
+  return { project: row[0], id: row[1], completed: row[2], history };
+}
+
+export const eventColumns = "org, seq, type, at, project, task_id, session_id, epoch, actor, data";
+
+export function eventRow(event: DibsEvent): Value[] {
+  return [
+    event.org,
+    event.seq,
+    event.type,
+    event.at,
+    event.project,
+    event.taskId,
+    event.sessionId,
+    event.epoch,
+    event.actor,
+    JSON.stringify(event.data),
+  ];
+}
+
+export function toEvent(row: Row): DibsEvent {
+  return {
+    org: row[0],
+    seq: row[1],
+    type: row[2],
+    at: row[3],
+    project: row[4],
+    taskId: row[5],
+    sessionId: row[6],
+    epoch: row[7],
+    actor: row[8],
+    data: JSON.parse(row[9]),
+  };
+}
+
+export const notificationColumns =
+  "number, type, severity, title, message, task_id, project, created_at, read_at";
+
+export const notificationNumber = (id: string): number => Number(/^n(\d{1,15})$/.exec(id)?.[1] ?? -1);
+
+export function notificationRow(notification: Notification): Value[] {
+  return [
+    notificationNumber(notification.id),
+    notification.type,
+    notification.severity,
+    notification.title,
+    notification.message,
+    notification.taskId,
+    notification.project,
+    notification.createdAt,
+    notification.readAt,
+  ];
+}
+
+export function toNotification(row: Row): Notification {
+  return {
+    id: `n${row[0]}`,
+    type: row[1],
+    severity: row[2],
+    title: row[3],
+    message: row[4],
+    taskId: row[5],
+    project: row[6],
+    createdAt: row[7],
+    readAt: row[8],
+  };
+}

@@ -1,0 +1,225 @@
+// From a word and its numbers to a command: references are chosen from what exists, so that most commands meet a task or a
+// session in an interesting state, and some meet none, a stale one or somebody else's.
+
+import type { Attempt, Claim } from "../../src/core/claim.js";
+import type { ByHolder, Command } from "../../src/core/command.js";
+import { stateOf, type Task } from "../../src/core/task.js";
+import type { Reads } from "../../src/core/view.js";
+import { newTask, newTasks, sameTasks, taskPatch } from "./inputs.js";
+import { type Picker, present } from "./picker.js";
+import { all, type Scene, sceneOf, sessionIds, taskLike } from "./scene.js";
+import { projectSettings, sessionInput } from "./settings.js";
+
+function anySession(pick: Picker): string {
+  return pick.chance(4) ? "nobody" : pick.of(sessionIds);
+}
+
+function holder(pick: Picker, scene: Scene, like: (claim: Claim) => boolean = () => true): ByHolder {
+  const on = { project: scene.project };
+  const kind = pick.below(100);
+  const open = scene.claims.filter(like);
+  const claim = kind < 75 ? pick.of(open.length > 0 ? open : scene.claims) : undefined;
+  if (claim) {
+    const sessionId = pick.chance(10) ? anySession(pick) : claim.sessionId;
+    const epoch = pick.of([claim.epoch, claim.epoch, claim.epoch, undefined, undefined, claim.epoch - 1]);
+    return present({ ...on, taskId: claim.taskId, sessionId, epoch });
+  }
+  const attempt = kind < 92 ? closedAttempt(pick, scene) : undefined;
+  if (attempt) {
+    const epoch = pick.of([attempt.epoch, attempt.epoch, undefined, attempt.epoch + 1]);
+    return present({ ...on, taskId: attempt.taskId, sessionId: attempt.sessionId, epoch });
+  }
+  const taskId = taskLike(pick, scene, (task) => task.epoch > 0);
+  return present({ ...on, taskId, sessionId: anySession(pick), epoch: pick.of([undefined, 1, 2]) });
+}
+
+function closedAttempt(pick: Picker, { view, tasks, project }: Scene): Attempt | undefined {
+  const tried = tasks.filter((task) => task.epoch > 0);
+  const task = tried.length > 0 ? pick.of(tried) : undefined;
+  return task && pick.of(view.attempts(project, task.id, 3));
+}
+
+const ttls = [undefined, undefined, 1000, 5000, 60_000, 500, 1_800_000, 10];
+
+function claimOptions(pick: Picker, scene: Scene) {
+  const registered = pick.chance(70)
+    ? scene.view.sessions({ project: scene.project, live: true, limit: all })
+    : [];
+  return present({
+    project: scene.project,
+    sessionId: registered.length > 0 ? pick.of(registered).id : anySession(pick),
+    ttlMs: pick.of(ttls),
+    start: pick.of([undefined, true, false]),
+    register: pick.maybe(50, () => pick.of([{}, { pid: 7, host: "h1" }, { capacity: 2 }])),
+    agentType: pick.maybe(8, () => pick.of(["cli", "autonomous"])),
+    metadata: pick.maybe(8, () => ({ branch: "main" })),
+  });
+}
+
+const result = (pick: Picker) => ({
+  output: pick.of(["done", "", "ünï — 日本 🎉"]),
+  filesCreated: pick.some(["a.ts", "b.ts"], 2),
+  filesModified: [],
+});
+const spread = (pick: Picker) => pick.of([0, -1, 1, 0.5]);
+const isOpen = (state: string) => !["completed", "failed", "cancelled"].includes(state);
+
+type Made = { [T in Command["type"]]?: (pick: Picker, scene: Scene) => Command };
+
+const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command> = {
+  create: (pick, scene) => ({
+    type: "create",
+    project: scene.project,
+    correlationId: "c",
+    tasks: pick.chance(40) ? newTasks(pick, scene) : [newTask(pick, scene, [])],
+  }),
+  "create-many": (pick, scene) => ({
+    type: "create",
+    project: scene.project,
+    correlationId: "c",
+    tasks: sameTasks(pick, scene),
+  }),
+  claim: (pick, scene) => ({
+    type: "claim",
+    taskId: taskLike(pick, scene, (task) => task.readyAt !== null && task.type === "task"),
+    ...claimOptions(pick, scene),
+  }),
+  "claim-next": (pick, scene) => ({
+    type: "claim-next",
+    ...claimOptions(pick, scene),
+    ...present({
+      labels: pick.maybe(20, () => pick.some(["ui", "db", "x"], 2)),
+      resume: pick.of([undefined, false]),
+    }),
+  }),
+  start: (pick, scene) => ({
+    type: "start",
+    ...holder(pick, scene, ({ state }) => state === "claimed"),
+  }),
+  heartbeat: (pick, scene) => ({
+    type: "heartbeat",
+    ...holder(pick, scene),
+    ...present({ extendMs: pick.maybe(40, () => pick.of(ttls)) }),
+  }),
+  progress: (pick, scene) => ({
+    type: "progress",
+    ...holder(pick, scene),
+    ...present({ note: pick.maybe(60, () => "half way"), percent: pick.maybe(40, () => 50) }),
+  }),
+  ask: (pick, scene) => ({
+    type: "ask",
+    ...holder(pick, scene),
+    question: "which one?",
+    ...present({ options: pick.maybe(30, () => ["a", "b"]), default: pick.maybe(20, () => "a") }),
+  }),
+  respond: (pick, scene) => {
+    const taskId = taskLike(pick, scene, (task) => task.question !== null);
+    const open = scene.view.task(scene.project, taskId)?.question?.id;
+    const questionId = pick.of([undefined, open, open, "q1"]);
+    return {
+      type: "respond",
+      project: scene.project,
+      taskId,
+      response: "that one",
+      ...present({ questionId }),
+    };
+  },
+  complete: (pick, scene) => ({ type: "complete", ...holder(pick, scene), result: result(pick) }),
+  fail: (pick, scene) => ({
+    type: "fail",
+    ...holder(pick, scene),
+    error: "broken",
+    spread: spread(pick),
+    ...present({ retryable: pick.of([undefined, undefined, false]) }),
+  }),
+  release: (pick, scene) => {
+    const { sessionId, ...by } = holder(pick, scene);
+    const force = pick.maybe(20, () => true);
+    return {
+      type: "release",
+      ...by,
+      spread: spread(pick),
+      ...present({
+        sessionId: force && pick.chance(50) ? undefined : sessionId,
+        force,
+        reason: pick.of([undefined, "completed", "failed", "tired"]),
+        result: pick.maybe(30, () => result(pick)),
+        error: pick.maybe(20, () => "no way"),
+      }),
+    };
+  },
+  cancel: (pick, scene) => ({
+    type: "cancel",
+    project: scene.project,
+    taskId: taskLike(pick, scene, (task) => isOpen(task.state)),
+    ...present({ cascade: pick.of([undefined, true]), reason: pick.maybe(30, () => "not needed") }),
+  }),
+  retry: (pick, scene) => ({
+    type: "retry",
+    project: scene.project,
+    taskId: taskLike(pick, scene, ({ state }) => state === "failed" || state === "cancelled"),
+  }),
+  update: (pick, scene) => {
+    const isQueued = (task: Task) =>
+      stateOf(task, scene.view.claim(scene.project, task.id)) === "queued" || pick.chance(15);
+    const taskId = taskLike(pick, scene, isQueued);
+    return { type: "update", project: scene.project, taskId, patch: taskPatch(pick, scene) };
+  },
+  settle: (pick, scene) => ({
+    type: "settle",
+    project: scene.project,
+    taskId: pick.of(scene.claims)?.taskId ?? "missing",
+  }),
+  sweep: (pick) => ({ type: "sweep", limit: pick.of([1000, 1, 2]) }),
+  "register-session": (pick, scene) => ({
+    type: "register-session",
+    project: scene.project,
+    session: sessionInput(pick),
+  }),
+  "session-heartbeat": (pick, scene) => ({
+    type: "session-heartbeat",
+    project: scene.project,
+    sessionId: anySession(pick),
+    ...present({ contextPercent: pick.maybe(50, () => 12.5), score: pick.maybe(30, () => 3) }),
+  }),
+  "end-session": (pick, scene) => {
+    const sessionId = anySession(pick);
+    const incarnation = scene.view.session(scene.project, sessionId)?.incarnation;
+    return {
+      type: "end-session",
+      project: scene.project,
+      sessionId,
+      reason: pick.of(["session_ended", "process_gone"] as const),
+      ...present({ incarnation: pick.of([undefined, incarnation, 1]) }),
+    };
+  },
+  "reserve-id": (pick, scene) => ({
+    type: "reserve-id",
+    project: scene.project,
+    ...present({ parentId: pick.maybe(60, () => taskLike(pick, scene, () => true)) }),
+  }),
+  "create-project": (pick) => ({
+    type: "create-project",
+    id: pick.of(["extra", "side", "more", "../up"]),
+    ...present({ settings: pick.maybe(50, () => projectSettings(pick)) }),
+  }),
+  "update-project": (pick, scene) => ({
+    type: "update-project",
+    project: scene.project,
+    ...present({
+      settings: pick.maybe(75, () => projectSettings(pick)),
+      paused: pick.maybe(50, () => pick.of([false, false, true])),
+    }),
+  }),
+  "read-notification": (pick, { view }) => {
+    const last = view.org().notificationSeq;
+    return { type: "read-notification", id: pick.of([`n${last}`, "n1", `n${last - 1}`, "n01", "n", "x9"]) };
+  },
+};
+
+export function commandOf(word: keyof typeof made, pick: Picker, view: Reads, now: number): Command {
+  const project = pick.chance(22) ? pick.of(["side", "side", "side", "extra", "ghost"]) : "demo";
+  return made[word]!(pick, sceneOf(view, now, project));
+}
+
+export const commandTypes = Object.keys(made).filter((word) => word !== "create-many");

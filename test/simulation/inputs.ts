@@ -1,0 +1,109 @@
+// New tasks and edits of tasks, with references into what exists and into the same batch.
+
+import type { NewTask, TaskPatch } from "../../src/core/command.js";
+import type { Task } from "../../src/core/task.js";
+import { type Picker, present } from "./picker.js";
+import { type Scene, sessionIds, taskLike } from "./scene.js";
+
+const priorities = [50, 50, 80, 100, 20, 0];
+const labels = ["ui", "db", "x"];
+const capabilities = ["gpu", "net"];
+const people = [...sessionIds, "alice"];
+
+function someTime(pick: Picker, now: number): number {
+  return now + pick.of([0, 1, 1000, 5000, 60_000, -1000]);
+}
+
+function suppliedId(pick: Picker, tasks: Task[]): string {
+  const parent = tasks.length > 0 ? pick.of(tasks).id : "0001";
+  const next = 1 + pick.below(4);
+  return pick.of([
+    `slug-${next}`,
+    `${parent}_t${next}`,
+    `${parent}.${next}`,
+    "slug-1",
+    "0001",
+    "batch",
+    "a..b",
+  ]);
+}
+
+/** What the tasks of a project wait for besides each other. */
+function wants(pick: Picker) {
+  return present({
+    assignee: pick.maybe(10, () => pick.of(people)),
+    agentType: pick.maybe(10, () => pick.of(["cli", "autonomous"])),
+    requires: pick.maybe(12, () => pick.some(capabilities, 2)),
+  });
+}
+
+export function newTask(pick: Picker, scene: Scene, batch: readonly NewTask[]): NewTask {
+  const isGroup = pick.chance(15);
+  const keys = batch.flatMap(({ key, title }) => [key!, ...(title ? [title] : [])]);
+  const isOpen = (task: Task) => !["completed", "failed", "cancelled"].includes(task.state);
+  const reference = () =>
+    keys.length > 0 && pick.chance(50) ? pick.of(keys) : taskLike(pick, scene, (task) => isOpen(task));
+  const hasParent = scene.tasks.length + batch.length > 0 && pick.chance(35);
+  return present({
+    type: isGroup ? ("group" as const) : undefined,
+    prompt: pick.chance(2) ? "" : pick.of(["do it", "Write the tests\nfor all of it", "größer 🎉"]),
+    parentId: hasParent ? reference() : undefined,
+    dependsOn: pick.chance(35) ? [reference(), ...(pick.chance(30) ? [reference()] : [])] : undefined,
+    priority: pick.maybe(60, () => pick.of(priorities)),
+    labels: pick.maybe(25, () => pick.some(labels, 2)),
+    ...wants(pick),
+    title: pick.maybe(25, () => pick.of(["Tests", "Docs", "Docs"])),
+    id: pick.maybe(12, () => suppliedId(pick, scene.tasks)),
+    notBefore: pick.maybe(12, () => someTime(pick, scene.now)),
+    timeoutMs: pick.maybe(10, () => pick.of([5000, 500, 60_000])),
+    maxRetries: pick.maybe(20, () => pick.of([0, 1, 2])),
+    files: pick.maybe(10, () => ["src/*.ts"]),
+    description: pick.maybe(10, () => "more words"),
+    phase: pick.maybe(8, () => "test"),
+    metadata: pick.maybe(8, () => ({ deep: [1, { two: null }] })),
+    correlationId: pick.maybe(5, () => "mine"),
+  });
+}
+
+export function newTasks(pick: Picker, scene: Scene): NewTask[] {
+  const batch: NewTask[] = [];
+  const count = 2 + pick.below(4);
+  for (let at = 0; at < count; at++) batch.push({ key: `k${at}`, ...newTask(pick, scene, batch) });
+  return batch;
+}
+
+/** More than a page of the ready queue, alike but for their times. */
+export function sameTasks(pick: Picker, scene: Scene): NewTask[] {
+  const count = scene.tasks.length > 200 ? 1 : 60 + pick.below(90);
+  const step = pick.of([0, 1, 100]);
+  const backwards = pick.chance(50);
+  return Array.from({ length: count }, (_, at) => ({
+    prompt: "one of many",
+    ...(step === 0 ? {} : { notBefore: scene.now + step * (backwards ? count - at : at) }),
+  }));
+}
+
+export function taskPatch(pick: Picker, scene: Scene): TaskPatch {
+  const { now } = scene;
+  const other = () => taskLike(pick, scene, (task) => task.state !== "completed");
+  const patch = present({
+    dependsOn: pick.maybe(35, () =>
+      pick.chance(35) ? [] : [other(), ...(pick.chance(25) ? [other()] : [])],
+    ),
+    priority: pick.maybe(35, () => pick.of(priorities)),
+    labels: pick.maybe(25, () => pick.some(labels, 3)),
+    notBefore: pick.maybe(25, () => pick.of([null, someTime(pick, now), someTime(pick, now)])),
+    assignee: pick.maybe(12, () => pick.of([null, ...people])),
+    agentType: pick.maybe(8, () => pick.of([null, "cli", "autonomous"])),
+    requires: pick.maybe(10, () => pick.some(capabilities, 2)),
+    title: pick.maybe(10, () => "Renamed"),
+    prompt: pick.maybe(10, () => "another prompt"),
+    description: pick.maybe(8, () => pick.of([null, "described"])),
+    metadata: pick.maybe(8, () => pick.of([null, { a: 1 }])),
+    timeoutMs: pick.maybe(8, () => pick.of([null, 1000])),
+    maxRetries: pick.maybe(8, () => pick.of([0, 1, 5])),
+    files: pick.maybe(5, () => ["x"]),
+    phase: pick.maybe(5, () => pick.of([null, "impl"])),
+  });
+  return patch;
+}

@@ -1,0 +1,69 @@
+// Jobs as the operations make them: a command, with or without an idempotency key, once or twice, or a look around.
+
+import { noChanges } from "../../src/core/changes.js";
+import type { Command } from "../../src/core/command.js";
+import { carryOut } from "../../src/core/decide.js";
+import { limits } from "../../src/core/limits.js";
+import type { Outcome } from "../../src/core/refusal.js";
+import type { Transaction } from "../../src/store/store.js";
+import { commandOf } from "./commands.js";
+import { lookAtRows, snapshot } from "./looking.js";
+import { Picker } from "./picker.js";
+import { all } from "./scene.js";
+import type { Op } from "./script.js";
+
+export type Plan =
+  | { do: "command"; command: Command; key?: string; twice?: boolean }
+  | { do: "look"; ids: { project: string; id: string }[] }
+  | { do: "look-at-lists" };
+
+/** Carries out one command; the ledger passes its own way of doing so. */
+export type Carry = (transaction: Transaction, command: Command) => Outcome<unknown>;
+
+export const carry: Carry = (transaction, command) => carryOut(transaction, command, "user:test");
+
+const repeatable = new Set(["complete", "fail", "release"]);
+
+/** Chooses what the job does, by what it sees. */
+export function planOf(op: Op, { view, now }: Transaction, history: readonly Plan[]): Plan {
+  const pick = new Picker(op.picks);
+  if (op.word === "look-at-lists") return { do: "look-at-lists" };
+  if (op.word === "look") {
+    const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
+    return { do: "look", ids: tasks.slice(-30).map(({ project, id }) => ({ project, id })) };
+  }
+  if (op.word === "repeat") {
+    const commands = history.filter((plan) => plan.do === "command");
+    const isAct = pick.chance(60);
+    const acts = commands.filter(({ command }) => !isAct || repeatable.has(command.type)).slice(-8);
+    return acts.length > 0 ? pick.of(acts) : { do: "look-at-lists" };
+  }
+  const command = commandOf(op.word, pick, view, now);
+  const key = pick.maybe(15, () => `key-${pick.below(5)}`);
+  const twice = repeatable.has(command.type) && pick.chance(40);
+  return { do: "command", command, ...(key ? { key } : {}), ...(twice ? { twice } : {}) };
+}
+
+export function perform(transaction: Transaction, plan: Plan, how: Carry = carry): unknown {
+  const { view, now } = transaction;
+  if (plan.do === "look") return lookAtRows(view, now, plan.ids);
+  if (plan.do === "look-at-lists") return snapshot(view, now);
+  const first = once(transaction, plan, how);
+  return plan.twice ? [first, how(transaction, plan.command)] : [first];
+}
+
+function once(transaction: Transaction, plan: Extract<Plan, { do: "command" }>, how: Carry) {
+  const { command, key } = plan;
+  if (key === undefined) return how(transaction, command);
+  const request = JSON.stringify(command);
+  const before = transaction.view.idempotency(key);
+  if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
+    if (before.request !== request) return { ok: false, code: "IDEMPOTENCY_MISMATCH" };
+    return { ok: true, replayed: JSON.parse(before.answer) };
+  }
+  const outcome = how(transaction, command);
+  if (!outcome.ok) return outcome;
+  const answer = JSON.stringify(outcome.value);
+  transaction.apply({ ...noChanges(), idempotency: { key, request, answer, createdAt: transaction.now } });
+  return outcome;
+}

@@ -1,0 +1,133 @@
+// What must hold over time, checked after every job on the reference model: epochs only rise, ids are never given twice,
+// nothing is lost, a stale holder writes nothing, what is repeated happens once, and claim-next hands out the right task.
+
+import type { Changes } from "../../src/core/changes.js";
+import { type Attempt, isOver } from "../../src/core/claim.js";
+import type { Command } from "../../src/core/command.js";
+import { findCycle, waitsFor } from "../../src/core/dependency.js";
+import { brokenInvariants } from "../../src/core/invariants.js";
+import type { Outcome } from "../../src/core/refusal.js";
+import { epochOf } from "../../src/core/task.js";
+import type { Reads } from "../../src/core/view.js";
+import { firstDifference } from "./difference.js";
+import { everything } from "./looking.js";
+
+/** One command as the ledger saw it carried out. */
+export interface Deed {
+  command: Command;
+  outcome: Outcome<unknown>;
+  /** What the command itself changed, without the settling before it. */
+  changes: Changes | null;
+  /** It came from a session that did not hold the task, or with another epoch. */
+  stale: boolean;
+  /** The attempts of its task before it. */
+  attempts: Attempt[];
+}
+
+const byHolder = new Set(["start", "heartbeat", "progress", "ask", "complete", "fail", "release"]);
+
+export function isStale(view: Reads, command: Command, now: number): boolean {
+  if (!byHolder.has(command.type) || !("taskId" in command)) return false;
+  if (command.type === "release" && command.force) return false;
+  const claim = view.claim(command.project, command.taskId);
+  if (!claim || isOver(claim, now)) return true;
+  const { sessionId, epoch } = command as { sessionId?: string; epoch?: number };
+  return claim.sessionId !== sessionId || (epoch !== undefined && epoch !== claim.epoch);
+}
+
+/** All rows but late results. */
+export function isSilent(changes: Changes | null, before: readonly Attempt[]): string | null {
+  if (!changes) return null;
+  const { attempts, ...others } = changes;
+  for (const [table, rows] of Object.entries(others)) {
+    const size = rows instanceof Map ? rows.size : Array.isArray(rows) ? rows.length : rows === null ? 0 : 1;
+    if (size > 0) return `changed ${table}`;
+  }
+  for (const attempt of attempts.values()) {
+    const known = before.find(({ epoch }) => epoch === attempt.epoch);
+    if (!known) return `made attempt ${attempt.epoch}`;
+    const difference = firstDifference({ ...known, lateResult: null }, { ...attempt, lateResult: null });
+    if (difference) return `changed attempt ${attempt.epoch}: ${difference}`;
+  }
+  return null;
+}
+
+export class Ledger {
+  private readonly epochs = new Map<string, number>();
+  private readonly grants = new Map<string, string>();
+  private readonly ids = new Set<string>();
+  private readonly tasks = new Set<string>();
+  private eventSeq = 0;
+
+  /** What is wrong after the deeds of one job; empty when all is well. To be called only for what stays. */
+  enter(view: Reads, deeds: readonly Deed[]): string[] {
+    const broken = brokenInvariants(everything(view));
+    for (const deed of deeds) broken.push(...this.checkDeed(deed));
+    this.checkEpochs(view, broken);
+    checkWaiting(view, broken);
+    const { eventSeq } = view.org();
+    if (eventSeq < this.eventSeq) broken.push(`I6: events went back from ${this.eventSeq} to ${eventSeq}`);
+    this.eventSeq = eventSeq;
+    return broken;
+  }
+
+  private checkDeed({ command, outcome, changes, stale, attempts }: Deed): string[] {
+    const silent = !outcome.ok || stale ? isSilent(changes, attempts) : null;
+    const broken = silent
+      ? [`I3: ${command.type} was ${outcome.ok ? "stale" : "refused"} but ${silent}`]
+      : [];
+    for (const { id, generated } of newIds(command, outcome)) {
+      if (generated && this.ids.has(id)) broken.push(`I9: ${id} was given a second time`);
+      this.ids.add(id);
+    }
+    return broken;
+  }
+
+  private checkEpochs(view: Reads, broken: string[]): void {
+    const present = new Set<string>();
+    for (const task of view.tasks({ project: null, afterOrdinal: 0, limit: 1_000_000 })) {
+      const key = `${task.project}/${task.id}`;
+      const claim = view.claim(task.project, task.id);
+      const epoch = epochOf(task, claim);
+      present.add(key);
+      this.tasks.add(key);
+      if (epoch < (this.epochs.get(key) ?? 0)) broken.push(`I2: the epoch of ${key} went back to ${epoch}`);
+      this.epochs.set(key, epoch);
+      if (!claim) continue;
+      const grant = `${claim.sessionId} at ${claim.claimedAt}`;
+      const known = this.grants.get(`${key}#${epoch}`) ?? grant;
+      if (known !== grant) broken.push(`I2: epoch ${epoch} of ${key} was of ${known}, now of ${grant}`);
+      this.grants.set(`${key}#${epoch}`, grant);
+    }
+    for (const key of this.tasks) if (!present.has(key)) broken.push(`I4: ${key} is lost`);
+  }
+}
+
+function newIds(command: Command, outcome: Outcome<unknown>): { id: string; generated: boolean }[] {
+  if (!outcome.ok) return [];
+  if (command.type === "reserve-id") {
+    return [{ id: `${command.project}/${(outcome.value as { id: string }).id}`, generated: true }];
+  }
+  if (command.type !== "create") return [];
+  return (outcome.value as { ids: string[] }).ids.map((id, index) => ({
+    id: `${command.project}/${id}`,
+    generated: command.tasks[index]?.id === undefined,
+  }));
+}
+
+/** Nobody waits for ever: no circle of tasks, and no group that is done but still open. */
+function checkWaiting(view: Reads, broken: string[]): void {
+  for (const { id: project } of view.projects()) {
+    const tasks = view.tasks({ project, afterOrdinal: 0, limit: 1_000_000 });
+    const cycle = findCycle(
+      tasks.map(({ id }) => id),
+      (id) => waitsFor(view, project, id),
+    );
+    if (cycle) broken.push(`${project}: these wait for each other for ever: ${cycle.join(" → ")}`);
+    for (const task of tasks) {
+      const isDone = task.type === "group" && task.openChildren === 0 && task.pendingDeps === 0;
+      if (!isDone || task.state !== "queued" || view.children(project, task.id).length === 0) continue;
+      broken.push(`${project}/${task.id} is a group with nothing open, but still queued`);
+    }
+  }
+}

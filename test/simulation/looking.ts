@@ -1,0 +1,113 @@
+// Everything that a store shows, for comparing: the rows, the sets, the lists and the order of the queue.
+
+import type { Everything } from "../../src/core/invariants.js";
+import type { Project } from "../../src/core/project.js";
+import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
+import type { Reads, View } from "../../src/core/view.js";
+import { all, sessionIds } from "./scene.js";
+
+export function everything(view: Reads): Everything {
+  const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
+  return {
+    org: view.org(),
+    tasks,
+    claims: view.openClaims({ project: null, limit: all }),
+    attempts: tasks.flatMap((task) => view.attempts(task.project, task.id, all)),
+    events: view.events({ after: 0, limit: all }),
+  };
+}
+
+export function snapshot(view: Reads, now: number) {
+  const whole = everything(view);
+  const projects = view.projects();
+  const filters = [
+    { states: ["queued"] as const },
+    { states: ["claimed", "running"] as const },
+    { states: ["queued", "failed"] as const },
+    { states: ["completed"] as const },
+    { label: "ui" },
+    { assignee: "s1" },
+    { parentId: null },
+    { text: "TEST" },
+    { text: "%_" },
+    { readyBy: now },
+  ];
+  return {
+    ...whole,
+    projects,
+    texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
+    sessions: view.sessions({ project: null, live: false, limit: all }),
+    live: view.sessions({ project: null, live: true, limit: all }),
+    later: view.sessions({ project: null, live: false, afterId: "demo/s2", limit: 2 }),
+    notifications: view.notifications({ project: null, unread: false, limit: all }),
+    unread: view.notifications({ project: "demo", unread: true, before: 5, limit: 3 }),
+    unreadCounts: [view.unreadCount(null), view.unreadCount("demo")],
+    due: view.due(now, all),
+    nextDue: view.nextDue(now),
+    lists: filters.map((filter) => {
+      const tasks = view.tasks({ project: "demo", afterOrdinal: 1, limit: 50, ...filter });
+      return { filter, ids: tasks.map(({ id }) => id) };
+    }),
+    counts: [null, ...projects.map(({ id }) => id)].map((id) => stated(view.taskCounts(id))),
+    work: projects.map(({ id }) => workOf(view, id)),
+    sets: setsOf(view, whole.tasks),
+    queues: projects.map((project) => queueOf(view, project, now)),
+  };
+}
+
+/** A count of zero may be left out. */
+function stated(counts: Record<string, number>) {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+}
+
+function workOf(view: Reads, project: string) {
+  return sessionIds.map((id) => ({
+    record: view.record(project, id),
+    held: view.claimsOf(project, id),
+    open: view.openClaims({ project, sessionId: id, limit: 2 }).map(({ taskId }) => taskId),
+  }));
+}
+
+function setsOf(view: View, tasks: readonly { project: string; id: string }[]) {
+  return tasks.map(({ project, id }) => ({
+    id,
+    children: view.children(project, id),
+    dependents: view.dependents(project, id),
+    counter: view.counter(project, id),
+    top: view.counter(project, ""),
+  }));
+}
+
+/** What claim-next would hand out, for everybody, in order. */
+export function queueOf(view: View, { id: project, settings }: Project, now: number) {
+  const sessions = sessionIds.map((id) => view.session(project, id));
+  const who: (Who | null)[] = [null, ...sessions.flatMap((session) => (session ? [whoIs(session)] : []))];
+  const shown = who.map((each) =>
+    listReady(view, { project, settings, who: each, now, limit: all }).map(({ id, level }) => [id, level]),
+  );
+  const picked = sessions.map((session) => {
+    if (!session) return null;
+    const avoid = new Map(session.avoid.map(({ taskId, until }) => [taskId, until]));
+    return [undefined, ["ui", "db"]].map((labels) =>
+      pickNext(view, { project, settings, who: whoIs(session), labels, avoid, now }),
+    );
+  });
+  return { project, shown, picked };
+}
+
+/** What a decision may look at, without a read that makes a store write its pending changes first. */
+export function lookAtRows(view: View, now: number, ids: readonly { project: string; id: string }[]) {
+  const projects = ["demo", "side", "extra"].map((id) => view.project(id));
+  return {
+    org: view.org(),
+    projects,
+    rows: ids.map(({ project, id }) => [
+      view.task(project, id),
+      view.claim(project, id),
+      view.text(project, id),
+    ]),
+    sets: setsOf(view, ids),
+    held: sessionIds.map((id) => [view.session("demo", id), view.claimsOf("demo", id)]),
+    queues: projects.flatMap((project) => (project ? [queueOf(view, project, now)] : [])),
+  };
+}
