@@ -32,7 +32,11 @@ export const id = z.string().superRefine((value, context) => {
 
 export const path = text(limits.pathLengthMax).min(1);
 export const epoch = z.number().int().min(1);
-export const ms = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** Ten years: no duration of ours is longer, and sums with a time stay exact. */
+export const durationMsMax = 10 * 365 * 24 * 60 * 60 * 1000;
+export const ms = z.number().int().min(0).max(durationMsMax);
+/** A lease length: the project's settings are its bounds, and the core judges. */
+export const leaseMs = z.number();
 
 /** Milliseconds since 1970, from an ISO 8601 time or a number. */
 export const instant = z
@@ -41,7 +45,7 @@ export const instant = z
     z.number().int(),
   ])
   .transform((value) => (typeof value === "number" ? value : Date.parse(value)))
-  .refine((value) => value >= 0 && value <= 8.64e15, "must be a time after 1970");
+  .refine((value) => value >= 0 && value < 253_402_300_800_000, "must be a time from 1970 to 9999");
 
 export const priority = z
   .union(

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { eventTypes, notificationTypes } from "../core/event.js";
 import { reasonCodes } from "../core/explain.js";
 import { taskStates } from "../core/task.js";
+import { durationMsMax } from "./fields.js";
 
 export const time = z.iso.datetime({ precision: 3 });
 const maybeTime = time.nullable();
@@ -165,8 +166,8 @@ export const reasonShape = z.object({
   fix: z.string().optional(),
 });
 
-const positive = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
-const natural = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const positive = z.number().int().min(1).max(durationMsMax);
+const natural = z.number().int().min(0).max(durationMsMax);
 
 export const settingsShape = z.strictObject({
   claim: z.strictObject({

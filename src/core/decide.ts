@@ -111,10 +111,24 @@ function preparation(view: View, command: Command, now: number): Command | null 
       const claim = view.claim(project, taskId);
       return claim && isOver(claim, now) ? { type: "settle", project, taskId } : null;
     }
+    case "session-heartbeat":
+    case "end-session":
+      return settleSession(view, command.project, command.sessionId, now);
+    case "register-session":
+      return settleSession(view, command.project, command.session.id, now);
     default:
       return null;
   }
 }
+
+/** A session that comes back does not bring back what it has lost. */
+function settleSession(view: View, project: string, sessionId: string, now: number): Command | null {
+  const over = view.claimsOf(project, sessionId).find((claim) => isOver(claim, now));
+  return over ? { type: "settle", project, taskId: over.taskId } : null;
+}
+
+/** Masses of leases that end at once are ended in rounds; more than these in one transaction would be a mistake. */
+const preparationsMax = 100;
 
 interface Open {
   now: number;
@@ -129,8 +143,11 @@ export function carryOut<C extends Command>(
   actor: string,
 ): Outcome<ValueOf<C["type"]>> {
   const { view, now } = transaction;
-  const first = preparation(view, command, now);
-  if (first) transaction.apply(decide(view, first, { now, actor: "system" }).changes);
+  for (let rounds = 0; rounds < preparationsMax; rounds++) {
+    const first = preparation(view, command, now);
+    if (!first) break;
+    transaction.apply(decide(view, first, { now, actor: "system" }).changes);
+  }
   const { changes, outcome } = decide(view, command, { now, actor });
   transaction.apply(changes);
   return outcome;

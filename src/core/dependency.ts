@@ -6,16 +6,18 @@ import type { View } from "./view.js";
 
 /** What an existing task still waits for. */
 export function waitsFor(view: View, project: string, id: string): string[] {
+  return edgesFrom(view, project, id).filter((other) => {
+    const task = view.task(project, other);
+    return task?.parentId !== id || isOpenChild(stateOf(task, view.claim(project, other)));
+  });
+}
+
+/** What it waits for or may wait for again: a cancelled child can be retried, and must not close a cycle then. */
+export function edgesFrom(view: View, project: string, id: string): string[] {
   const task = view.task(project, id);
   if (!task || task.state === "completed") return [];
-  const waits = task.dependsOn.filter((other) => view.task(project, other)?.state !== "completed");
-  if (task.openChildren > 0) {
-    for (const child of view.children(project, id)) {
-      const childTask = view.task(project, child);
-      if (childTask && isOpenChild(stateOf(childTask, view.claim(project, child)))) waits.push(child);
-    }
-  }
-  return waits;
+  const isOpen = (other: string) => view.task(project, other)?.state !== "completed";
+  return [...task.dependsOn.filter(isOpen), ...view.children(project, id).filter(isOpen)];
 }
 
 /** The first cycle that can be reached from the starts, closed (`a b a`), or null. Iterative: chains may be long. */

@@ -7,7 +7,7 @@ import type { Draft } from "./draft.js";
 import { limits } from "./limits.js";
 import type { Project } from "./project.js";
 import { type Misfit, misfits, type Who } from "./ready.js";
-import { isLive } from "./session.js";
+import { isLive, isSilent } from "./session.js";
 import { isOpenChild, isTerminal, stateOf, type Task } from "./task.js";
 
 export const reasonCodes = [
@@ -96,7 +96,9 @@ const describe: Record<Blocker, Describe> = {
     fix: `dibs list --parent ${task.id}`,
   }),
   CLAIMED: (draft, task, claim) => {
-    const alive = isLive(draft.session(task.project, claim?.sessionId ?? ""));
+    const session = draft.session(task.project, claim?.sessionId ?? "");
+    const { orphanThresholdMs } = draft.project(task.project).settings.claim;
+    const alive = isLive(session) && !isSilent(session, orphanThresholdMs, draft.now);
     return {
       code: "CLAIMED",
       message: `${claim?.sessionId} holds it${alive ? "" : ", but that session is over"}.`,

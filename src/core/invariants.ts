@@ -58,7 +58,6 @@ function checkTasks(
       pending.length === task.pendingDeps,
       `I7: ${key} counts ${task.pendingDeps} dependencies, has ${pending.length}`,
     );
-    check(task.retryCount <= task.maxRetries, `I8: ${key} was retried ${task.retryCount} times`);
     check(!claim || task.type === "task", `${key} is a group and held`);
     check(!isReady(task, claim) || task.readyAt !== null, `I4: ${key} is ready without a place in the queue`);
     check(task.state !== "awaiting_response" || task.question !== null, `${key} waits without a question`);
@@ -116,10 +115,14 @@ function checkEvents(
   check: Check,
 ): void {
   const last = new Map<string, DibsEvent>();
+  const retries = new Map<string, number>();
   let seq = org.eventMin - 1;
   for (const event of events) {
     check(event.seq === seq + 1, `I6: event ${event.seq} follows ${seq}`);
     seq = event.seq;
+    const of = `${event.project}/${event.taskId}`;
+    if (event.type === "task:retry-scheduled") retries.set(of, (retries.get(of) ?? 0) + 1);
+    if (event.type === "task:retried") retries.delete(of);
     if (event.taskId !== null && stateAfter[event.type]) last.set(`${event.project}/${event.taskId}`, event);
   }
   check(seq === org.eventSeq, `I6: the org counts ${org.eventSeq} events, the log ends at ${seq}`);
@@ -128,6 +131,7 @@ function checkEvents(
     const event = last.get(key);
     const state = stateOf(task, claimOf.get(key));
     check(event !== undefined, `I5: ${key} has no event`);
+    check((retries.get(key) ?? 0) === task.retryCount, `I8: ${key} miscounts its retries`);
     if (event && ["completed", "failed", "cancelled"].includes(state)) {
       check(stateAfter[event.type] === state, `I5: ${key} is ${state}, its last event ${event.type}`);
     }

@@ -4,6 +4,7 @@ export const limits = {
   promptBytesMax: 256 * 1024,
   resultBytesMax: 1024 * 1024,
   lateResultBytesMax: 64 * 1024,
+  lateFilesMax: 100,
   metadataBytesMax: 64 * 1024,
   titleLengthMax: 500,
   errorLengthMax: 64 * 1024,

@@ -71,6 +71,10 @@ export function namesOf(session: Session): string[] {
   return session.name && session.name !== session.id ? [session.id, session.name] : [session.id];
 }
 
-export function silentAt(session: Session, orphanThresholdMs: number): number | null {
-  return session.heartbeats ? session.lastSeenAt + orphanThresholdMs : null;
+/** Whether a session counts as dead without anybody having ended it: it promised heartbeats and is silent. */
+export function isSilent(session: Session, orphanThresholdMs: number, now: number): boolean {
+  return session.heartbeats && now - session.lastSeenAt >= orphanThresholdMs;
 }
+
+/** Sessions that were not heard of for this long are no longer shown, unless asked for. */
+export const sessionShownMs = 24 * 60 * 60 * 1000;

@@ -6,13 +6,15 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Dibs, type DibsEvent, openDibs } from "../index.js";
-import { describe, isMinor } from "./describe.js";
-import { Fleet } from "./fleet.js";
+import { describe, isMinor, styleOf } from "./describe.js";
+import { agents, Fleet } from "./fleet.js";
 import { plan, project, scriptOf } from "./plan.js";
 import type { Output } from "./screen.js";
 import { Story } from "./story.js";
 import { type Summary, summarise } from "./summary.js";
 import type { Picture } from "./table.js";
+import type { Style } from "./text.js";
+import { Watch } from "./watch.js";
 
 export interface Stage {
   output: Output;
@@ -28,7 +30,6 @@ export interface Ended {
   summary: Summary;
 }
 
-const drawMs = 80;
 const retryDelayMs = 1_500;
 
 export async function runDemo(stage: Stage): Promise<Ended> {
@@ -56,9 +57,12 @@ async function perform({ output, pace, ending, onExit }: Stage, dibs: Dibs, path
   const titles = new Map(tasks.map(({ id, title }) => [id, title]));
   const scripts = new Map(tasks.map((task) => [task.id, scriptOf(task)]));
 
-  const fleet = new Fleet(path, pace, fail);
+  const fleet = new Fleet(fail);
   onExit(() => fleet.killAll());
-  const say = (text: string) => output.log({ elapsedMs: elapsed(), text });
+  const say = (text: string, style?: Style) => output.log({ elapsedMs: elapsed(), text, style });
+  for (const agent of agents) {
+    say(`the demo starts ${agent} (pid ${fleet.start(agent, [path, agent, String(pace)])})`);
+  }
   const story = new Story({ dibs, fleet, scripts, pace, say, onError: fail });
   const watch = new Watch(dibs, fleet, output, elapsed, fail);
   const open = new Set(titles.keys());
@@ -66,10 +70,12 @@ async function perform({ output, pace, ending, onExit }: Stage, dibs: Dibs, path
   const notice = (event: DibsEvent) => {
     seen = event.seq;
     const elapsedMs = Date.parse(event.at) - startedAt;
-    output.log({ elapsedMs, text: describe(event, titles), minor: isMinor(event) });
+    output.log({ elapsedMs, text: describe(event, titles), minor: isMinor(event), style: styleOf(event) });
     story.notice(event);
     watch.touch();
-    if (/^task:(completed|failed|cancelled)$/.test(event.type)) open.delete(event.taskId ?? "");
+    if (event.type === "task:completed") open.delete(event.taskId ?? "");
+    // What waits for a failed task would wait for ever.
+    if (event.type === "task:failed") fail(new Error(describe(event, titles)));
   };
   try {
     for await (const event of dibs.events.follow({ after: 0, signal: ending.signal })) {
@@ -85,62 +91,5 @@ async function perform({ output, pace, ending, onExit }: Stage, dibs: Dibs, path
   } finally {
     await watch.stop();
     await fleet.stop();
-  }
-}
-
-/** Reads the store anew after an event and draws, at most every `drawMs`. */
-class Watch {
-  private readonly timer: NodeJS.Timeout;
-  private picture: Picture | null = null;
-  private isOld = true;
-  private reading: Promise<void> | null = null;
-
-  constructor(
-    private readonly dibs: Dibs,
-    private readonly fleet: Fleet,
-    private readonly output: Output,
-    private readonly elapsed: () => number,
-    private readonly onError: (error: unknown) => void,
-  ) {
-    this.timer = setInterval(() => this.tick(), drawMs);
-  }
-
-  touch(): void {
-    this.isOld = true;
-  }
-
-  async load(): Promise<Picture> {
-    const [{ tasks }, { sessions }] = await Promise.all([
-      this.dibs.tasks.list({ limit: 1000 }),
-      this.dibs.sessions.list({ all: true }),
-    ]);
-    const isKilled = (agent: string | null) => this.fleet.isKilled(agent);
-    return { tasks, sessions, isKilled, elapsedMs: this.elapsed(), now: Date.now() };
-  }
-
-  private tick(): void {
-    if (this.reading) return;
-    if (this.isOld) {
-      this.isOld = false;
-      this.reading = this.refresh().finally(() => {
-        this.reading = null;
-      });
-    } else if (this.picture) {
-      this.output.draw({ ...this.picture, elapsedMs: this.elapsed(), now: Date.now() });
-    }
-  }
-
-  private async refresh(): Promise<void> {
-    try {
-      this.picture = await this.load();
-      this.output.draw(this.picture);
-    } catch (error) {
-      this.onError(error);
-    }
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.reading;
   }
 }

@@ -1,7 +1,7 @@
 // Events as sentences, for the log under the table and for output that is not a terminal.
 
 import type { DibsEvent } from "../index.js";
-import { firstLine, plain, seconds } from "./text.js";
+import { messageOf, plain, type Style, seconds } from "./text.js";
 
 type Titles = ReadonlyMap<string, string>;
 
@@ -28,22 +28,45 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:completed":
       return event.sessionId === null ? `${task} is completed with its children` : `${who} completes ${task}`;
     case "task:failed":
-      return `${task} failed: ${firstLine(data.error)}`;
+      return `${task} failed: ${messageOf(data.error)}`;
     case "task:retry-scheduled": {
       const wait = seconds(Date.parse(String(data.retryAt)) - Date.parse(event.at));
-      return `${who} failed at ${task}, retry in ${wait}: ${firstLine(data.error).replace(/^Error: /, "")}`;
+      return `${who} failed at ${task}, retry in ${wait}: ${messageOf(data.error)}`;
     }
     case "task:claim-orphaned":
     case "task:claim-expired":
       return `${task} is taken back from ${who} (${plain(data.reason)})`;
     case "task:unblocked":
       return `${task} is available`;
+    case "notification:created":
+      return `a human is told about ${task}`;
+    case "notification:read":
+      return `the notification about ${task} is read`;
+    case "project:updated":
+      return `${who} sets up the project`;
     case "session:registered":
       return `${who} reports for work`;
     case "session:ended":
       return data.reason === "process_gone" ? `${who} is found dead` : `${who} leaves`;
     default:
       return `${event.type} ${event.taskId === null ? "" : task}`.trimEnd();
+  }
+}
+
+export function styleOf({ type }: DibsEvent): Style | undefined {
+  switch (type) {
+    case "task:awaiting-response":
+    case "task:response-received":
+    case "task:retry-scheduled":
+      return "yellow";
+    case "task:failed":
+    case "task:claim-orphaned":
+    case "task:claim-expired":
+      return "red";
+    case "task:completed":
+      return "green";
+    default:
+      return undefined;
   }
 }
 

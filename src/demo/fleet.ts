@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { plain } from "./text.js";
 
-const agents = ["ada", "bob", "cyd", "dee"];
+export const agents: readonly string[] = ["ada", "bob", "cyd", "dee"];
 const graceMs = 3_000;
 const errorLengthMax = 2_000;
 
@@ -20,23 +20,22 @@ export class Fleet {
   private stopping = false;
 
   /** `onCrash` hears of a worker that ended though nobody had ended it. */
-  constructor(path: string, pace: number, onCrash: (error: Error) => void) {
-    for (const agent of agents) this.start(agent, [path, agent, String(pace)], onCrash);
-  }
+  constructor(private readonly onCrash: (error: Error) => void) {}
 
-  private start(agent: string, args: string[], onCrash: (error: Error) => void): void {
+  start(agent: string, args: string[]): number | undefined {
     const worker = fileURLToPath(new URL("./worker.js", import.meta.url));
     const process = fork(worker, args, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     const member: Member = { process, killed: false, error: "" };
     process.stderr?.setEncoding("utf8").on("data", (text: string) => {
       member.error = (member.error + text).slice(-errorLengthMax);
     });
-    process.once("error", onCrash);
+    process.once("error", this.onCrash);
     process.once("exit", (code, signal) => {
       if (member.killed || this.stopping) return;
-      onCrash(new Error(`worker ${agent} ended (${signal ?? code}): ${plain(member.error)}`));
+      this.onCrash(new Error(`worker ${agent} ended (${signal ?? code}): ${plain(member.error)}`));
     });
     this.members.set(agent, member);
+    return process.pid;
   }
 
   /** kill -9: no goodbye, no cleaning up. */

@@ -29,7 +29,7 @@ export const plan: NewTask[] = [
     "Brand and colours",
     {
       ...work(1500, "collecting examples", "trying palettes", "writing tokens"),
-      asks: { question: "Which accent colour for the shop?", options: ["teal", "orange"] },
+      asks: { question: "Accent colour: teal or orange?", options: ["teal", "orange"] },
     },
     { priority: "high", labels: ["ui"] },
   ),
@@ -55,12 +55,16 @@ export const plan: NewTask[] = [
     labels: ["api"],
     dependsOn: ["orders"],
   }),
+  task("mails", "Order e-mails", work(1300, "writing texts", "sending"), {
+    labels: ["api"],
+    dependsOn: ["orders"],
+  }),
   task(
     "seed",
     "Seed data",
     {
       ...work(1100, "fetching pictures", "writing products"),
-      failsAt: { step: 1, error: "the picture server did not answer" },
+      failsAt: { step: 1, error: "picture server timed out" },
     },
     { priority: "low", labels: ["db"], dependsOn: ["schema"] },
   ),

@@ -2,7 +2,7 @@
 
 import type { WriteStream } from "node:tty";
 import { agentLines, type Picture, taskLines, titleLine } from "./table.js";
-import { colour, noColour, type Paint, padTo, seconds } from "./text.js";
+import { colour, noColour, type Paint, padTo, type Style, seconds } from "./text.js";
 
 export interface Output {
   /** A line of the log; a minor one tells what the table shows anyway. */
@@ -16,6 +16,7 @@ export interface LogLine {
   elapsedMs: number;
   text: string;
   minor?: boolean;
+  style?: Style | undefined;
 }
 
 const logMax = 12;
@@ -90,9 +91,10 @@ class Screen implements Output {
     const gap = rows >= height + parts.length + 3 ? [""] : [];
     const above = parts.flatMap((part) => [...part, ...gap]);
     const log = this.tail.slice(-Math.max(1, Math.min(logMax, rows - above.length)));
-    const below = log.map(({ elapsedMs, text }) =>
-      padTo(` ${seconds(elapsedMs).padStart(6)}  ${text}`, columns),
-    );
+    const below = log.map(({ elapsedMs, text, style }) => {
+      const line = padTo(text, columns - 9);
+      return ` ${this.paint(seconds(elapsedMs).padStart(6), "dim")}  ${style ? this.paint(line, style) : line}`;
+    });
     return [...above, ...below].slice(0, rows);
   }
 

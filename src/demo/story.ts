@@ -3,7 +3,7 @@
 import type { Dibs, DibsEvent } from "../index.js";
 import type { Fleet } from "./fleet.js";
 import type { Script } from "./plan.js";
-import { firstLine } from "./text.js";
+import { messageOf, type Style } from "./text.js";
 
 export interface Kill {
   taskId: string;
@@ -43,7 +43,7 @@ export class Story {
       fleet: Fleet;
       scripts: ReadonlyMap<string, Script>;
       pace: number;
-      say: (text: string) => void;
+      say: (text: string, style: Style) => void;
       onError: (error: unknown) => void;
     },
   ) {}
@@ -65,7 +65,10 @@ export class Story {
           answer: null,
           waitedMs: 0,
         };
-        setTimeout(() => void this.answer(taskId, String(data.questionId)), thinkMs * this.context.pace);
+        setTimeout(
+          () => void this.answer(taskId, String(data.questionId)),
+          thinkMs * this.context.pace,
+        ).unref();
         break;
       case "task:response-received":
         if (this.question?.taskId !== taskId) break;
@@ -74,7 +77,7 @@ export class Story {
       case "task:retry-scheduled":
         this.retries.push({
           taskId,
-          error: firstLine(data.error),
+          error: messageOf(data.error),
           delayMs: Date.parse(String(data.retryAt)) - at,
         });
         break;
@@ -100,7 +103,7 @@ export class Story {
   private killWorker(taskId: string, agent: string, percent: number): void {
     const pid = this.context.fleet.kill(agent);
     this.kill = { taskId, agent, percent, at: Date.now(), found: null, takenOver: null };
-    this.context.say(`the demo kills ${agent} (kill -9 ${pid}) in the middle of ${taskId}`);
+    this.context.say(`the demo kills ${agent} (kill -9 ${pid}) in the middle of ${taskId}`, "red");
   }
 
   private async answer(taskId: string, questionId: string): Promise<void> {

@@ -22,16 +22,25 @@ export async function summarise(dibs: Dibs, story: Story, elapsedMs: number): Pr
   const work = tasks.filter(({ type }) => type === "task");
   const done = work.filter(({ state }) => state === "completed").length;
   const groups = tasks.length - work.length;
-  const attemptCount = [...attempts.values()].reduce((sum, list) => sum + list.length, 0);
   const lines = [
     row("Tasks", `${done} of ${work.length} completed, and ${groups} groups with their children`),
-    row("Attempts", `${attemptCount}: ${work.length} and ${attemptCount - work.length} more`),
+    row("Attempts", countReasons([...attempts.values()].flat())),
     ...retryRows(story, named),
     ...killRows(story, named),
     ...questionRows(story, named),
     row("Events", `${story.eventCount} in ${seconds(elapsedMs)}`),
   ];
   return { lines, problems };
+}
+
+/** Such as `15: 13 completed, 1 failed, 1 process_gone`. */
+function countReasons(attempts: Attempt[]): string {
+  const counts = new Map<string, number>();
+  for (const { releaseReason } of attempts) {
+    const reason = releaseReason ?? "open";
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return `${attempts.length}: ${[...counts].map(([reason, count]) => `${count} ${plain(reason)}`).join(", ")}`;
 }
 
 function taskProblems(task: Task, attempts: Attempt[]): string[] {
@@ -66,11 +75,8 @@ function killRows({ kill }: Story, named: Named): string[] {
   const lines = [row("Killed", `${agent} with kill -9 at ${percent} % of ${named(taskId)}`)];
   if (found && takenOver) {
     lines.push(
-      row(
-        "Recovered",
-        `found dead after ${seconds(found.at - at)} (${plain(found.reason)}), not by a timeout`,
-      ),
-      row("", `taken over by ${plain(takenOver.agent)} ${seconds(takenOver.at - at)} after the kill`),
+      row("Recovered", `found dead after ${seconds(found.at - at)} (${plain(found.reason)}),`),
+      row("", `taken over by ${plain(takenOver.agent)} after ${seconds(takenOver.at - at)} and completed`),
     );
   }
   return lines;

@@ -6,6 +6,7 @@ import { type Paint, padTo, plain, type Style, seconds } from "./text.js";
 export interface Picture {
   tasks: Task[];
   sessions: Session[];
+  agents: readonly string[];
   isKilled(agent: string | null): boolean;
   elapsedMs: number;
   now: number;
@@ -36,10 +37,12 @@ export function titleLine({ tasks, elapsedMs }: Picture, { columns, paint }: Loo
 
 export function agentLines(picture: Picture, { columns, paint }: Look): string[] {
   const head = paint(padTo(" AGENT      PID  DONE  NOW", columns), "dim");
-  const sessions = picture.sessions.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const rows = sessions.map((session) => {
-    const done = session.claimHistory.filter(({ releaseReason }) => releaseReason === "completed").length;
-    const start = ` ${padTo(plain(session.id), 6)} ${String(session.pid ?? "").padStart(7)}  ${String(done).padStart(4)}  `;
+  const rows = picture.agents.map((agent) => {
+    const session = picture.sessions.find(({ id }) => id === agent);
+    const done =
+      session?.claimHistory.filter(({ releaseReason }) => releaseReason === "completed").length ?? 0;
+    const pid = String(session?.pid ?? "").padStart(7);
+    const start = ` ${padTo(agent, 6)} ${pid}  ${String(done).padStart(4)}  `;
     const { text, style } = occupation(session, picture);
     const now = padTo(text, columns - start.length);
     return start + (style ? paint(now, style) : now);
@@ -47,11 +50,15 @@ export function agentLines(picture: Picture, { columns, paint }: Look): string[]
   return [head, ...rows];
 }
 
-function occupation(session: Session, { tasks, isKilled }: Picture): { text: string; style?: Style } {
+function occupation(
+  session: Session | undefined,
+  { tasks, isKilled }: Picture,
+): { text: string; style?: Style } {
+  if (!session) return { text: "starting", style: "dim" };
   if (isKilled(session.id)) {
     return { text: session.endedAt === null ? "killed -9" : "killed -9, found dead", style: "red" };
   }
-  if (session.endedAt !== null) return { text: "gone home", style: "dim" };
+  if (session.endedAt !== null) return { text: "finished", style: "dim" };
   const task = tasks.find(({ id }) => id === session.currentTaskId);
   if (!task) return { text: "waiting for work", style: "dim" };
   const what = `${plain(task.id)} ${plain(task.title)}`;

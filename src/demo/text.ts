@@ -5,8 +5,9 @@ export function plain(text: unknown): string {
     .trim();
 }
 
-export function firstLine(text: unknown): string {
-  return plain(String(text ?? "").split("\n", 1)[0]);
+/** A worker reports an error with its stack; its message is enough here. */
+export function messageOf(error: unknown): string {
+  return plain(String(error ?? "").split("\n", 1)[0]).replace(/^Error: /, "");
 }
 
 /** Exactly `width` characters. */

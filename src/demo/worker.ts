@@ -30,7 +30,7 @@ async function pretend({ task, claim, signal, progress, ask }: WorkContext): Pro
   const { ms, steps, asks, failsAt, killedAt } = scriptOf(task);
   const pause = (ms: number) => sleep(ms * pace, undefined, { signal });
   for (const [step, note] of steps.entries()) {
-    await progress(note, Math.round((100 * (step + 0.5)) / (steps.length + 0.5)));
+    await progress(note, Math.round((100 * (step + 1)) / (steps.length + 1)));
     // Waiting makes sure that the kill comes in the middle of the task, however slow the machine is.
     if (step === killedAt && claim.epoch === 1) await sleep(60_000, undefined, { signal });
     if (step === failsAt?.step && task.retryCount === 0) throw new Error(failsAt.error);

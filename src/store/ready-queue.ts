@@ -14,8 +14,11 @@ export interface ReadySource {
 const chunkSize = 64;
 const rowsKeptMax = 4 * chunkSize;
 
+/** The same row. Depth first, the time is no part of the key, but it must be right all the same. */
 export function samePlace(a: ReadyEntry, b: ReadyEntry): boolean {
-  return a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2;
+  return (
+    a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2 && a.readyAt === b.readyAt
+  );
 }
 
 export function compareEntries(a: ReadyEntry, b: ReadyEntry): number {

@@ -3,6 +3,7 @@
 
 import type { Attempt, Claim } from "../../src/core/claim.js";
 import type { ByHolder, Command } from "../../src/core/command.js";
+import type { Session } from "../../src/core/session.js";
 import { stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
 import { newTask, newTasks, sameTasks, taskPatch } from "./inputs.js";
@@ -39,15 +40,16 @@ function closedAttempt(pick: Picker, { view, tasks, project }: Scene): Attempt |
   return task && pick.of(view.attempts(project, task.id, 3));
 }
 
-const ttls = [undefined, undefined, 1000, 5000, 60_000, 500, 1_800_000, 10];
+const ttls = [undefined, undefined, undefined, 5000, undefined, 1000, 60_000, 10];
 
 function claimOptions(pick: Picker, scene: Scene) {
-  const registered = pick.chance(70)
-    ? scene.view.sessions({ project: scene.project, live: true, limit: all })
-    : [];
+  const registered = scene.view.sessions({ project: scene.project, live: true, limit: all });
+  const isFree = ({ id }: Session) => scene.claims.every(({ sessionId }) => sessionId !== id);
+  const free = registered.filter(isFree);
+  const sessions = pick.chance(35) ? registered : free;
   return present({
     project: scene.project,
-    sessionId: registered.length > 0 ? pick.of(registered).id : anySession(pick),
+    sessionId: sessions.length > 0 && !pick.chance(10) ? pick.of(sessions).id : anySession(pick),
     ttlMs: pick.of(ttls),
     start: pick.of([undefined, true, false]),
     register: pick.maybe(50, () => pick.of([{}, { pid: 7, host: "h1" }, { capacity: 2 }])),
@@ -217,9 +219,33 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
   },
 };
 
+/** What makes sense instead while there is nothing yet for the word to act on. */
+function insteadOf(word: keyof typeof made, { tasks, claims }: Scene): keyof typeof made {
+  if (onTask.has(word) && tasks.length === 0) return "create";
+  const isClosed = ({ state }: Task) => state === "failed" || state === "cancelled";
+  if (word === "retry" && !tasks.some(isClosed)) word = claims.length > 0 ? "fail" : "cancel";
+  if (word === "respond" && !tasks.some(({ question }) => question)) word = "ask";
+  return onClaim.has(word) && claims.length === 0 ? "claim-next" : word;
+}
+
+const onClaim = new Set<string>([
+  "start",
+  "heartbeat",
+  "progress",
+  "ask",
+  "complete",
+  "fail",
+  "release",
+  "settle",
+]);
+const onTask = new Set<string>([...onClaim, "claim", "claim-next", "cancel", "retry", "update", "respond"]);
+
 export function commandOf(word: keyof typeof made, pick: Picker, view: Reads, now: number): Command {
-  const project = pick.chance(22) ? pick.of(["side", "side", "side", "extra", "ghost"]) : "demo";
-  return made[word]!(pick, sceneOf(view, now, project));
+  const project = pick.chance(18)
+    ? pick.of(["side", "side", "side", "side", "side", "extra", "ghost"])
+    : "demo";
+  const scene = sceneOf(view, now, project);
+  return made[pick.chance(10) || !view.project(project) ? word : insteadOf(word, scene)]!(pick, scene);
 }
 
 export const commandTypes = Object.keys(made).filter((word) => word !== "create-many");

@@ -16,7 +16,7 @@ const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31)
 const numRuns = Number(process.env.DIBS_RUNS ?? 300);
 const path = process.env.DIBS_PATH;
 /** After a failure, this long is spent on making it smaller. */
-const shrinkMs = 60_000;
+const shrinkMs = Number(process.env.DIBS_SHRINK_MS ?? 60_000);
 
 const coverage = new Coverage();
 let directory = "";

@@ -10,6 +10,7 @@ import type { Outcome } from "../../src/core/refusal.js";
 import { epochOf } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
 import { firstDifference } from "./difference.js";
+import { known } from "./known.js";
 import { everything } from "./looking.js";
 
 /** One command as the ledger saw it carried out. */
@@ -44,12 +45,28 @@ export function isSilent(changes: Changes | null, before: readonly Attempt[]): s
     if (size > 0) return `changed ${table}`;
   }
   for (const attempt of attempts.values()) {
-    const known = before.find(({ epoch }) => epoch === attempt.epoch);
-    if (!known) return `made attempt ${attempt.epoch}`;
-    const difference = firstDifference({ ...known, lateResult: null }, { ...attempt, lateResult: null });
+    const earlier = before.find(({ epoch }) => epoch === attempt.epoch);
+    if (!earlier) return `made attempt ${attempt.epoch}`;
+    const difference = firstDifference({ ...earlier, lateResult: null }, { ...attempt, lateResult: null }, [
+      "before",
+      "after",
+    ]);
     if (difference) return `changed attempt ${attempt.epoch}: ${difference}`;
   }
   return null;
+}
+
+/** The second of two equal calls must answer alike and change nothing. */
+export function unequal(first: Deed, again: Deed): string[] {
+  const { command } = first;
+  if (command.type === "release" && command.force) return [];
+  const broken: string[] = [];
+  const difference = firstDifference(first.outcome, again.outcome, ["first", "then"]);
+  const isKnown = known.negativeDuration && difference?.startsWith("value.claimDurationMs: first 0, then -");
+  if (difference && !isKnown) broken.push(`I13: ${command.type} repeated answers otherwise: ${difference}`);
+  const silent = isSilent(again.changes, again.attempts);
+  if (silent) broken.push(`I13: ${command.type} repeated ${silent}`);
+  return broken;
 }
 
 export class Ledger {
@@ -57,6 +74,7 @@ export class Ledger {
   private readonly grants = new Map<string, string>();
   private readonly ids = new Set<string>();
   private readonly tasks = new Set<string>();
+  private readonly retried = new Set<string>();
   private eventSeq = 0;
 
   /** What is wrong after the deeds of one job; empty when all is well. To be called only for what stays. */
@@ -64,7 +82,7 @@ export class Ledger {
     const broken = brokenInvariants(everything(view));
     for (const deed of deeds) broken.push(...this.checkDeed(deed));
     this.checkEpochs(view, broken);
-    checkWaiting(view, broken);
+    checkWaiting(view, broken, this.retried);
     const { eventSeq } = view.org();
     if (eventSeq < this.eventSeq) broken.push(`I6: events went back from ${this.eventSeq} to ${eventSeq}`);
     this.eventSeq = eventSeq;
@@ -76,6 +94,7 @@ export class Ledger {
     const broken = silent
       ? [`I3: ${command.type} was ${outcome.ok ? "stale" : "refused"} but ${silent}`]
       : [];
+    if (outcome.ok && command.type === "retry") this.retried.add(`${command.project}/${command.taskId}`);
     for (const { id, generated } of newIds(command, outcome)) {
       if (generated && this.ids.has(id)) broken.push(`I9: ${id} was given a second time`);
       this.ids.add(id);
@@ -95,8 +114,8 @@ export class Ledger {
       this.epochs.set(key, epoch);
       if (!claim) continue;
       const grant = `${claim.sessionId} at ${claim.claimedAt}`;
-      const known = this.grants.get(`${key}#${epoch}`) ?? grant;
-      if (known !== grant) broken.push(`I2: epoch ${epoch} of ${key} was of ${known}, now of ${grant}`);
+      const first = this.grants.get(`${key}#${epoch}`) ?? grant;
+      if (first !== grant) broken.push(`I2: epoch ${epoch} of ${key} was of ${first}, now of ${grant}`);
       this.grants.set(`${key}#${epoch}`, grant);
     }
     for (const key of this.tasks) if (!present.has(key)) broken.push(`I4: ${key} is lost`);
@@ -116,7 +135,7 @@ function newIds(command: Command, outcome: Outcome<unknown>): { id: string; gene
 }
 
 /** Nobody waits for ever: no circle of tasks, and no group that is done but still open. */
-function checkWaiting(view: Reads, broken: string[]): void {
+function checkWaiting(view: Reads, broken: string[], retried: ReadonlySet<string>): void {
   for (const { id: project } of view.projects()) {
     const tasks = view.tasks({ project, afterOrdinal: 0, limit: 1_000_000 });
     const cycle = findCycle(
@@ -125,8 +144,9 @@ function checkWaiting(view: Reads, broken: string[]): void {
     );
     if (cycle) broken.push(`${project}: these wait for each other for ever: ${cycle.join(" → ")}`);
     for (const task of tasks) {
-      const isDone = task.type === "group" && task.openChildren === 0 && task.pendingDeps === 0;
-      if (!isDone || task.state !== "queued" || view.children(project, task.id).length === 0) continue;
+      if (task.type !== "group" || task.state !== "queued" || task.completedChildren === 0) continue;
+      if (task.openChildren > 0 || task.pendingDeps > 0) continue;
+      if (known.doneGroupRetried && retried.has(`${project}/${task.id}`)) continue;
       broken.push(`${project}/${task.id} is a group with nothing open, but still queued`);
     }
   }

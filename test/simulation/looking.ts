@@ -17,41 +17,51 @@ export function everything(view: Reads): Everything {
   };
 }
 
-export function snapshot(view: Reads, now: number) {
+/** The state: what must be equal at any time. */
+export function stateOf(view: Reads, now: number) {
   const whole = everything(view);
   const projects = view.projects();
-  const filters = [
-    { states: ["queued"] as const },
-    { states: ["claimed", "running"] as const },
-    { states: ["queued", "failed"] as const },
-    { states: ["completed"] as const },
-    { label: "ui" },
-    { assignee: "s1" },
-    { parentId: null },
-    { text: "TEST" },
-    { text: "%_" },
-    { readyBy: now },
-  ];
   return {
     ...whole,
     projects,
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
-    live: view.sessions({ project: null, live: true, limit: all }),
-    later: view.sessions({ project: null, live: false, afterId: "demo/s2", limit: 2 }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
-    unread: view.notifications({ project: "demo", unread: true, before: 5, limit: 3 }),
-    unreadCounts: [view.unreadCount(null), view.unreadCount("demo")],
     due: view.due(now, all),
     nextDue: view.nextDue(now),
-    lists: filters.map((filter) => {
+    sets: setsOf(view, whole.tasks),
+    queues: projects.map((project) => queueOf(view, project, now)),
+  };
+}
+
+const filters = [
+  { states: ["queued"] as const },
+  { states: ["claimed", "running"] as const },
+  { states: ["queued", "failed"] as const },
+  { states: ["completed"] as const },
+  { label: "ui" },
+  { assignee: "s1" },
+  { parentId: null },
+  { text: "TEST" },
+  { text: "%_" },
+];
+
+/** The state, and every way to list it. */
+export function snapshot(view: Reads, now: number) {
+  const projects = view.projects().map(({ id }) => id);
+  return {
+    ...stateOf(view, now),
+    lists: [...filters, { readyBy: now }].map((filter) => {
       const tasks = view.tasks({ project: "demo", afterOrdinal: 1, limit: 50, ...filter });
       return { filter, ids: tasks.map(({ id }) => id) };
     }),
-    counts: [null, ...projects.map(({ id }) => id)].map((id) => stated(view.taskCounts(id))),
-    work: projects.map(({ id }) => workOf(view, id)),
-    sets: setsOf(view, whole.tasks),
-    queues: projects.map((project) => queueOf(view, project, now)),
+    live: view.sessions({ project: null, live: true, limit: all }),
+    later: view.sessions({ project: null, live: false, afterId: "demo/s2", limit: 2 }),
+    unread: view.notifications({ project: "demo", unread: true, before: 5, limit: 3 }),
+    unreadCounts: [view.unreadCount(null), view.unreadCount("demo")],
+    counts: [null, ...projects].map((id) => stated(view.taskCounts(id))),
+    work: projects.map((id) => workOf(view, id)),
+    some: view.events({ after: 3, limit: 5, project: "demo", types: ["task:claimed", "task:queued"] }),
   };
 }
 

@@ -10,6 +10,6 @@ export const readNotification = operation({
   role: "worker",
   input: z.object({ id: word }),
   output: z.object({ success, notification: notificationShape }),
-  refusals: ["NOTIFICATION_NOT_FOUND"],
+  refusals: ["NOT_FOUND"],
   http: { method: "POST", path: "/api/notifications/:id/read" },
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
-import { id, metadata, ms, project, word } from "../fields.js";
+import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success, taskShape } from "../shapes.js";
 
@@ -12,7 +12,7 @@ export const claimNextTask = operation({
   input: z.object({
     project,
     sessionId: id,
-    ttlMs: ms.optional().describe("Lease length; default and bounds are the project's"),
+    ttlMs: leaseMs.optional().describe("Lease length; default and bounds are the project's"),
     agentType: word.optional(),
     start: z.boolean().optional().describe("Go to running in the same step"),
     register: z.boolean().optional().describe("Register the session if it is unknown"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, metadata, ms, project, word } from "../fields.js";
+import { id, leaseMs, metadata, project, word } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success, taskShape } from "../shapes.js";
 
@@ -12,7 +12,7 @@ export const claimTask = operation({
     project,
     taskId: id,
     sessionId: id,
-    ttlMs: ms.optional().describe("Lease length; default and bounds are the project's"),
+    ttlMs: leaseMs.optional().describe("Lease length; default and bounds are the project's"),
     agentType: word.optional(),
     start: z.boolean().optional().describe("Go to running in the same step"),
     register: z.boolean().optional().describe("Register the session if it is unknown"),

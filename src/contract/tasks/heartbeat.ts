@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byHolder, ms } from "../fields.js";
+import { byHolder, leaseMs } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success } from "../shapes.js";
 
@@ -8,7 +8,7 @@ export const heartbeatTask = operation({
   summary: "Renew the lease of a task",
   kind: "command",
   role: "worker",
-  input: z.object({ ...byHolder, extendMs: ms.optional().describe("Default: the claim's own length") }),
+  input: z.object({ ...byHolder, extendMs: leaseMs.optional().describe("Default: the claim's own length") }),
   output: z.object({
     success,
     claim: claimShape,

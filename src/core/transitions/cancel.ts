@@ -5,6 +5,7 @@ import { isTerminal, stateOf, type Task } from "../task.js";
 import { closeClaim } from "./close.js";
 import { setFree } from "./finish.js";
 import { taskNotFound } from "./holder.js";
+import { closeQuestion } from "./notification.js";
 
 export interface Cancelled {
   cancelled: string[];
@@ -21,15 +22,16 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
     });
   }
   const reason = command.reason ?? "cancelled";
-  const cancelled = [endByCancel(draft, task, reason)];
+  const cancelled: Task[] = [];
   // Top down: a parent that is cancelled itself is not re-evaluated when its children go.
-  for (let at = 0; command.cascade && at < cancelled.length; at++) {
-    for (const id of draft.view.children(project, cancelled[at]!.id)) {
-      const child = draft.task(project, id);
-      if (child && !isTerminal(stateOf(child, draft.claim(project, id)))) {
-        cancelled.push(endByCancel(draft, child, reason));
-      }
+  const family = [task];
+  for (let at = 0; at < family.length; at++) {
+    const member = family[at]!;
+    if (!isTerminal(stateOf(member, draft.claim(project, member.id)))) {
+      cancelled.push(endByCancel(draft, member, reason));
     }
+    if (!command.cascade) break;
+    for (const id of draft.view.children(project, member.id)) family.push(draft.task(project, id)!);
   }
   for (const each of cancelled.reverse()) setFree(draft, each);
   return accept({ cancelled: cancelled.map((each) => each.id).reverse() });
@@ -38,6 +40,7 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
 function endByCancel(draft: Draft, task: Task, reason: string): Task {
   const claim = draft.claim(task.project, task.id);
   const rest = claim ? closeClaim(draft, task, claim, { end: "cancel", reason: "cancelled" }) : task;
+  closeQuestion(draft, task);
   draft.emit("task:cancelled", {
     project: task.project,
     taskId: task.id,

@@ -4,10 +4,10 @@ import type { Draft } from "../draft.js";
 import { blockers, explainReasons } from "../explain.js";
 import { pickNext, whoIs } from "../ready.js";
 import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isLive, type Session, silentAt } from "../session.js";
+import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";
 import { sessionNotFound, taskNotFound, touch } from "./holder.js";
-import { registerSession } from "./session.js";
+import { registerSession, sessionIdProblem } from "./session.js";
 import { markStarted } from "./start.js";
 
 export interface Claimed {
@@ -26,16 +26,16 @@ export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
   const task = draft.task(project, taskId);
   if (!task) return taskNotFound(taskId);
   const session = claimant(draft, command);
-  if (!session) return sessionNotFound(command.sessionId);
+  if (!session.ok) return session;
   const invalid = ttlProblem(draft, project, command.ttlMs);
   if (invalid) return invalid;
   const held = draft.claim(project, taskId);
-  if (held?.sessionId === session.id) {
+  if (held?.sessionId === session.value.id) {
     renew(draft, held, command);
     return accept({ taskId, resumed: false });
   }
   if (held) return alreadyClaimed(draft, held);
-  const who = whoIs(session, command.agentType);
+  const who = whoIs(session.value, command.agentType);
   if (blockers(task, undefined, draft.project(project), who, draft.now).length > 0) {
     const reasons = explainReasons(draft, task, who);
     return refuse("TASK_NOT_CLAIMABLE", `Task ${taskId} cannot be claimed: ${reasons[0]?.message}`, {
@@ -43,19 +43,22 @@ export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
       details: { taskId, reasons },
     });
   }
-  grant(draft, task, session, command);
+  grant(draft, task, session.value, command);
   return accept({ taskId, resumed: false });
 }
 
 export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Claimed | NothingClaimed> {
   const { project, labels } = command;
-  const session = claimant(draft, command);
-  if (!session) return sessionNotFound(command.sessionId);
+  const found = claimant(draft, command);
+  if (!found.ok) return found;
+  const session = found.value;
   const invalid = ttlProblem(draft, project, command.ttlMs);
   if (invalid) return invalid;
   const held = heldBy(draft, session);
   if (held.length >= session.capacity) {
-    if (session.capacity > 1 || command.resume === false) return accept({ taskId: null, retryAt: null });
+    if (session.capacity > 1 || command.resume === false) {
+      return accept({ taskId: null, retryAt: draft.view.nextDue(draft.now) });
+    }
     const resumed = held.find((each) => !each.acknowledged) ?? held[0]!;
     renew(draft, { ...resumed, acknowledged: false }, command);
     return accept({ taskId: resumed.taskId, resumed: true });
@@ -85,10 +88,17 @@ function earliest(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-function claimant(draft: Draft, { sessionId, register, project }: ClaimOptions & { project: string }) {
+function claimant(
+  draft: Draft,
+  { sessionId, register, project }: ClaimOptions & { project: string },
+): Outcome<Session> {
   const session = draft.session(project, sessionId);
-  if (isLive(session)) return touch(draft, session);
-  return register ? registerSession(draft, project, { id: sessionId, ...register }) : undefined;
+  if (isLive(session)) return accept(touch(draft, session));
+  if (!register) return sessionNotFound(sessionId);
+  return (
+    sessionIdProblem(sessionId, "sessionId") ??
+    accept(registerSession(draft, project, { id: sessionId, ...register }))
+  );
 }
 
 function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): Refusal | null {
@@ -98,8 +108,8 @@ function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): R
 /** A lease length outside the project's bounds. */
 export function leaseProblem(draft: Draft, project: string, field: string, ms: number): Refusal | null {
   const { minTtlMs, maxTtlMs } = draft.project(project).settings.claim;
-  if (ms >= minTtlMs && ms <= maxTtlMs) return null;
-  const message = `${field} must be from ${minTtlMs} to ${maxTtlMs} ms, not ${ms}.`;
+  if (Number.isInteger(ms) && ms >= minTtlMs && ms <= maxTtlMs) return null;
+  const message = `${field} must be a whole number from ${minTtlMs} to ${maxTtlMs} ms, not ${ms}.`;
   return refuse("VALIDATION_FAILED", message, {
     hint: "The bounds are the project's settings claim.minTtlMs and claim.maxTtlMs.",
     details: { issues: [{ path: field, message }], minTtlMs, maxTtlMs },
@@ -167,7 +177,7 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
     metadata: options.metadata ?? null,
     startBy: draft.now + settings.claim.startTimeoutMs,
     deadlineAt: task.timeoutMs === null ? null : draft.now + task.timeoutMs,
-    silentAt: silentAt(session, settings.claim.orphanThresholdMs),
+    silentAt: session.heartbeats ? draft.now + settings.claim.orphanThresholdMs : null,
     pausedAt: null,
     acknowledged: false,
     updatedAt: draft.now,

@@ -69,8 +69,10 @@ export function rememberAnswer(draft: Draft, claim: Claim, answer: AttemptAnswer
 /** `readyAt` as it must be for a task without a holder. */
 export function withReadiness(draft: Draft, task: Task, { keep }: { keep: boolean }): Task {
   const ready = isReady(task, undefined);
-  const fresh = Math.max(draft.now, task.notBefore ?? 0);
-  return { ...task, readyAt: ready ? (keep ? (task.readyAt ?? fresh) : fresh) : null };
+  if (!ready) return { ...task, readyAt: null };
+  const notBefore = task.notBefore ?? 0;
+  const since = keep && task.readyAt !== null ? task.readyAt : draft.now;
+  return { ...task, readyAt: Math.max(since, notBefore) };
 }
 
 /** Back to the queue, in its old place. */

@@ -41,7 +41,10 @@ export function childrenOpen(task: Task): Refusal | null {
 }
 
 export function resultProblem(result: TaskResult): Refusal | null {
-  const bytes = utf8Length(result.output);
+  const bytes = [result.output, ...result.filesCreated, ...result.filesModified].reduce(
+    (sum, text) => sum + utf8Length(text),
+    0,
+  );
   if (bytes <= limits.resultBytesMax) return null;
   return refuse(
     "PAYLOAD_TOO_LARGE",

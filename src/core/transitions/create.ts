@@ -1,7 +1,7 @@
 // create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
 
 import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
-import { findCycle, waitsFor, writeCycle } from "../dependency.js";
+import { edgesFrom, findCycle, writeCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
 import { childId, suppliedIdProblem, topLevelId } from "../ids.js";
 import { limits, utf8Length } from "../limits.js";
@@ -68,7 +68,9 @@ function inputProblem(input: NewTask, index: number): Refusal | null {
 class Batch {
   readonly plans: Plan[] = [];
   private readonly byKey = new Map<string, Plan>();
+  /** By ids that callers supplied: only these can be referred to. */
   private readonly byId = new Map<string, Plan>();
+  private readonly byNewId = new Map<string, Plan>();
   private readonly byTitle = new Map<string, Plan[]>();
   private readonly childrenOf = new Map<string, Plan[]>();
   private readonly project: string;
@@ -175,7 +177,7 @@ class Batch {
       if (!allocated.ok) return allocated;
       plan.id = allocated.value.id;
       plan.sequence = allocated.value.sequence;
-      this.byId.set(plan.id, plan);
+      this.byNewId.set(plan.id, plan);
     }
     if (plan.parentId !== null) {
       const siblings = this.childrenOf.get(plan.parentId);
@@ -218,16 +220,20 @@ class Batch {
     });
   }
 
+  private planned(id: string): Plan | undefined {
+    return this.byId.get(id) ?? this.byNewId.get(id);
+  }
+
   /** Only a new task under an existing parent can close a cycle through existing tasks. */
   findCycle(): Refusal | null {
-    const underExisting = this.plans.some((plan) => plan.parentId !== null && !this.byId.has(plan.parentId));
+    const underExisting = this.plans.some((plan) => plan.parentId !== null && !this.planned(plan.parentId));
     const cycle = findCycle(
       this.plans.map((plan) => plan.id),
       (id) => {
-        const plan = this.byId.get(id);
+        const plan = this.planned(id);
         const newChildren = (this.childrenOf.get(id) ?? []).map((child) => child.id);
         if (plan) return [...plan.dependsOn, ...newChildren];
-        return underExisting ? [...waitsFor(this.draft.view, this.project, id), ...newChildren] : [];
+        return underExisting ? [...edgesFrom(this.draft.view, this.project, id), ...newChildren] : [];
       },
     );
     return cycle ? cycleRefusal(cycle) : null;

@@ -6,6 +6,7 @@ import { retryDelayMs } from "../retry.js";
 import type { Task } from "../task.js";
 import { closeClaim, failForGood, withReadiness } from "./close.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
+import { closeQuestion } from "./notification.js";
 
 export interface Failed {
   willRetry: boolean;
@@ -39,6 +40,7 @@ export function failAttempt(
   const answer = { willRetry, retryAt };
   const { error } = how;
   const closed = closeClaim(draft, task, claim, { end: "fail", reason: "failed", error, answer });
+  closeQuestion(draft, task);
   const rest = { ...closed, lostCount: 0, question: null, responsePending: false };
   const on = {
     project: task.project,

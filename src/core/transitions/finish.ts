@@ -5,6 +5,12 @@ import type { Draft } from "../draft.js";
 import { isReady, isTerminal, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 
+/** A group may be over for other reasons than the end of a child: an edit, or its own return. */
+export function endGroupIfOver(draft: Draft, group: Task): void {
+  const ended = endGroup(draft, group);
+  if (ended !== group) setFree(draft, draft.putTask(ended));
+}
+
 /** Ids of the tasks that became claimable because `ended` was completed or cancelled. */
 export function setFree(draft: Draft, ended: Task): string[] {
   const freed: string[] = [];

@@ -5,7 +5,7 @@ import type { ByHolder } from "../command.js";
 import type { Draft } from "../draft.js";
 import { limits, seenStepMs } from "../limits.js";
 import { type Code, type Refusal, refuse } from "../refusal.js";
-import { isLive, type Session, silentAt } from "../session.js";
+import { isLive, type Session } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
 
 export interface Holding {
@@ -30,7 +30,12 @@ export function sessionNotFound(sessionId: string): Refusal {
 }
 
 /** The caller as holder of the task's open claim, in one of the allowed states, or the refusal. */
-export function holderOf(draft: Draft, command: ByHolder, allowed: readonly HeldState[]): Holding | Refusal {
+export function holderOf(
+  draft: Draft,
+  command: ByHolder,
+  allowed: readonly HeldState[],
+  seenAs: { exact?: boolean } = {},
+): Holding | Refusal {
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
   if (!task) return taskNotFound(taskId);
@@ -60,7 +65,7 @@ export function holderOf(draft: Draft, command: ByHolder, allowed: readonly Held
       details: { ...details, state: claim.state },
     });
   }
-  return { ok: true, task, claim: seen(draft, session, claim), session };
+  return { ok: true, task, claim: seen(draft, session, claim, seenAs), session };
 }
 
 function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByHolder): Refusal {
@@ -95,25 +100,26 @@ function lastAttempt(draft: Draft, task: Task): Attempt | undefined {
   return task.epoch > 0 ? draft.attempt(task.project, task.id, task.epoch) : undefined;
 }
 
-/** The session was heard of: moves its silence, and that of what it holds, in steps. */
-export function touch(draft: Draft, session: Session): Session {
+/**
+ * The session was heard of. What it holds counts from this instant; its own row moves in steps, so that a busy session
+ * costs no write of its own per call, except for a heartbeat.
+ */
+export function touch(draft: Draft, session: Session, { exact = false } = {}): Session {
   const { orphanThresholdMs } = draft.project(session.project).settings.claim;
-  const stepMs = Math.min(seenStepMs, Math.floor(orphanThresholdMs / 4));
-  if (draft.now - session.lastSeenAt < stepMs) return session;
-  const touched = draft.putSession({ ...session, lastSeenAt: draft.now });
-  if (touched.heartbeats) {
+  if (session.heartbeats) {
     for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
       const claim = draft.claim(session.project, taskId);
-      if (claim?.sessionId === session.id) {
-        draft.putClaim({ ...claim, silentAt: silentAt(touched, orphanThresholdMs) });
-      }
+      if (claim?.sessionId === session.id)
+        draft.putClaim({ ...claim, silentAt: draft.now + orphanThresholdMs });
     }
   }
-  return touched;
+  const stepMs = exact ? 1 : Math.min(seenStepMs, Math.floor(orphanThresholdMs / 4));
+  if (draft.now - session.lastSeenAt < stepMs) return session;
+  return draft.putSession({ ...session, lastSeenAt: draft.now });
 }
 
-function seen(draft: Draft, session: Session, claim: Claim): Claim {
-  touch(draft, session);
+function seen(draft: Draft, session: Session, claim: Claim, seenAs: { exact?: boolean }): Claim {
+  touch(draft, session, seenAs);
   return draft.claim(claim.project, claim.taskId) ?? claim;
 }
 
@@ -155,6 +161,8 @@ export function keepLate(
   const result = late.result && {
     ...late.result,
     output: late.result.output.slice(0, limits.lateResultBytesMax / 4),
+    filesCreated: late.result.filesCreated.slice(0, limits.lateFilesMax),
+    filesModified: late.result.filesModified.slice(0, limits.lateFilesMax),
   };
   const error = late.error?.slice(0, limits.lateResultBytesMax / 4) ?? null;
   draft.putAttempt({ ...attempt, lateResult: { at: draft.now, result, error } });

@@ -1,6 +1,7 @@
 import type { ReadNotificationCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
+import type { Task } from "../task.js";
 
 export function markRead(draft: Draft, id: string): boolean {
   const notification = draft.notification(id);
@@ -15,7 +16,12 @@ export function markRead(draft: Draft, id: string): boolean {
   return true;
 }
 
+/** Nobody needs to answer any more: its notification leaves the inbox. */
+export function closeQuestion(draft: Draft, { question }: Task): void {
+  if (question) markRead(draft, `n${question.id.slice(1)}`);
+}
+
 export function readNotification(draft: Draft, { id }: ReadNotificationCommand): Outcome<null> {
   if (markRead(draft, id)) return accept(null);
-  return refuse("NOTIFICATION_NOT_FOUND", `There is no notification ${id}.`, { details: { id } });
+  return refuse("NOT_FOUND", `There is no notification ${id}.`, { details: { id } });
 }

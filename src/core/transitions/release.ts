@@ -19,7 +19,10 @@ const held = ["claimed", "running", "awaiting_response"] as const;
 /** Gives the task back. The seed clients finish this way: `completed` and `failed` are complete and fail. */
 export function release(draft: Draft, command: ReleaseCommand): Outcome<Released> {
   const reason = command.reason ?? "released";
-  if (command.force) return forced(draft, command, reason);
+  const holder = draft.claim(command.project, command.taskId)?.sessionId;
+  if (command.force && (command.sessionId === undefined || holder !== command.sessionId)) {
+    return forced(draft, command, reason);
+  }
   const by = { ...command, sessionId: command.sessionId ?? "" };
   const end = reason === "completed" ? "complete" : reason === "failed" ? "fail" : "release";
   const before = repeated(draft, by, end);
@@ -54,17 +57,17 @@ function forced(draft: Draft, command: ReleaseCommand, reason: string): Outcome<
   if (!claim) {
     return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${task.id}.`, { details: { taskId: task.id } });
   }
-  giveBack(draft, task, claim, reason);
+  giveBack(draft, task, claim, reason, draft.context.actor);
   return accept({ reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) });
 }
 
-function giveBack(draft: Draft, task: Task, claim: Claim, reason: string): void {
+function giveBack(draft: Draft, task: Task, claim: Claim, reason: string, actor?: string): void {
   const rest = closeClaim(draft, task, claim, { end: "release", reason });
   // Abandon: with a question open it keeps waiting for the human, without a holder.
   if (claim.state === "awaiting_response") {
     draft.putTask({ ...rest, state: "awaiting_response", readyAt: null });
   } else requeue(draft, { ...rest, responsePending: false });
-  emitReleased(draft, task, claim, reason);
+  emitReleased(draft, task, claim, reason, actor);
   const session = draft.session(claim.project, claim.sessionId);
   if (!session) return;
   const avoid = session.avoid.filter((each) => each.until > draft.now && each.taskId !== task.id);
@@ -72,12 +75,19 @@ function giveBack(draft: Draft, task: Task, claim: Claim, reason: string): void 
   draft.putSession({ ...session, avoid: avoid.slice(-limits.avoidMax) });
 }
 
-function emitReleased(draft: Draft, task: Task, claim: Claim, reason: string): void {
+function emitReleased(
+  draft: Draft,
+  task: Task,
+  claim: Claim,
+  reason: string,
+  actor = `agent:${claim.sessionId}`,
+): void {
   draft.emit("task:released", {
     project: task.project,
     taskId: task.id,
     sessionId: claim.sessionId,
     epoch: claim.epoch,
+    actor,
     data: {
       reason,
       claimDurationMs: Math.max(0, draft.now - claim.claimedAt),

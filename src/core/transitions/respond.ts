@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from "../refusal.js";
 import { stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { taskNotFound } from "./holder.js";
-import { markRead } from "./notification.js";
+import { closeQuestion } from "./notification.js";
 
 /** awaiting_response → running with a fresh lease, or → queued with the answer kept, if nobody holds it any more. */
 export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
@@ -61,6 +61,6 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
       waitedMs: Math.max(0, draft.now - question.askedAt),
     },
   });
-  markRead(draft, `n${question.id.slice(1)}`);
+  closeQuestion(draft, task);
   return accept(null);
 }

@@ -3,6 +3,7 @@ import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
 import { isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
+import { endGroupIfOver } from "./finish.js";
 import { taskNotFound } from "./holder.js";
 
 /** failed, cancelled → queued, by a person, with all counts back to zero. The epoch never goes back. */
@@ -66,7 +67,13 @@ function revive(draft: Draft, task: Task): void {
   );
   draft.emit("task:retried", { project: task.project, taskId: task.id, data: {} });
   const parent = task.parentId === null ? undefined : draft.task(task.project, task.parentId);
-  if (!wasCancelled || !parent) return;
+  if (wasCancelled && parent) reopen(draft, parent);
+  // Its children may all be done by now. If all were cancelled, it waits for one of them to be retried.
+  const revived = draft.task(task.project, task.id)!;
+  if (revived.type === "group" && revived.completedChildren > 0) endGroupIfOver(draft, revived);
+}
+
+function reopen(draft: Draft, parent: Task): void {
   const reopened = { ...parent, openChildren: parent.openChildren + 1 };
   const unready = draft.claim(parent.project, parent.id) ? reopened : { ...reopened, readyAt: null };
   draft.putTask(unready);

@@ -3,18 +3,20 @@
 import type { EndSessionCommand, RegisterCommand, SessionHeartbeatCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { idProblem, reservedSessionIds } from "../ids.js";
-import { accept, type Outcome, refuse } from "../refusal.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isLive, isOtherProcess, type Session, type SessionInput } from "../session.js";
 import { lose } from "./close.js";
 import { sessionNotFound, touch } from "./holder.js";
 
 export function register(draft: Draft, { project, session }: RegisterCommand): Outcome<Session> {
-  const problem = reservedSessionIds.has(session.id) ? "is a word of a route" : idProblem(session.id);
-  if (problem) {
-    const message = `Session id '${session.id.slice(0, 200)}' ${problem}.`;
-    return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "id", message }] } });
-  }
-  return accept(registerSession(draft, project, session));
+  return sessionIdProblem(session.id, "id") ?? accept(registerSession(draft, project, session));
+}
+
+export function sessionIdProblem(id: string, path: string): Refusal | null {
+  const problem = reservedSessionIds.has(id) ? "is a word of a route" : idProblem(id);
+  if (!problem) return null;
+  const message = `Session id '${id.slice(0, 200)}' ${problem}.`;
+  return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path, message }] } });
 }
 
 /** A known id from the same process is refreshed; from another process it is a new incarnation. */
@@ -26,15 +28,15 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
   const session = draft.putSession({
     project,
     id: input.id,
-    name: input.name ?? known?.name ?? null,
-    agentType: input.agentType ?? known?.agentType ?? "cli",
+    name: input.name ?? (renewed ? null : known.name),
+    agentType: input.agentType ?? (renewed ? "cli" : known.agentType),
     pid: input.pid ?? (renewed ? null : known.pid),
     host: input.pid == null ? (renewed ? null : known.host) : (input.host ?? null),
     processStartedAt:
       input.pid == null ? (renewed ? null : known.processStartedAt) : (input.processStartedAt ?? null),
-    capabilities: input.capabilities ?? known?.capabilities ?? [],
-    capacity: input.capacity ?? known?.capacity ?? 1,
-    heartbeats: input.heartbeats ?? known?.heartbeats ?? false,
+    capabilities: input.capabilities ?? (renewed ? [] : known.capabilities),
+    capacity: input.capacity ?? (renewed ? 1 : known.capacity),
+    heartbeats: input.heartbeats ?? (renewed ? false : known.heartbeats),
     contextPercent: renewed ? null : known.contextPercent,
     score: renewed ? null : known.score,
     startedAt: renewed ? draft.now : known.startedAt,
@@ -65,10 +67,9 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
 export function sessionHeartbeat(draft: Draft, command: SessionHeartbeatCommand): Outcome<null> {
   const session = draft.session(command.project, command.sessionId);
   if (!isLive(session)) return sessionNotFound(command.sessionId);
-  const seen = touch(draft, session);
+  const seen = touch(draft, session, { exact: true });
   draft.putSession({
     ...seen,
-    lastSeenAt: draft.now,
     contextPercent: command.contextPercent ?? seen.contextPercent,
     score: command.score ?? seen.score,
   });

@@ -1,11 +1,12 @@
 import type { TaskPatch, UpdateCommand } from "../command.js";
-import { findCycle, waitsFor } from "../dependency.js";
+import { edgesFrom, findCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isReady, isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { cycleRefusal } from "./create.js";
+import { endGroupIfOver } from "./finish.js";
 import { taskNotFound } from "./holder.js";
 
 const onlyWhileQueued = ["dependsOn", "requires"] as const;
@@ -19,10 +20,13 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
   const refusal =
     stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);
   if (refusal) return refusal;
-  const changed = [...changeText(draft, task, patch), ...changeTask(draft, task, patch)];
+  const texts = changeText(draft, task, patch);
+  const changed = [...texts, ...changeTask(draft, task, patch, texts.length > 0)];
   if (changed.length > 0) {
     draft.emit("task:updated", { project, taskId, data: { changed } });
     announceIfFreed(draft, task);
+    const after = draft.task(project, taskId)!;
+    if (after.type === "group" && patch.dependsOn) endGroupIfOver(draft, after);
   }
   return accept({ changed });
 }
@@ -71,17 +75,18 @@ function dependencyProblem(draft: Draft, task: Task, dependsOn: string[] | undef
     });
   }
   const cycle = findCycle([task.id], (id) => {
-    const waits = waitsFor(draft.view, project, id);
-    if (id !== task.id) return waits;
-    return [...dependsOn, ...waits.filter((other) => !task.dependsOn.includes(other))];
+    const edges = edgesFrom(draft.view, project, id);
+    if (id !== task.id) return edges;
+    return [...dependsOn, ...edges.filter((other) => !task.dependsOn.includes(other))];
   });
   return cycle ? cycleRefusal(cycle) : null;
 }
 
 function changeText(draft: Draft, task: Task, patch: TaskPatch): string[] {
-  const changed = textFields.filter((field) => patch[field] !== undefined);
-  const text = changed.length > 0 ? draft.text(task.project, task.id) : undefined;
-  if (!text) return [];
+  const asked = textFields.filter((field) => patch[field] !== undefined);
+  const text = asked.length > 0 ? draft.text(task.project, task.id) : undefined;
+  const changed = text ? asked.filter((field) => !same(patch[field], text[field])) : [];
+  if (!text || changed.length === 0) return [];
   draft.putText(task.project, task.id, {
     prompt: patch.prompt ?? text.prompt,
     description: patch.description === undefined ? text.description : patch.description,
@@ -90,14 +95,21 @@ function changeText(draft: Draft, task: Task, patch: TaskPatch): string[] {
   return changed;
 }
 
-function changeTask(draft: Draft, task: Task, patch: TaskPatch): string[] {
+function same(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+function changeTask(draft: Draft, task: Task, patch: TaskPatch, textChanged: boolean): string[] {
   const { prompt, description, metadata, ...fields } = patch;
-  const changed = Object.entries(fields).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+  const changed = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined || same(value, task[field as keyof Task]) ? [] : [field],
+  );
+  if (changed.length === 0 && !textChanged) return [];
   const merged: Task = { ...task, updatedAt: draft.now };
   for (const field of changed) Object.assign(merged, { [field]: fields[field as keyof typeof fields] });
-  if (fields.dependsOn) changeEdges(draft, task, merged, fields.dependsOn);
+  if (fields.dependsOn && changed.includes("dependsOn")) changeEdges(draft, task, merged, fields.dependsOn);
   const held = draft.claim(task.project, task.id) !== undefined;
-  const keep = fields.notBefore === undefined;
+  const keep = !changed.includes("notBefore");
   draft.putTask(held ? merged : withReadiness(draft, merged, { keep }));
   return changed;
 }

@@ -82,9 +82,14 @@ export function claims(driver: Driver): void {
       expect(await world.sweep()).toMatchObject([{ taskId, reason: "start_timeout" }]);
     });
 
-    it("settings that contradict each other are refused", async (world) => {
-      for (const claim of [{ minTtlMs: 8_000_000 }, { defaultTtlMs: 1 }, { maxTtlMs: minute }]) {
+    it("a smallest lease above the largest is refused", async (world) => {
+      for (const claim of [{ minTtlMs: 8_000_000 }, { maxTtlMs: minute - 1 }]) {
         await world.refused("VALIDATION_FAILED", { type: "update-project", settings: { claim } });
+        await world.refused("VALIDATION_FAILED", {
+          type: "create-project",
+          id: "other",
+          settings: { claim },
+        });
       }
     });
 

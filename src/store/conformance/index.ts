@@ -1,10 +1,21 @@
 import { capacity } from "./capacity.js";
 import { claims } from "./claims.js";
+import { dependencies } from "./dependencies.js";
+import { events } from "./events.js";
+import { explaining } from "./explaining.js";
 import type { Driver } from "./harness.js";
+import { hierarchy } from "./hierarchy.js";
+import { ids } from "./ids.js";
 import { lifecycle } from "./lifecycle.js";
+import { ordering } from "./ordering.js";
+import { pages } from "./pages.js";
+import { questions } from "./questions.js";
 import { refusals } from "./refusals.js";
 import { repetition } from "./repetition.js";
+import { retries } from "./retries.js";
+import { sessions } from "./sessions.js";
 import { states } from "./states.js";
+import { transactions } from "./transactions.js";
 
 export { type Driver, TestClock, told, World } from "./harness.js";
 
@@ -16,4 +27,15 @@ export function conformance(driver: Driver): void {
   repetition(driver);
   claims(driver);
   capacity(driver);
+  ordering(driver);
+  dependencies(driver);
+  hierarchy(driver);
+  ids(driver);
+  retries(driver);
+  sessions(driver);
+  questions(driver);
+  explaining(driver);
+  events(driver);
+  transactions(driver);
+  pages(driver);
 }

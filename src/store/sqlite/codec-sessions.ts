@@ -106,7 +106,7 @@ export function toEvent(row: Row): DibsEvent {
 export const notificationColumns =
   "number, type, severity, title, message, task_id, project, created_at, read_at";
 
-export const notificationNumber = (id: string): number => Number(/^n(\d{1,15})$/.exec(id)?.[1] ?? -1);
+export const notificationNumber = (id: string): number => Number(/^n([1-9]\d{0,14})$/.exec(id)?.[1] ?? -1);
 
 export function notificationRow(notification: Notification): Value[] {
   return [

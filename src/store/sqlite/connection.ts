@@ -5,7 +5,17 @@
 // would drop the locks of this process.
 
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { StoreError } from "../store.js";
@@ -27,7 +37,7 @@ export async function openFile(file: string): Promise<Database> {
   try {
     if (!existsSync(file)) createFile(file);
     refuseEmpty(file);
-    const db = connect(file);
+    const db = await patiently(file, () => connect(file));
     try {
       verify(db, file);
       await migrate(db, file);
@@ -41,19 +51,30 @@ export async function openFile(file: string): Promise<Database> {
   }
 }
 
+/**
+ * The draft is written by VACUUM INTO from memory, never opened as a database of its own: a connection to it would share
+ * its wal-index with the linked file's, under another name than other processes use.
+ */
 function createFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const draft = `${file}.new-${randomUUID()}`;
+  const model = new DatabaseSync(":memory:");
   try {
-    const db = connect(draft);
-    db.exec(`PRAGMA application_id = ${applicationId}`);
-    applyMigrations(db);
-    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-    db.close();
+    model.exec(`PRAGMA application_id = ${applicationId}`);
+    applyMigrations(model);
+    model.prepare("VACUUM INTO ?").run(draft);
+    syncFile(draft);
     putInPlace(draft, file);
   } finally {
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(draft + suffix, { force: true });
+    model.close();
+    rmSync(draft, { force: true });
   }
+}
+
+function syncFile(file: string): void {
+  const handle = openSync(file, "r+");
+  fsyncSync(handle);
+  closeSync(handle);
 }
 
 function putInPlace(draft: string, file: string): void {
@@ -81,6 +102,16 @@ function refuseEmpty(file: string): void {
 
 function connect(file: string): Database {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  try {
+    configure(db, file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function configure(db: Database, file: string): void {
   const get = (sql: string) => Object.values(db.prepare(sql).get() as object)[0];
   const version = String(get("SELECT sqlite_version()"));
   if (version.localeCompare(sqliteVersionMin, "en", { numeric: true }) < 0) {
@@ -101,7 +132,6 @@ function connect(file: string): Database {
       `${file} refuses synchronous=FULL; a power cut could lose work.`,
     );
   }
-  return db;
 }
 
 function pragma(db: Database, name: string): number {

@@ -70,7 +70,8 @@ const sql = {
   edgeAdd: "INSERT OR IGNORE INTO dependency (org, project, depends_on, task_id) VALUES (?, ?, ?, ?)",
   edgeRemove: "DELETE FROM dependency WHERE org = ? AND project = ? AND depends_on = ? AND task_id = ?",
   notification: `INSERT OR REPLACE INTO notification (org, ${notificationColumns}) VALUES (?, ${marks(notificationColumns)})`,
-  idempotency: "INSERT INTO idempotency (org, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?)",
+  idempotency:
+    "INSERT OR REPLACE INTO idempotency (org, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?)",
   readyRemove:
     "DELETE FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ? AND k1 = ? AND k2 = ?",
   readyClear: "DELETE FROM ready WHERE org = ? AND project = ?",

@@ -1,0 +1,46 @@
+// npm run bench -- [--quick] [--only cycles,scale,…] [--json file] [--strict]
+// Every speed is a ratio between things measured side by side in this run; absolute figures are for the reader.
+
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { bulk } from "./bulk.mjs";
+import { cycles } from "./cycles.mjs";
+import { latency } from "./latency.mjs";
+import { memory } from "./memory.mjs";
+import { scale } from "./scale.mjs";
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    json: { type: "string" },
+    strict: { type: "boolean", default: false },
+  },
+});
+
+const all = { cycles, scale, bulk, latency, memory };
+const chosen = values.only ? values.only.split(",") : Object.keys(all);
+const results = { node: process.version, cores: cpus().length, quick: values.quick, benchmarks: {} };
+let missed = 0;
+
+for (const name of chosen) {
+  if (!all[name]) {
+    console.error(`There is no benchmark ${name}; known are ${Object.keys(all).join(", ")}.`);
+    process.exit(2);
+  }
+  console.log(`${name} …`);
+  const { checks, ...figures } = await all[name]({ quick: values.quick, log: console.log });
+  console.log(JSON.stringify(figures, (key, value) => (key === "samples" ? undefined : value), 2));
+  for (const check of checks) {
+    check.met = check.atLeast === undefined ? check.ratio <= check.atMost : check.ratio >= check.atLeast;
+    if (!check.met) missed++;
+    const wanted = check.atLeast === undefined ? `at most ${check.atMost}` : `at least ${check.atLeast}`;
+    console.log(`${check.met ? "met   " : "MISSED"} ${check.name}: ${check.ratio} (${wanted})`);
+  }
+  results.benchmarks[name] = { ...figures, checks };
+}
+
+if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+console.log(missed === 0 ? "all ratios met" : `${missed} ratios missed`);
+process.exit(values.strict && missed > 0 ? 1 : 0);

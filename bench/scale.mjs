@@ -1,0 +1,112 @@
+// What a claim costs as the store grows: 1 k, 100 k and 1 M queued tasks, and 1 M blocked and 1 M finished beside 1 M queued.
+// The rows are copies of rows that Dibs itself has written, multiplied with SQL; the claims go through the library.
+
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { median, openDibs, quantile, registerWorkers, remove, round, temporaryDirectory } from "./lib.mjs";
+
+const workers = 32;
+
+/** A store with one queued, one blocked and one finished task. */
+async function models(file) {
+  const dibs = await openDibs({ path: file });
+  await dibs.tasks.create({ id: "finished", prompt: "finished" });
+  await dibs.sessions.register({ id: "s" });
+  const { claim } = await dibs.tasks.claimNext({ sessionId: "s" });
+  await dibs.tasks.complete({ taskId: claim.taskId, sessionId: "s", epoch: claim.epoch, result: "done" });
+  await dibs.tasks.create({ id: "gate", prompt: "gate", priority: 0 });
+  await dibs.tasks.create({ id: "blocked", prompt: "blocked", dependsOn: ["gate"] });
+  await dibs.tasks.create({ id: "queued", prompt: "queued" });
+  await registerWorkers(dibs, workers, { capacity: 1000 });
+  await dibs.close();
+}
+
+/** Multiplies the model task: every table that names it gets `count` copies with their own ids. */
+function multiply(db, model, count, from) {
+  db.exec("BEGIN");
+  for (const [table, column] of [
+    ["task", "id"],
+    ["task_text", "id"],
+    ["attempt", "task_id"],
+    ["dependency", "task_id"],
+    ["ready", "id"],
+  ]) {
+    const columns = db
+      .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+      .all()
+      .map(({ name }) => name);
+    const copied = columns.map((name) => {
+      if (name === column) return `printf('${model}-%09d', n)`;
+      if (name === "ordinal" || (table === "ready" && name === "k2")) return `${name} + n`;
+      return name;
+    });
+    db.exec(`WITH RECURSIVE numbers(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${from + count - 1})
+      INSERT INTO ${table} (${columns.join(", ")}) SELECT ${copied.join(", ")} FROM ${table}, numbers WHERE ${column} = '${model}'`);
+  }
+  db.exec(`UPDATE org SET ordinal = ordinal + ${count}`);
+  db.exec("COMMIT");
+}
+
+async function storeWith({ queued, blocked = 0, finished = 0 }) {
+  const directory = temporaryDirectory();
+  const file = join(directory, "dibs.db");
+  await models(file);
+  const db = new DatabaseSync(file);
+  db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144");
+  if (finished > 0) multiply(db, "finished", finished, 10);
+  if (blocked > 0) multiply(db, "blocked", blocked, 10_000_000);
+  multiply(db, "queued", queued, 20_000_000);
+  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+  return { directory, dibs: await openDibs({ path: file }) };
+}
+
+async function claimGroup(dibs) {
+  const start = performance.now();
+  await Promise.all(
+    Array.from({ length: workers }, (_, index) => dibs.tasks.claimNext({ sessionId: `worker-${index}` })),
+  );
+  return ((performance.now() - start) * 1000) / workers;
+}
+
+export async function scale({ quick, log }) {
+  const groups = quick ? 20 : 120;
+  const million = quick ? 50_000 : 1_000_000;
+  const sizes = {
+    "1 k queued": { queued: 20_000 / 20 },
+    "100 k queued": { queued: quick ? 10_000 : 100_000 },
+    "1 M queued": { queued: million },
+    "1 M queued, 1 M blocked, 1 M finished": { queued: million, blocked: million, finished: million },
+  };
+  const stores = {};
+  for (const [name, size] of Object.entries(sizes)) {
+    stores[name] = await storeWith({ ...size, queued: Math.max(size.queued, (groups + 10) * workers) });
+    log(`  made: ${name}`);
+  }
+  const costs = Object.fromEntries(Object.keys(sizes).map((name) => [name, []]));
+  for (let at = 0; at < groups + 5; at++) {
+    for (const [name, { dibs }] of Object.entries(stores)) {
+      const cost = await claimGroup(dibs);
+      if (at >= 5) costs[name].push(cost);
+    }
+  }
+  for (const { dibs, directory } of Object.values(stores)) {
+    await dibs.close();
+    remove(directory);
+  }
+  const names = Object.keys(sizes);
+  const base = median(costs[names[0]]);
+  return {
+    microsecondsPerClaim: Object.fromEntries(
+      names.map((name) => [
+        name,
+        { p50: round(median(costs[name]), 1), p90: round(quantile(costs[name], 0.9), 1) },
+      ]),
+    ),
+    checks: names.slice(1).map((name) => ({
+      name: `cost of a claim: ${name} / 1 k queued`,
+      ratio: round(median(costs[name]) / base),
+      atMost: 1.5,
+    })),
+  };
+}

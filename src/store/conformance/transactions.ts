@@ -1,0 +1,290 @@
+import { describe, expect } from "vitest";
+import { type Changes, noChanges } from "../../core/changes.js";
+import { carryOut } from "../../core/decide.js";
+import type { IdempotencyRecord } from "../../core/view.js";
+import type { Job } from "../store.js";
+import { type Driver, minute, org, project, teller, type World } from "./harness.js";
+
+const day = 24 * 60 * minute;
+
+const create =
+  (prompt: string): Job<unknown> =>
+  (transaction) =>
+    carryOut(
+      transaction,
+      { type: "create", project, correlationId: "c", tasks: [{ prompt, id: prompt }] },
+      "user:test",
+    );
+
+const keyed = (record: IdempotencyRecord): Changes => ({ ...noChanges(), idempotency: record });
+
+async function commit<T>(world: World, ...jobs: Job<T>[]) {
+  return world.store.commit(org, jobs);
+}
+
+export function transactions(driver: Driver): void {
+  const it = teller(driver);
+
+  describe(`${driver.name}: transactions`, () => {
+    it("a job that throws changes nothing, and its neighbours do not notice", async (world) => {
+      const broken = new Error("broken job");
+      const results = await commit<unknown>(
+        world,
+        create("first"),
+        (transaction) => {
+          create("second")(transaction);
+          throw broken;
+        },
+        create("third"),
+      );
+      expect(results.map((result) => result.ok)).toEqual([true, false, true]);
+      expect(results[1]).toEqual({ ok: false, error: broken });
+      const tasks = await world.read((view) => view.tasks({ project: null, afterOrdinal: 0, limit: 10 }));
+      expect(tasks.map((task) => task.id)).toEqual(["first", "third"]);
+      expect(await world.next("a")).toBe("first");
+      expect(await world.next("b")).toBe("third");
+      expect(await world.next("c")).toBeNull();
+    });
+
+    it("a job that throws leaves what it changed as it was", async (world) => {
+      const hold = await world.hold("a", { labels: ["x"] }, { start: true });
+      const waiting = await world.task({ dependsOn: [hold.taskId] });
+      await world.unchanged(async () => {
+        const results = await commit(world, (transaction) => {
+          const result = { output: "done", filesCreated: [], filesModified: [] };
+          carryOut(transaction, { type: "complete", project, ...hold, result }, "user:test");
+          carryOut(transaction, { type: "claim-next", project, sessionId: "b", register: {} }, "user:test");
+          carryOut(transaction, { type: "update-project", project, settings: { order: "depth-first" } }, "u");
+          throw new Error("broken job");
+        });
+        expect(results[0]!.ok).toBe(false);
+      });
+      expect((await world.complete(hold)).unblocked).toEqual([waiting]);
+    });
+
+    it("all jobs may throw", async (world) => {
+      const fail = () => {
+        throw new Error("broken job");
+      };
+      const results = await commit(world, fail, fail, fail);
+      expect(results.map((result) => result.ok)).toEqual([false, false, false]);
+      await world.task();
+    });
+
+    it("no jobs is no problem", async (world) => {
+      expect(await commit(world)).toEqual([]);
+    });
+
+    it("a job sees what earlier jobs of the commit changed, in every view", async (world) => {
+      await world.session("a");
+      const [, seen] = await commit<unknown>(
+        world,
+        (transaction) => {
+          create("parent")(transaction);
+          const child = { prompt: "x", id: "child", parentId: "parent", labels: ["ui"] };
+          const after = { prompt: "y", id: "after", dependsOn: ["child"] };
+          const tasks = [child, after];
+          carryOut(transaction, { type: "create", project, correlationId: "c", tasks }, "user:test");
+          carryOut(transaction, { type: "claim", project, taskId: "child", sessionId: "a" }, "user:test");
+        },
+        ({ view, now }) => ({
+          state: view.claim(project, "child")?.state,
+          children: view.children(project, "parent"),
+          dependents: view.dependents(project, "child"),
+          ofA: view.claimsOf(project, "a").map((claim) => claim.taskId),
+          open: view.openClaims({ project, limit: 10 }).map((claim) => claim.taskId),
+          listed: view.tasks({ project, label: "ui", afterOrdinal: 0, limit: 10 }).map((task) => task.id),
+          due: view.due(now + 5 * minute, 10),
+          nextDue: view.nextDue(now),
+          counts: view.taskCounts(project),
+          last: view.events({ after: 0, limit: 100 }).at(-1)?.type,
+        }),
+      );
+      expect(seen).toEqual({
+        ok: true,
+        value: {
+          state: "claimed",
+          children: ["child"],
+          dependents: ["after"],
+          ofA: ["child"],
+          open: ["child"],
+          listed: ["child"],
+          due: [{ project, taskId: "child" }],
+          nextDue: world.clock.now() + 5 * minute,
+          counts: { queued: 2, claimed: 1 },
+          last: "task:claimed",
+        },
+      });
+    });
+
+    it("all jobs of a commit have the same time", async (world) => {
+      const results = await commit(
+        world,
+        ...Array.from(
+          { length: 3 },
+          () =>
+            ({ now }: { now: number }) =>
+              now,
+        ),
+      );
+      expect(new Set(results.map((result) => result.ok && result.value)).size).toBe(1);
+    });
+
+    it("a read sees one state, as of one instant", async (world) => {
+      const id = await world.task();
+      const [before, after, now] = await world.read((view, at) => {
+        const first = view.task(project, id);
+        return [first, view.task(project, id), at];
+      });
+      expect(before).toEqual(after);
+      expect(now).toBe(world.clock.now());
+    });
+
+    it("whoever listens hears of a commit, and not of one that changed nothing", async (world) => {
+      let heard = 0;
+      let stop = world.store.onChange(org, () => heard++);
+      await world.session("a");
+      await commit(world, () => "looked only");
+      await world.refused("TASK_NOT_FOUND", { type: "claim", taskId: "nowhere", sessionId: "a" });
+      stop();
+      const after = heard;
+      expect(after).toBeGreaterThanOrEqual(1);
+      const told = new Promise<void>((resolve) => {
+        stop = world.store.onChange(org, resolve);
+      });
+      await world.task();
+      await told;
+      stop();
+      expect(heard).toBe(after);
+    });
+
+    it("an empty commit calls nobody", async (world) => {
+      await world.session("a");
+      let heard = 0;
+      const stop = world.store.onChange(org, () => heard++);
+      await commit(world, () => "looked only");
+      await world.refused("TASK_NOT_FOUND", { type: "claim", taskId: "nowhere", sessionId: "a" });
+      expect(heard).toBe(0);
+      stop();
+    });
+
+    it("what a store holds is intact", async (world) => {
+      await world.finish(await world.task());
+      expect(await world.store.check()).toEqual([]);
+    });
+
+    it("a closed store says so", async (world) => {
+      const { store } = world;
+      const before = await world.everything();
+      await store.close();
+      await expect(store.commit(org, [create("late")])).rejects.toMatchObject({ code: "STORE_CLOSED" });
+      await expect(store.read(org, () => null)).rejects.toMatchObject({ code: "STORE_CLOSED" });
+      await store.close();
+      world.everything = async () => before;
+    });
+  });
+
+  describe(`${driver.name}: idempotency records`, () => {
+    const record = (createdAt: number, answer: string): IdempotencyRecord => ({
+      key: "k1",
+      request: "fingerprint",
+      answer,
+      createdAt,
+    });
+
+    it("are kept with the change, and seen by the next job and the next commit", async (world) => {
+      const kept = record(world.clock.now(), "first");
+      const results = await commit<unknown>(
+        world,
+        ({ apply }) => apply(keyed(kept)),
+        ({ view }) => view.idempotency("k1"),
+        ({ view }) => view.idempotency("k2") ?? null,
+      );
+      expect(results.slice(1)).toEqual([
+        { ok: true, value: kept },
+        { ok: true, value: null },
+      ]);
+      expect(await world.read((view) => view.idempotency("k1"))).toEqual(kept);
+    });
+
+    it("go with the job that failed", async (world) => {
+      await commit(world, ({ apply }) => {
+        apply(keyed(record(world.clock.now(), "first")));
+        throw new Error("broken job");
+      });
+      expect(await world.read((view) => view.idempotency("k1"))).toBeUndefined();
+    });
+
+    for (const [when, waited] of Object.entries({ "a day": day, "more than a day": day + 1 })) {
+      it(`a key can be used anew after ${when}, in the first commit since`, async (world) => {
+        await commit(world, ({ apply }) => apply(keyed(record(world.clock.now(), "first"))));
+        world.clock.advance(waited);
+        const anew = record(world.clock.now(), "second");
+        await commit(world, ({ apply }) => apply(keyed(anew)));
+        expect(await world.read((view) => view.idempotency("k1"))).toEqual(anew);
+      });
+    }
+
+    it("are forgotten after a day", async (world) => {
+      await commit(world, ({ apply }) => apply(keyed(record(world.clock.now(), "first"))));
+      world.clock.advance(day - 1);
+      await world.task();
+      expect((await world.read((view) => view.idempotency("k1")))?.answer).toBe("first");
+      world.clock.advance(2);
+      await world.task();
+      expect(await world.read((view) => view.idempotency("k1"))).toBeUndefined();
+    });
+  });
+
+  describe(`${driver.name}: a clock that goes back`, () => {
+    it("a small step back is absorbed: time stands still, events stay in order", async (world) => {
+      await world.task();
+      const before = world.clock.now();
+      world.clock.advance(-minute);
+      await world.task();
+      const times = (await world.events()).map((event) => event.at);
+      expect(times).toEqual([before, before, before, before]);
+      expect(await world.read((_view, now) => now)).toBe(before);
+    });
+
+    it("a large step back is followed, and the numbers go on", async (world) => {
+      await world.task();
+      world.clock.advance(-365 * day);
+      await world.task();
+      const all = await world.events();
+      expect(all.map((event) => event.seq)).toEqual([1, 2, 3, 4]);
+      expect(all[3]!.at).toBe(world.clock.now());
+    });
+
+    it("shortens no lease, by heartbeat, progress or claiming again", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      const { expiresAt } = await world.claimOf(hold.taskId);
+      world.clock.advance(-60 * minute);
+      await world.ok({ type: "heartbeat", ...hold });
+      await world.ok({ type: "progress", ...hold, note: "x" });
+      await world.claim(hold.taskId, "a");
+      expect((await world.claimOf(hold.taskId)).expiresAt).toBe(expiresAt);
+      expect(await world.complete(hold)).toEqual({ unblocked: [], unblockedCount: 0 });
+    });
+
+    it("loses no task: what was queued later is claimable, durations are not negative", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      const id = await world.task();
+      world.clock.advance(-60 * minute);
+      await world.ok({ type: "release", ...hold, spread: 0 });
+      const released = (await world.events()).at(-1)!;
+      expect(released.data.claimDurationMs).toBe(0);
+      world.clock.advance(60 * minute);
+      expect([await world.next("b"), await world.next("c")].sort()).toEqual([hold.taskId, id].sort());
+    });
+
+    it("a clock that was once far ahead does not freeze the leases", async (world) => {
+      world.clock.advance(365 * day);
+      await world.task();
+      world.clock.advance(-365 * day);
+      const hold = await world.hold("a", {}, { start: true });
+      world.clock.advance(30 * minute);
+      expect(await world.sweep()).toMatchObject([{ taskId: hold.taskId }]);
+    });
+  });
+}
