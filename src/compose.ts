@@ -1,5 +1,6 @@
 // The only file that names concrete parts and puts them together.
 
+import { setMaxListeners } from "node:events";
 import {
   type CallOptions,
   type Connection,
@@ -10,10 +11,12 @@ import {
 import { DibsError } from "./contract/error.js";
 import type { OperationName } from "./contract/registry.js";
 import type { WireEvent } from "./contract/shapes.js";
+import type { DibsEvent } from "./core/event.js";
+import { idProblem } from "./core/ids.js";
 import { dispatch } from "./operations/dispatch.js";
 import type { Caller, Environment } from "./operations/environment.js";
 import { followEvents } from "./operations/event-feed.js";
-import { Executor } from "./operations/execute.js";
+import { asDibsError, Executor } from "./operations/execute.js";
 import { wireEvent } from "./operations/render.js";
 import { systemClock } from "./runtime/clock.js";
 import { fingerprint, newCorrelationId, newSessionId } from "./runtime/ids.js";
@@ -22,7 +25,7 @@ import { projectNameFor } from "./runtime/project-name.js";
 import { groupCommits } from "./store/grouped.js";
 import { openMemoryStore } from "./store/memory/store.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
-import { type Clock, type Store, StoreError } from "./store/store.js";
+import type { Clock, Store } from "./store/store.js";
 
 export interface OpenOptions {
   /** The database file; made if it does not exist. */
@@ -34,7 +37,7 @@ export interface OpenOptions {
   /** Where operations without a project happen; default: the store's own. */
   project?: string;
   /** Milliseconds since 1970; decides about expiry. Default: the system's clock. */
-  clock?: Clock;
+  clock?: Clock | (() => number);
   /** Who acts where no session does, for the event log; default `user:` and the login name. */
   actor?: string;
 }
@@ -52,12 +55,20 @@ export const environment: Environment = {
 /** Opens a store in this process. */
 export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
-    const clock = options.clock ?? systemClock;
+    const clock =
+      typeof options.clock === "function" ? { now: options.clock } : (options.clock ?? systemClock);
+    refuseBadNames(options);
     const store = await openStore(options, clock);
     return await connect(store, options);
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    throw new DibsError(error.code, error.message, { hint: error.hint, cause: error });
+    throw asDibsError(error);
+  }
+}
+
+function refuseBadNames({ org, project }: OpenOptions): void {
+  for (const [field, name] of Object.entries({ org, project })) {
+    const problem = name === undefined ? null : typeof name === "string" ? idProblem(name) : "is not a text";
+    if (problem) throw new DibsError("VALIDATION_FAILED", `openDibs: ${field} '${name}' ${problem}.`);
   }
 }
 
@@ -89,6 +100,14 @@ async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
   );
 }
 
+async function* asWire(events: AsyncIterable<DibsEvent>): AsyncGenerator<WireEvent, void, undefined> {
+  try {
+    for await (const event of events) yield wireEvent(event);
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
 class InProcess implements Connection {
   readonly process = { pid: process.pid };
   private readonly closing = new AbortController();
@@ -98,7 +117,10 @@ class InProcess implements Connection {
     private readonly executor: Executor,
     private readonly caller: Caller,
     private readonly release: () => Promise<void>,
-  ) {}
+  ) {
+    // Every waiting call listens for the end.
+    setMaxListeners(0, this.closing.signal);
+  }
 
   call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
     if (this.closing.signal.aborted) {
@@ -114,7 +136,7 @@ class InProcess implements Connection {
     return call;
   }
 
-  async *follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent> {
+  follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
     const { executor, caller } = this;
     const signals = [this.closing.signal, ...(signal ? [signal] : [])];
     const events = followEvents(executor.store, caller.org, {
@@ -122,7 +144,7 @@ class InProcess implements Connection {
       project: project === "*" ? null : (project ?? caller.project),
       signal: AbortSignal.any(signals),
     });
-    for await (const event of events) yield wireEvent(event);
+    return asWire(events);
   }
 
   async close(): Promise<void> {

@@ -27,7 +27,7 @@ export interface FollowOptions {
 /** What stands behind a client. */
 export interface Connection {
   call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown>;
-  follow(options: FollowOptions): AsyncIterable<WireEvent>;
+  follow(options: FollowOptions): AsyncGenerator<WireEvent, void, undefined>;
   /** What a worker of this process registers with, so that its death is noticed. */
   process: { pid?: number; host?: string; processStartedAt?: string };
   close(): Promise<void>;
@@ -44,7 +44,7 @@ type Methods = { [G in keyof Registry]: { [O in keyof Registry[G]]: Method<Regis
 export interface Dibs extends Omit<Methods, "events"> {
   events: Methods["events"] & {
     /** An endless, exact sequence of events; end it with `break` or a signal. */
-    follow(options?: FollowOptions): AsyncIterable<WireEvent>;
+    follow(options?: FollowOptions): AsyncGenerator<WireEvent, void, undefined>;
   };
   /** Claims, runs and reports tasks until stopped. */
   work(handler: WorkHandler, options?: WorkOptions): Worker;

@@ -151,24 +151,31 @@ class WorkLoop implements Worker {
 
   async stop({ now = false } = {}): Promise<void> {
     this.stopping.abort();
-    if (now) for (const { abort } of this.running.values()) abort.abort(new Error("the worker was stopped"));
+    // A question may stay open for days: its task is given up, and the answer waits there for the next holder.
+    for (const { abort, answered } of this.running.values()) {
+      if (now || answered) abort.abort(new Error("the worker was stopped"));
+    }
     await this.done;
   }
 
   private async slot(): Promise<void> {
     const { untilEmpty, labels, ttlMs } = this.options;
     while (!this.stopping.signal.aborted) {
-      const { claim, task } = await this.dibs.tasks.claimNext(
-        {
-          ...this.project,
-          sessionId: this.session,
-          start: true,
-          resume: false,
-          waitMs: untilEmpty ? (this.running.size > 0 ? 1_000 : 0) : 60_000,
-          ...(labels === undefined ? {} : { labels }),
-          ...(ttlMs === undefined ? {} : { ttlMs }),
-        },
-        { signal: this.stopping.signal },
+      const { claim, task } = await patiently(
+        () =>
+          this.dibs.tasks.claimNext(
+            {
+              ...this.project,
+              sessionId: this.session,
+              start: true,
+              resume: false,
+              waitMs: untilEmpty ? (this.running.size > 0 ? 1_000 : 0) : 60_000,
+              ...(labels === undefined ? {} : { labels }),
+              ...(ttlMs === undefined ? {} : { ttlMs }),
+            },
+            { signal: this.stopping.signal },
+          ),
+        (error) => this.options.onError?.(error),
       );
       if (claim && task) await this.runTask(claim, task);
       else if (untilEmpty && this.running.size === 0) return;
@@ -182,12 +189,22 @@ class WorkLoop implements Worker {
     try {
       const result = await this.handler(this.contextFor(task, running, by));
       if (running.abort.signal.aborted) await this.giveBack(by);
-      else await this.dibs.tasks.complete({ ...by, result: resultOf(result) });
+      else await this.report(by, resultOf(result));
     } catch (error) {
       if (running.abort.signal.aborted) await this.giveBack(by);
       else if (!isLost(error)) await this.reportFailure(by, error);
     } finally {
       this.running.delete(task.id);
+    }
+  }
+
+  /** With children still open it is not done: it goes back and is handed out again when they are. */
+  private async report(by: HolderOf, result: Exclude<WorkResult, void>): Promise<void> {
+    try {
+      await patiently(() => this.dibs.tasks.complete({ ...by, result }));
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.code !== "CHILDREN_OPEN") throw error;
+      await this.dibs.tasks.release({ ...by, reason: "waits for its children" });
     }
   }
 
@@ -199,9 +216,9 @@ class WorkLoop implements Worker {
   private async reportFailure(by: HolderOf, error: unknown): Promise<void> {
     const message = error instanceof Error ? error.stack || error.message : String(error);
     const retryable = !(error instanceof PermanentFailure);
-    await this.dibs.tasks
-      .fail({ ...by, error: message.slice(0, 8_000) || "failed", retryable })
-      .catch((refused) => this.tolerate(refused));
+    await patiently(() =>
+      this.dibs.tasks.fail({ ...by, error: message.slice(0, 8_000) || "failed", retryable }),
+    ).catch((refused) => this.tolerate(refused));
   }
 
   private tolerate(error: unknown): void {
@@ -240,8 +257,12 @@ class WorkLoop implements Worker {
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
     answer.catch(() => undefined);
-    await this.asHolder(running, () => this.dibs.tasks.ask({ ...by, question, ...more }));
-    return answer;
+    try {
+      await this.asHolder(running, () => this.dibs.tasks.ask({ ...by, question, ...more }));
+      return await answer;
+    } finally {
+      running.answered = null;
+    }
   }
 
   /** A holder's call; if the task turns out to be lost, the handler is told at once. */
@@ -297,8 +318,10 @@ class WorkLoop implements Worker {
   private notice(event: WireEvent): void {
     const running = event.taskId === null ? undefined : this.running.get(event.taskId);
     if (!running || event.epoch !== running.claim.epoch) return;
+    const isOwn =
+      event.type === "task:released" && ["completed", "failed"].includes(String(event.data.reason));
     if (event.type === "task:response-received") running.answered?.(String(event.data.response ?? ""));
-    else if (event.data.reason !== "completed" && event.data.reason !== "failed") {
+    else if (!isOwn) {
       const code = event.type === "task:cancelled" ? "TASK_CANCELLED" : "CLAIM_EXPIRED";
       running.abort.abort(new DibsError(code, `Task ${event.taskId} is no longer ours (${event.type}).`));
     }
@@ -310,6 +333,22 @@ interface HolderOf {
   taskId: string;
   sessionId: string;
   epoch: number;
+}
+
+const tries = { max: 20, pauseMs: 500 };
+
+/** Goes through short troubles of the store, such as a lock that another process keeps or a full disk. */
+async function patiently<T>(call: () => Promise<T>, onTrouble?: (error: unknown) => void): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await call();
+    } catch (error) {
+      const passes = error instanceof DibsError && error.code.startsWith("STORE_") && error.retryable;
+      if (!passes || tried === tries.max) throw error;
+      onTrouble?.(error);
+      await new Promise((resolve) => setTimeout(resolve, tries.pauseMs));
+    }
+  }
 }
 
 function isLost(error: unknown): boolean {

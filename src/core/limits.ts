@@ -31,6 +31,7 @@ export const limits = {
   historyMax: 10,
   avoidMax: 100,
   sweepMax: 1000,
+  openClaimsMax: 100_000,
   waitMsMax: 60_000,
   idempotencyMs: 24 * 60 * 60 * 1000,
 } as const;

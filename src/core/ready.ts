@@ -154,9 +154,10 @@ export function listReady(
       for (const level of view.readyLevels(project, lane)) {
         let count = 0;
         for (const entry of view.readyEntries(project, lane, level)) {
-          if (entry.readyAt <= now) found.push(entry);
-          else if (settings.order === "priority") break;
-          if (++count >= limit) break;
+          if (entry.readyAt <= now) {
+            found.push(entry);
+            if (++count >= limit) break;
+          } else if (settings.order === "priority") break;
         }
       }
     }

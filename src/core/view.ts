@@ -80,12 +80,23 @@ export interface View {
   idempotency(key: string): IdempotencyRecord | undefined;
 }
 
+export interface SessionFilter {
+  project: string | null;
+  /** Only those that nobody has ended. */
+  live: boolean;
+  /** Only those heard of since, or holding something. */
+  seenSince?: number;
+  /** `project/id` */
+  afterId?: string;
+  limit: number;
+}
+
 /** Read models: what lists and pages show. Each list is bounded by its limit. */
 export interface Reads extends View {
   tasks(filter: TaskFilter): Task[];
   openClaims(filter: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[];
   events(filter: EventFilter): DibsEvent[];
-  sessions(filter: { project: string | null; live: boolean; afterId?: string; limit: number }): Session[];
+  sessions(filter: SessionFilter): Session[];
   notifications(filter: {
     project: string | null;
     unread: boolean;

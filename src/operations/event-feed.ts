@@ -17,13 +17,25 @@ export interface FeedOptions {
 /** A missed wake-up costs at most this. */
 const safetyMs = 5_000;
 
-export async function* followEvents(
+export function followEvents(
   store: Store,
   org: string,
   options: FeedOptions,
-): AsyncGenerator<DibsEvent> {
+): AsyncGenerator<DibsEvent, void, undefined> {
+  // Where it starts is settled by the call, not by the first event that is asked for.
+  const start = options.after ?? store.read(org, (view) => view.org().eventSeq);
+  if (start instanceof Promise) start.catch(() => undefined);
+  return eventsFrom(store, org, start, options);
+}
+
+async function* eventsFrom(
+  store: Store,
+  org: string,
+  start: number | Promise<number>,
+  options: FeedOptions,
+): AsyncGenerator<DibsEvent, void, undefined> {
   const { signal, ...filter } = options;
-  let after = options.after ?? (await store.read(org, (view) => view.org().eventSeq));
+  let after = await start;
   const wake = new Wake();
   const stop = store.onChange(org, () => wake.ring());
   const onAbort = () => wake.ring();

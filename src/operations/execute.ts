@@ -33,6 +33,13 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...projectOperations,
 };
 
+/** These say of a lease that it is over; every other look has it ended first. */
+const showsLeasesThatAreOver: ReadonlySet<string> = new Set([
+  "tasks.inFlight",
+  "claims.stats",
+  "events.list",
+]);
+
 const definitions = new Map(operations.map((operation) => [operation.name, operation]));
 
 export interface CallOptions {
@@ -75,7 +82,7 @@ export class Executor {
     authorise(caller, operation, parsed);
     const handler = handlers[name] as Handler<N>;
     try {
-      if (handler.kind === "query") return await this.query(handler, parsed, caller);
+      if (handler.kind === "query") return await this.query(name, handler, parsed, caller);
       return await this.command(name, handler, parsed, caller, options.idempotencyKey);
     } catch (error) {
       throw asDibsError(error);
@@ -83,16 +90,26 @@ export class Executor {
   }
 
   private async query<N extends OperationName>(
+    name: N,
     handler: QueryHandler<N>,
     parsed: unknown,
     caller: Caller,
   ): Promise<Executed<N>> {
     const context = { caller, environment: this.environment };
-    const outcome = await this.store.read(caller.org, (view, now) =>
-      handler.query(view, parsed as never, context, now),
-    );
-    if (!outcome.ok) throw refusalError(outcome);
-    return { answer: outcome.value, value: null };
+    for (let swept = showsLeasesThatAreOver.has(name); ; swept = true) {
+      const outcome = await this.store.read(caller.org, (view, now) => {
+        if (!swept && view.due(now, 1).length > 0) return null;
+        return handler.query(view, parsed as never, context, now);
+      });
+      if (outcome?.ok) return { answer: outcome.value, value: null };
+      if (outcome) throw refusalError(outcome);
+      await this.sweep(caller.org);
+    }
+  }
+
+  /** Before a look: so that no answer depends on whether a sweeper has run. A store that cannot be written is shown as it is. */
+  private async sweep(org: string): Promise<void> {
+    await this.system(org, { type: "sweep", limit: limits.sweepMax }).catch(() => undefined);
   }
 
   private async command<N extends OperationName>(
@@ -104,7 +121,9 @@ export class Executor {
   ): Promise<Executed<N>> {
     const command = handler.command(parsed as never, { caller, environment: this.environment });
     const request =
-      key === undefined ? "" : this.environment.fingerprint(`${name} ${JSON.stringify(parsed)}`);
+      key === undefined
+        ? ""
+        : this.environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
     const outcome = await this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
       const before = key === undefined ? undefined : transaction.view.idempotency(key);
       if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
@@ -113,7 +132,7 @@ export class Executor {
       const decided = carryOut(transaction, command, caller.actor);
       if (!decided.ok) return decided;
       const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
-      if (key !== undefined) {
+      if (key !== undefined && !isEmptyHanded(answer)) {
         const record = { key, request, answer: JSON.stringify(answer), createdAt: transaction.now };
         transaction.apply({ ...noChanges(), idempotency: record });
       }
@@ -129,6 +148,11 @@ export class Executor {
   }
 }
 
+/** A claim that found nothing has done nothing: trying again under the same key must be able to find something. */
+function isEmptyHanded(answer: object): boolean {
+  return "claim" in answer && answer.claim === null;
+}
+
 function replay<T>(before: { request: string; answer: string }, request: string, key: string): Outcome<T> {
   if (before.request === request)
     return { ok: true, value: { answer: JSON.parse(before.answer), value: null } as T };
@@ -141,7 +165,7 @@ function replay<T>(before: { request: string; answer: string }, request: string,
 }
 
 function validate(operation: Operation, input: unknown): unknown {
-  const result = operation.input.safeParse(input ?? {});
+  const result = parse(operation, input);
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, 20).map((issue) => ({
     path: issue.path.map(String).join("."),
@@ -154,12 +178,21 @@ function validate(operation: Operation, input: unknown): unknown {
   });
 }
 
+function parse(operation: Operation, input: unknown) {
+  try {
+    return operation.input.safeParse(input ?? {});
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new DibsError("VALIDATION_FAILED", `${operation.name}: the input is nested too deeply.`);
+  }
+}
+
 function refusalError(refusal: Refusal): DibsError {
   const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
   return DibsError.from({ ...refusal, details });
 }
 
-function asDibsError(error: unknown): unknown {
+export function asDibsError(error: unknown): unknown {
   if (error instanceof DibsError) return error;
   if (error instanceof InvariantError) {
     return new DibsError("INTERNAL", `This is a defect in Dibs; nothing was written: ${error.message}`, {

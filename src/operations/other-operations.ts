@@ -1,6 +1,6 @@
 // Sessions, claims as a whole, events, notifications and projects.
 
-import { healthStatus, isOver } from "../core/claim.js";
+import { type Claim, healthStatus, isOver } from "../core/claim.js";
 import type {
   CreateProjectCommand,
   EndSessionCommand,
@@ -12,7 +12,7 @@ import type {
 } from "../core/command.js";
 import { limits } from "../core/limits.js";
 import { accept, assert, type Outcome } from "../core/refusal.js";
-import type { Session } from "../core/session.js";
+import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { stateOf } from "../core/task.js";
 import { sessionNotFound } from "../core/transitions/holder.js";
 import type { Reads } from "../core/view.js";
@@ -91,13 +91,14 @@ export const sessionOperations = {
     const found = findSession(view, input, context);
     return found.ok ? accept({ session: wireSession(view, found.value) }) : found;
   }),
-  "sessions.list": forQuery("sessions.list", (view, input, context) => {
+  "sessions.list": forQuery("sessions.list", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
     const sessions = view.sessions({
       project: project.value,
       live: input.all !== true,
       limit: input.limit + 1,
+      ...(input.all === true ? {} : { seenSince: now - sessionShownMs }),
       ...(input.cursor === undefined ? {} : { afterId: input.cursor }),
     });
     const page = sessions.slice(0, input.limit);
@@ -113,7 +114,7 @@ export const sessionOperations = {
     const tasks = view.taskCounts(project.value);
     const tasksTotal = Object.values(tasks).reduce((sum, count) => sum + count, 0);
     const sessions = view
-      .sessions({ project: project.value, live: true, limit: input.limit })
+      .sessions({ project: project.value, live: true, seenSince: now - sessionShownMs, limit: input.limit })
       .map((session) => ({
         ...wireSession(view, session),
         currentTask: currentOf(view, session, now),
@@ -139,7 +140,7 @@ export const claimOperations = {
   "claims.stats": forQuery("claims.stats", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
-    const claims = view.openClaims({ project: project.value, limit: limits.pageMax });
+    const claims = view.openClaims({ project: project.value, limit: limits.openClaimsMax });
     const active = claims.filter((claim) => !isOver(claim, now));
     const byAgentType: Record<string, number> = {};
     const bySession: Record<string, number> = {};
@@ -169,6 +170,12 @@ export const claimOperations = {
     });
   }),
 };
+
+/** Its session is dead, and nobody has taken the task from it yet. */
+function isOrphaned(view: Reads, { project, sessionId }: Claim, now: number): boolean {
+  const session = view.session(project, sessionId);
+  return !isLive(session) || isSilent(session, view.project(project)!.settings.claim.orphanThresholdMs, now);
+}
 
 export const eventOperations = {
   "events.list": forQuery("events.list", (view, input, context) => {

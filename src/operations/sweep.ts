@@ -40,22 +40,39 @@ export interface Swept {
 export async function endDeadSessions(executor: Executor, org: string): Promise<Swept[]> {
   const dead = await executor.store.read(org, (view) =>
     view
-      .sessions({ project: null, live: true, limit: limits.pageMax })
+      .sessions({ project: null, live: true, limit: limits.openClaimsMax })
       .filter((session) => isGone(session, executor))
       .map(named),
   );
   return endSessions(executor, org, dead);
 }
 
-/** The same for those that hold something: few, whatever the number of sessions. */
-export async function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
+/** Looking is shared: however many wait, processes are looked at once in this time. */
+const lookEveryMs = 500;
+const looks = new WeakMap<Executor, Map<string, { at: number; found: Promise<Swept[]> }>>();
+
+/** The same for those that hold something, for all who ask at about the same time. */
+export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
+  const byOrg = looks.get(executor) ?? new Map();
+  looks.set(executor, byOrg);
+  const last = byOrg.get(org);
+  if (last && performance.now() - last.at < lookEveryMs) return last.found;
+  const found = lookForDeadHolders(executor, org);
+  byOrg.set(org, { at: performance.now(), found });
+  return found;
+}
+
+async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
   const dead = await executor.store.read(org, (view) => {
-    const found = new Map<string, Dead>();
-    for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.pageMax })) {
+    const holders = new Set<string>();
+    const found: Dead[] = [];
+    for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
+      if (holders.has(`${project}/${sessionId}`)) continue;
+      holders.add(`${project}/${sessionId}`);
       const session = view.session(project, sessionId);
-      if (isGone(session, executor)) found.set(`${project}/${sessionId}`, named(session));
+      if (isGone(session, executor)) found.push(named(session));
     }
-    return [...found.values()];
+    return found;
   });
   return endSessions(executor, org, dead);
 }

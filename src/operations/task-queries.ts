@@ -6,7 +6,7 @@ import { limits } from "../core/limits.js";
 import { priorityLabel } from "../core/priority.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
 import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
-import { isLive, type Session } from "../core/session.js";
+import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
 import type { Reads } from "../core/view.js";
@@ -83,6 +83,9 @@ export const taskQueries = {
     if (!project.ok) return project;
     const after = decodeCursor(input.cursor);
     if (!after.ok) return after;
+    if (input.claimable === true && project.value !== null && view.project(project.value)?.paused) {
+      return accept({ tasks: [], nextCursor: null });
+    }
     const tasks = view.tasks({
       project: project.value,
       states: typeof input.state === "string" ? [input.state] : input.state,
@@ -105,7 +108,7 @@ export const taskQueries = {
     const who = session.value && whoIs(session.value);
     const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
     const claimable = reasons.length === 0;
-    const advice = claimable && !who ? nobodyFits(view, task) : null;
+    const advice = claimable && !who ? nobodyFits(view, task, now) : null;
     return accept({
       taskId: task.id,
       claimable,
@@ -116,19 +119,23 @@ export const taskQueries = {
     const found = findTask(view, input, context);
     if (!found.ok) return found;
     const { project, id, state } = found.value;
-    const waiting = (on: string) =>
-      view.dependents(project, on).filter((other) => {
+    // A parent waits for its children as a task waits for its dependencies.
+    const waiting = (on: string) => {
+      const parent = view.task(project, on)?.parentId ?? null;
+      const ids = parent === null ? view.dependents(project, on) : [...view.dependents(project, on), parent];
+      return ids.filter((other) => {
         const task = view.task(project, other);
         return task && !isTerminal(task.state);
       });
+    };
     if (state === "completed") return accept({ taskId: id, direct: [], transitive: [], count: 0 });
-    const direct = waiting(id);
-    const bounds = { max: direct.length + limits.transitiveMax, walkMax: limits.graphWalkMax };
+    const direct = new Set(waiting(id));
+    const bounds = { max: direct.size + limits.transitiveMax, walkMax: limits.graphWalkMax };
     const all = reachable([id], waiting, bounds);
-    const transitive = all.ids.filter((other) => !direct.includes(other)).slice(0, limits.transitiveMax);
+    const transitive = all.ids.filter((other) => !direct.has(other)).slice(0, limits.transitiveMax);
     return accept({
       taskId: id,
-      direct: direct.slice(0, limits.transitiveMax),
+      direct: [...direct].slice(0, limits.transitiveMax),
       transitive,
       count: all.count,
     });
@@ -169,11 +176,11 @@ export const taskQueries = {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
     const claims = view
-      .openClaims({ project: project.value, sessionId: input.sessionId, limit: limits.pageMax })
+      .openClaims({ project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax })
       .filter((claim) => input.includeExpired === true || !isOver(claim, now));
     const bySession: Record<string, number> = {};
     for (const { sessionId } of claims) bySession[sessionId] = (bySession[sessionId] ?? 0) + 1;
-    const inFlight = claims.map((claim) => {
+    const inFlight = claims.slice(0, limits.pageMax).map((claim) => {
       const task = view.task(claim.project, claim.taskId)!;
       return {
         taskId: task.id,
@@ -187,7 +194,7 @@ export const taskQueries = {
         claim: wireClaim(view, claim, now),
       };
     });
-    return accept({ inFlight, summary: { total: inFlight.length, bySession } });
+    return accept({ inFlight, summary: { total: claims.length, bySession } });
   }),
   "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
     const name = input.project ?? context.caller.project;
@@ -211,9 +218,14 @@ export const taskQueries = {
 };
 
 /** Advice, not a blocker: the task is claimable, but nobody who is here may take it. */
-function nobodyFits(view: Reads, task: Task): Reason | null {
-  const sessions = view.sessions({ project: task.project, live: true, limit: limits.pageMax });
-  if (sessions.some((session) => misfits(task, whoIs(session)).length === 0)) return null;
+function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
+  const { orphanThresholdMs } = view.project(task.project)!.settings.claim;
+  const seenSince = now - sessionShownMs;
+  const fits = view
+    .sessions({ project: task.project, live: true, seenSince, limit: limits.pageMax })
+    .filter((session) => !isSilent(session, orphanThresholdMs, now))
+    .some((session) => misfits(task, whoIs(session)).length === 0);
+  if (fits) return null;
   const wants = [
     task.assignee === null ? null : `assignee ${task.assignee}`,
     task.agentType === null ? null : `agent type ${task.agentType}`,

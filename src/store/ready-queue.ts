@@ -25,12 +25,17 @@ export function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
   return a.k1 - b.k1 || a.k2 - b.k2;
 }
 
+/** A row's place within its level; no two rows share one. */
+function placeOf({ k1, k2 }: ReadyEntry): string {
+  return `${k1}/${k2}`;
+}
+
 /** One level of one lane: the stored rows up to `boundary`, merged with the changes of the transaction. */
 class Level {
   rows: ReadyEntry[] = [];
   private boundary: ReadyEntry | null = null;
   private exhausted = false;
-  /** Added behind the boundary, and taken behind it. */
+  /** Added behind the boundary, and places taken behind it. */
   private readonly added = new Map<string, ReadyEntry>();
   private readonly taken = new Set<string>();
 
@@ -50,26 +55,26 @@ class Level {
     this.exhausted = chunk.length < chunkSize;
     this.boundary = chunk[chunk.length - 1] ?? this.boundary;
     for (const row of chunk) {
-      if (!this.taken.delete(row.id) && !this.added.has(row.id)) this.rows.push(row);
+      const place = placeOf(row);
+      if (!this.taken.delete(place) && !this.added.has(place)) this.rows.push(row);
     }
-    for (const [id, row] of this.added) {
+    for (const [place, row] of this.added) {
       if (this.exhausted || (this.boundary && compareEntries(row, this.boundary) <= 0)) {
-        this.added.delete(id);
+        this.added.delete(place);
         this.insert(row);
       }
     }
   }
 
   add(entry: ReadyEntry): void {
-    this.taken.delete(entry.id);
     if (this.exhausted || (this.boundary && compareEntries(entry, this.boundary) <= 0)) this.insert(entry);
-    else this.added.set(entry.id, entry);
+    else this.added.set(placeOf(entry), entry);
   }
 
   take(entry: ReadyEntry): void {
-    const at = this.rows.findIndex((row) => row.id === entry.id);
+    const at = this.rows.findIndex((row) => row.k1 === entry.k1 && row.k2 === entry.k2);
     if (at >= 0) this.rows.splice(at, 1);
-    else if (!this.added.delete(entry.id) && !this.exhausted) this.taken.add(entry.id);
+    else if (!this.added.delete(placeOf(entry)) && !this.exhausted) this.taken.add(placeOf(entry));
   }
 
   /** The store has all changes now: forget what it can tell, and keep the head only. */

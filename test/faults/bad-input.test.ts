@@ -1,30 +1,11 @@
-// Bad input through the library: a refusal with its own code that names what is wrong, and nothing written.
+// Bad input through the library: what does not exist, waits for itself, is too much, or comes at the wrong time.
 
 import { describe, expect, test } from "vitest";
-import { limits } from "../../src/core/limits.js";
-import type { Dibs } from "../../src/index.js";
 import { openDibs } from "../../src/index.js";
-import { open, openStore, readEverything, refusalOf, tempDir, tempFile } from "./support.js";
+import { refusals, wrong } from "./refusals.js";
+import { open, refusalOf, tempDir, tempFile } from "./support.js";
 
-interface Held {
-  dibs: Dibs;
-  /** Held by session `me` at epoch 1. */
-  held: string;
-  queued: string;
-  /** A child of `queued`. */
-  child: string;
-}
-
-type Case = [what: string, call: (world: Held) => Promise<unknown>, code: string, message: RegExp];
-
-/** What TypeScript would not let through. */
-// biome-ignore lint/suspicious/noExplicitAny: that is the point.
-const wrong = (value: unknown) => value as any;
-const me = { sessionId: "me", epoch: 1 };
-const long = (length: number) => "x".repeat(length);
-
-const cases: Case[] = [
-  // Unknown things
+refusals("unknown things", [
   ["get of an unknown task", ({ dibs }) => dibs.tasks.get({ taskId: "0999" }), "TASK_NOT_FOUND", /0999/],
   [
     "update of an unknown task",
@@ -110,7 +91,9 @@ const cases: Case[] = [
     "VALIDATION_FAILED|NOTIFICATION_NOT_FOUND",
     /n999|\bid\b/,
   ],
-  // Cycles
+]);
+
+refusals("cycles", [
   [
     "a task that waits for itself",
     ({ dibs, queued }) => dibs.tasks.update({ taskId: queued, dependsOn: [queued] }),
@@ -135,282 +118,9 @@ const cases: Case[] = [
     "DEPENDENCY_CYCLE",
     / → /,
   ],
-  // Too much
-  [
-    "a prompt of 256 KiB and a byte",
-    ({ dibs }) => dibs.tasks.create({ prompt: long(limits.promptBytesMax + 1) }),
-    "PAYLOAD_TOO_LARGE",
-    /prompt.*262145/,
-  ],
-  [
-    "a prompt too long in bytes only",
-    ({ dibs }) => dibs.tasks.create({ prompt: "é".repeat(limits.promptBytesMax / 2 + 1) }),
-    "PAYLOAD_TOO_LARGE",
-    /prompt/,
-  ],
-  [
-    "a prompt too long in an update",
-    ({ dibs, queued }) => dibs.tasks.update({ taskId: queued, prompt: long(limits.promptBytesMax + 1) }),
-    "PAYLOAD_TOO_LARGE",
-    /prompt/,
-  ],
-  [
-    "a prompt too long, second in a batch",
-    ({ dibs }) =>
-      dibs.tasks.batch({ tasks: [{ prompt: "fine" }, { prompt: long(limits.promptBytesMax + 1) }] }),
-    "PAYLOAD_TOO_LARGE",
-    /prompt/,
-  ],
-  [
-    "a result of 1 MiB and a byte",
-    ({ dibs, held }) => dibs.tasks.complete({ taskId: held, ...me, result: long(limits.resultBytesMax + 1) }),
-    "PAYLOAD_TOO_LARGE",
-    /result.*1048577/,
-  ],
-  [
-    "a result too long by release",
-    ({ dibs, held }) =>
-      dibs.tasks.release({
-        taskId: held,
-        ...me,
-        reason: "completed",
-        result: long(limits.resultBytesMax + 1),
-      }),
-    "PAYLOAD_TOO_LARGE",
-    /result/,
-  ],
-  [
-    "a title too long",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", title: long(501) }),
-    "VALIDATION_FAILED",
-    /title.*500/,
-  ],
-  [
-    "an error too long",
-    ({ dibs, held }) => dibs.tasks.fail({ taskId: held, ...me, error: long(limits.errorLengthMax + 1) }),
-    "VALIDATION_FAILED",
-    /error/,
-  ],
-  [
-    "metadata too long",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", metadata: { x: long(limits.metadataBytesMax) } }),
-    "VALIDATION_FAILED",
-    /metadata/,
-  ],
-  [
-    "a huge batch",
-    ({ dibs }) => dibs.tasks.batch({ tasks: Array(limits.batchMax + 1).fill({ prompt: "x" }) }),
-    "VALIDATION_FAILED",
-    /tasks.*10000/,
-  ],
-  ["an empty batch", ({ dibs }) => dibs.tasks.batch({ tasks: [] }), "VALIDATION_FAILED", /tasks/],
-  [
-    "too long a wait",
-    ({ dibs }) => dibs.tasks.claimNext({ sessionId: "me", waitMs: limits.waitMsMax + 1 }),
-    "VALIDATION_FAILED",
-    /waitMs/,
-  ],
-  ["too long a page", ({ dibs }) => dibs.tasks.list({ limit: 1_001 }), "VALIDATION_FAILED", /limit/],
-  // Ids
-  ...[
-    "../x",
-    "a/../b",
-    "a..b",
-    "/etc/passwd",
-    "",
-    " ",
-    "a b",
-    ".x",
-    "-x",
-    "a\\b",
-    "C:x",
-    "a\u0000b",
-    "ä",
-    long(129),
-  ].flatMap((id): Case[] => [
-    [
-      `the id ${JSON.stringify(id).slice(0, 20)} for a task`,
-      ({ dibs }) => dibs.tasks.create({ prompt: "x", id }),
-      "VALIDATION_FAILED",
-      /\bid\b/,
-    ],
-    [
-      `the id ${JSON.stringify(id).slice(0, 20)} in a question`,
-      ({ dibs }) => dibs.tasks.get({ taskId: id }),
-      "VALIDATION_FAILED",
-      /taskId/,
-    ],
-    [
-      `the id ${JSON.stringify(id).slice(0, 20)} for a session`,
-      ({ dibs }) => dibs.sessions.register({ id }),
-      "VALIDATION_FAILED",
-      /\bid\b/,
-    ],
-    [
-      `the id ${JSON.stringify(id).slice(0, 20)} for a project`,
-      ({ dibs }) => dibs.projects.create({ id }),
-      "VALIDATION_FAILED",
-      /\bid\b/,
-    ],
-  ]),
-  [
-    "a generated id",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", id: "A123" }),
-    "VALIDATION_FAILED",
-    /A123.*generated/,
-  ],
-  [
-    "a word of a route as id",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", id: "claim-next" }),
-    "VALIDATION_FAILED",
-    /claim-next/,
-  ],
-  [
-    "a word of a route as session",
-    ({ dibs }) => dibs.sessions.register({ id: "summary" }),
-    "VALIDATION_FAILED",
-    /summary/,
-  ],
-  [
-    "an id that exists",
-    async ({ dibs, child }) => dibs.tasks.batch({ tasks: [{ prompt: "x" }, { id: child, prompt: "x" }] }),
-    "ID_TAKEN",
-    /0002_t1/,
-  ],
-  ["a project that exists", ({ dibs }) => dibs.projects.create({ id: "second" }), "ID_TAKEN", /second/],
-  // Wrong types
-  [
-    "a number as prompt",
-    ({ dibs }) => dibs.tasks.create({ prompt: wrong(7) }),
-    "VALIDATION_FAILED",
-    /prompt.*string/,
-  ],
-  ["no prompt", ({ dibs }) => dibs.tasks.create({}), "VALIDATION_FAILED", /prompt/],
-  ["no input", ({ dibs }) => wrong(dibs.tasks.get)(), "VALIDATION_FAILED", /taskId/],
-  ["a string as input", ({ dibs }) => dibs.tasks.get(wrong("0001")), "VALIDATION_FAILED", /object/],
-  [
-    "null as input of a wait",
-    ({ dibs }) => dibs.tasks.claimNext(wrong(null)),
-    "VALIDATION_FAILED",
-    /sessionId/,
-  ],
-  ["an array as input of a claim", ({ dibs }) => dibs.tasks.claim(wrong([])), "VALIDATION_FAILED", /object/],
-  [
-    "an object as task id",
-    ({ dibs }) => dibs.tasks.claim({ taskId: wrong({}), sessionId: "me" }),
-    "VALIDATION_FAILED",
-    /taskId/,
-  ],
-  [
-    "a fraction as epoch",
-    ({ dibs, held }) => dibs.tasks.complete({ taskId: held, sessionId: "me", epoch: 1.5 }),
-    "VALIDATION_FAILED",
-    /epoch/,
-  ],
-  [
-    "NaN as epoch",
-    ({ dibs, held }) => dibs.tasks.complete({ taskId: held, sessionId: "me", epoch: Number.NaN }),
-    "VALIDATION_FAILED",
-    /epoch/,
-  ],
-  [
-    "a priority of 101",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", priority: 101 }),
-    "VALIDATION_FAILED",
-    /priority/,
-  ],
-  [
-    "a priority in no known word",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", priority: wrong("urgent") }),
-    "VALIDATION_FAILED",
-    /priority/,
-  ],
-  [
-    "a date that is none",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", notBefore: "tomorrow" }),
-    "VALIDATION_FAILED",
-    /notBefore/,
-  ],
-  [
-    "an unknown state",
-    ({ dibs }) => dibs.tasks.list({ state: wrong("sleeping") }),
-    "VALIDATION_FAILED",
-    /state/,
-  ],
-  [
-    "an unknown field in an update",
-    ({ dibs, queued }) => dibs.tasks.update(wrong({ taskId: queued, parentId: "0001" })),
-    "VALIDATION_FAILED",
-    /parentId/,
-  ],
-  [
-    "a function in metadata",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", metadata: wrong({ run: () => 1 }) }),
-    "VALIDATION_FAILED",
-    /metadata/,
-  ],
-  [
-    "a bad cursor",
-    ({ dibs }) => dibs.tasks.list({ cursor: "'; DROP TABLE task" }),
-    "VALIDATION_FAILED",
-    /cursor/,
-  ],
-  [
-    "a negative place in the events",
-    ({ dibs }) => dibs.events.list({ after: -1 }),
-    "VALIDATION_FAILED",
-    /after/,
-  ],
-  // Text that has no form on disk
-  [
-    "NUL in a prompt",
-    ({ dibs }) => dibs.tasks.create({ prompt: "a\u0000b" }),
-    "VALIDATION_FAILED",
-    /prompt.*NUL/,
-  ],
-  [
-    "a lone surrogate in a prompt",
-    ({ dibs }) => dibs.tasks.create({ prompt: "a\ud800b" }),
-    "VALIDATION_FAILED",
-    /prompt.*Unicode/,
-  ],
-  [
-    "a lone surrogate in a result",
-    ({ dibs, held }) => dibs.tasks.complete({ taskId: held, ...me, result: "\udc00" }),
-    "VALIDATION_FAILED",
-    /result/,
-  ],
-  [
-    "NUL in a question",
-    ({ dibs, held }) => dibs.tasks.ask({ taskId: held, ...me, question: "\u0000?" }),
-    "VALIDATION_FAILED",
-    /question/,
-  ],
-  [
-    "NUL in metadata",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", metadata: { a: "\u0000" } }),
-    "VALIDATION_FAILED",
-    /metadata/,
-  ],
-  [
-    "a lone surrogate in metadata",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x", metadata: { a: "\ud800" } }),
-    "VALIDATION_FAILED",
-    /metadata/,
-  ],
-  [
-    "NUL in an idempotency key",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x" }, { idempotencyKey: "a\u0000b" }),
-    "VALIDATION_FAILED",
-    /idempotency/i,
-  ],
-  [
-    "an endless idempotency key",
-    ({ dibs }) => dibs.tasks.create({ prompt: "x" }, { idempotencyKey: long(100_000) }),
-    "VALIDATION_FAILED",
-    /idempotency/i,
-  ],
-  // Settings
+]);
+
+refusals("settings and bounds", [
   [
     "a lease above its bound",
     ({ dibs }) => dibs.projects.update({ settings: { claim: { defaultTtlMs: 99_000_000 } } }),
@@ -453,7 +163,9 @@ const cases: Case[] = [
     "VALIDATION_FAILED",
     /ttlMs/,
   ],
-  // Refused by state
+]);
+
+refusals("the wrong moment", [
   [
     "a claim of what waits for its child",
     ({ dibs, queued }) => dibs.tasks.claim({ taskId: queued, sessionId: "me" }),
@@ -478,35 +190,7 @@ const cases: Case[] = [
     "TASK_NOT_AWAITING",
     /0001/,
   ],
-];
-
-async function world() {
-  const path = tempFile();
-  const dibs = await open({ path });
-  await dibs.projects.create({ id: "second" });
-  const held = (await dibs.tasks.create({ prompt: "held" })).task.id;
-  const queued = (await dibs.tasks.create({ prompt: "queued" })).task.id;
-  const child = (await dibs.tasks.create({ prompt: "child", parentId: queued })).task.id;
-  await dibs.sessions.register({ id: "me" });
-  await dibs.sessions.register({ id: "you" });
-  await dibs.tasks.claim({ taskId: held, sessionId: "me" });
-  return { path, dibs, held, queued, child };
-}
-
-describe("bad input is refused by name, and nothing is written:", () => {
-  test.each(cases)("%s", async (_what, call, code, message) => {
-    const { path, ...held } = await world();
-    const store = await openStore(path);
-    const before = await readEverything(store);
-    // A synchronous throw is a refusal too, though not how the library says it.
-    const refusal = await refusalOf(call(held));
-    expect(refusal.code).toMatch(new RegExp(`^(${code})$`));
-    expect(refusal.message).toMatch(message);
-    expect(await readEverything(store)).toEqual(before);
-    // The next id shows that no counter moved either.
-    expect((await held.dibs.tasks.create({ prompt: "next" })).task.id).toBe("0003");
-  });
-});
+]);
 
 describe("opening", () => {
   test.each([

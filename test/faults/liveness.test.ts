@@ -40,16 +40,20 @@ describe("whether a process is alive", () => {
 
   test("a zombie is dead", async () => {
     // The shell becomes a sleep, which never asks how its child ended.
-    const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], {
+    const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 61"], {
       stdio: ["ignore", "pipe", "ignore"],
     });
-    const over = once(parent, "close");
+    const over = once(parent, "exit");
     afterwards(async () => {
       parent.kill("SIGKILL");
       await over;
     });
     const [line] = await once(parent.stdout!, "data");
     const zombie = Number(String(line));
+    const commandOf = (pid: number) => readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+    await until("both are sleeps", () => [parent.pid!, zombie].every((pid) => commandOf(pid) === "sleep"));
+    expect(isAlive(zombie, processStart(zombie))).toBe(true);
+    process.kill(zombie, "SIGKILL");
     await until("it is a zombie", () => stateOf(zombie) === "Z");
     expect(isAlive(zombie, processStart(zombie))).toBe(false);
     expect(isAlive(zombie, null)).toBe(false);

@@ -4,6 +4,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
@@ -21,6 +23,11 @@ const shrinkMs = Number(process.env.DIBS_SHRINK_MS ?? 60_000);
 const coverage = new Coverage();
 let directory = "";
 let run = 0;
+
+/** A closed database keeps its files open until its statements are collected: in a long run, see to it. */
+const collectEvery = 200;
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
 
 /** The file is never synced to a disk where there is memory to be had: durability is tested elsewhere. */
 const scratch = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
@@ -40,6 +47,7 @@ async function runScript(steps: Parameters<Rig["run"]>[0]): Promise<void> {
     await new Rig(place, coverage).run(steps);
   } finally {
     rmSync(place, { recursive: true, force: true });
+    if (run % collectEvery === 0) collect();
   }
 }
 

@@ -74,7 +74,6 @@ export class Ledger {
   private readonly grants = new Map<string, string>();
   private readonly ids = new Set<string>();
   private readonly tasks = new Set<string>();
-  private readonly retried = new Set<string>();
   private eventSeq = 0;
 
   /** What is wrong after the deeds of one job; empty when all is well. To be called only for what stays. */
@@ -82,7 +81,7 @@ export class Ledger {
     const broken = brokenInvariants(everything(view));
     for (const deed of deeds) broken.push(...this.checkDeed(deed));
     this.checkEpochs(view, broken);
-    checkWaiting(view, broken, this.retried);
+    checkWaiting(view, broken);
     const { eventSeq } = view.org();
     if (eventSeq < this.eventSeq) broken.push(`I6: events went back from ${this.eventSeq} to ${eventSeq}`);
     this.eventSeq = eventSeq;
@@ -94,7 +93,6 @@ export class Ledger {
     const broken = silent
       ? [`I3: ${command.type} was ${outcome.ok ? "stale" : "refused"} but ${silent}`]
       : [];
-    if (outcome.ok && command.type === "retry") this.retried.add(`${command.project}/${command.taskId}`);
     for (const { id, generated } of newIds(command, outcome)) {
       if (generated && this.ids.has(id)) broken.push(`I9: ${id} was given a second time`);
       this.ids.add(id);
@@ -135,7 +133,7 @@ function newIds(command: Command, outcome: Outcome<unknown>): { id: string; gene
 }
 
 /** Nobody waits for ever: no circle of tasks, and no group that is done but still open. */
-function checkWaiting(view: Reads, broken: string[], retried: ReadonlySet<string>): void {
+function checkWaiting(view: Reads, broken: string[]): void {
   for (const { id: project } of view.projects()) {
     const tasks = view.tasks({ project, afterOrdinal: 0, limit: 1_000_000 });
     const cycle = findCycle(
@@ -146,7 +144,6 @@ function checkWaiting(view: Reads, broken: string[], retried: ReadonlySet<string
     for (const task of tasks) {
       if (task.type !== "group" || task.state !== "queued" || task.completedChildren === 0) continue;
       if (task.openChildren > 0 || task.pendingDeps > 0) continue;
-      if (known.doneGroupRetried && retried.has(`${project}/${task.id}`)) continue;
       broken.push(`${project}/${task.id} is a group with nothing open, but still queued`);
     }
   }

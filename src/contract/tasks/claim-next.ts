@@ -21,12 +21,10 @@ export const claimNextTask = operation({
     labels: z.array(word).max(limits.labelsMax).optional().describe("Only tasks with one of these labels"),
     resume: z.boolean().optional().describe("False: at capacity answer nothing instead of what is held"),
   }),
-  output: z.object({
-    success,
-    claim: claimShape.nullable(),
-    task: taskShape.nullable(),
-    resumed: z.boolean(),
-  }),
+  output: z.union([
+    z.object({ success, claim: claimShape, task: taskShape, resumed: z.boolean() }),
+    z.object({ success, claim: z.null(), task: z.null(), resumed: z.literal(false) }),
+  ]),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "POST", path: "/api/tasks/claim-next" },
   cli: "claim",

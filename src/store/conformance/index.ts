@@ -10,6 +10,7 @@ import { lifecycle } from "./lifecycle.js";
 import { ordering } from "./ordering.js";
 import { pages } from "./pages.js";
 import { questions } from "./questions.js";
+import { readiness } from "./readiness.js";
 import { refusals } from "./refusals.js";
 import { repetition } from "./repetition.js";
 import { retries } from "./retries.js";
@@ -28,6 +29,7 @@ export function conformance(driver: Driver): void {
   claims(driver);
   capacity(driver);
   ordering(driver);
+  readiness(driver);
   dependencies(driver);
   hierarchy(driver);
   ids(driver);

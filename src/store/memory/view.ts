@@ -173,6 +173,9 @@ export class MemoryView implements Reads {
         ([key, session]) =>
           (filter.project === null || session.project === filter.project) &&
           (!filter.live || session.endedAt === null) &&
+          (filter.seenSince === undefined ||
+            session.lastSeenAt >= filter.seenSince ||
+            this.claimsOf(session.project, session.id).length > 0) &&
           (filter.afterId === undefined || key > filter.afterId),
       )
       .sort(([a], [b]) => byText(a, b))

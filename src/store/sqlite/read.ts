@@ -6,7 +6,7 @@ import type { Org, Project } from "../../core/project.js";
 import { assert } from "../../core/refusal.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
-import type { ClaimKey, EventFilter, IdempotencyRecord, TaskFilter } from "../../core/view.js";
+import type { ClaimKey, EventFilter, IdempotencyRecord, SessionFilter, TaskFilter } from "../../core/view.js";
 import {
   attemptColumns,
   claimColumns,
@@ -238,7 +238,7 @@ export class SqliteReads {
     return rows.map(toEvent);
   }
 
-  sessions(filter: { project: string | null; live: boolean; afterId?: string; limit: number }): Session[] {
+  sessions(filter: SessionFilter): Session[] {
     const where = ["org = ?"];
     const values: Value[] = [this.orgId];
     if (filter.project !== null) {
@@ -246,6 +246,13 @@ export class SqliteReads {
       values.push(filter.project);
     }
     if (filter.live) where.push("ended_at IS NULL");
+    if (filter.seenSince !== undefined) {
+      where.push(
+        `(last_seen_at >= ? OR EXISTS (SELECT 1 FROM claim c WHERE c.org = session.org
+          AND c.project = session.project AND c.session_id = session.id))`,
+      );
+      values.push(filter.seenSince);
+    }
     if (filter.afterId !== undefined) {
       where.push("project || '/' || id > ?");
       values.push(filter.afterId);
@@ -308,5 +315,11 @@ function stateCondition(states: readonly TaskState[]): string {
   if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
     return `t.state IN (${quoted})`;
   if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.task_id IS NULL";
-  return `coalesce(c.state, t.state) IN (${quoted})`;
+  if (states.includes("queued") || states.some((state) => !heldStates.includes(state))) {
+    return `coalesce(c.state, t.state) IN (${quoted})`;
+  }
+  // Few are held: start from their claims, and from the questions that nobody holds any more.
+  return `(t.project, t.id) IN (SELECT h.project, h.task_id FROM claim h WHERE h.org = t.org AND h.state IN (${quoted})
+    UNION ALL SELECT w.project, w.id FROM task w WHERE w.org = t.org AND w.state = 'awaiting_response'
+      AND w.state IN (${quoted}))`;
 }

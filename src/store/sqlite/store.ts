@@ -84,10 +84,24 @@ class SqliteStore implements Store {
         if (wrote) this.announce(org);
         return results;
       } catch (error) {
-        if (!(error instanceof JobFailure)) throw error;
-        failed.set(error.index, error.error);
+        if (error instanceof JobFailure) failed.set(error.index, error.error);
+        // What one job wrote may break the group: alone, it breaks only itself.
+        else if (jobs.length > 1 && !(error instanceof StoreError)) return this.commitSingly(org, jobs);
+        else throw error;
       }
     }
+  }
+
+  private async commitSingly<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    const results: JobResult<T>[] = [];
+    for (const job of jobs) {
+      try {
+        results.push(...(await this.commit(org, [job])));
+      } catch (error) {
+        results.push({ ok: false, error });
+      }
+    }
+    return results;
   }
 
   private commitOnce<T>(org: string, jobs: readonly Job<T>[], failed: Map<number, unknown>) {
@@ -172,6 +186,15 @@ class SqliteStore implements Store {
     for (const workspace of this.workspaces.values()) workspace.clear();
   }
 
+  /** A look that fails changes nothing; the next one may succeed. */
+  private dataVersionOr(last: number): number {
+    try {
+      return this.readDataVersion();
+    } catch {
+      return last;
+    }
+  }
+
   private readDataVersion(): number {
     return this.statements.get("PRAGMA data_version")![0];
   }
@@ -197,7 +220,7 @@ class SqliteStore implements Store {
     let seen = this.readDataVersion();
     let idle = 0;
     const look = () => {
-      const version = this.readDataVersion();
+      const version = this.dataVersionOr(seen);
       idle = version === seen ? idle + 1 : 0;
       if (version !== seen) {
         seen = version;
