@@ -95,6 +95,7 @@ class WorkLoop implements Worker {
   private readonly stopping = new AbortController();
   private readonly concurrency: number;
   private session = "";
+  private stopsNow = false;
   private project: { project?: string };
 
   constructor(
@@ -150,6 +151,7 @@ class WorkLoop implements Worker {
   }
 
   async stop({ now = false } = {}): Promise<void> {
+    this.stopsNow ||= now;
     this.stopping.abort();
     // A question may stay open for days: its task is given up, and the answer waits there for the next holder.
     for (const { abort, answered } of this.running.values()) {
@@ -187,6 +189,9 @@ class WorkLoop implements Worker {
     this.running.set(task.id, running);
     const by = { ...this.project, taskId: task.id, sessionId: this.session, epoch: claim.epoch };
     try {
+      // Claimed while the stop was on its way.
+      if (this.stopsNow) running.abort.abort(new Error("the worker was stopped"));
+      running.abort.signal.throwIfAborted();
       const result = await this.handler(this.contextFor(task, running, by));
       if (running.abort.signal.aborted) await this.giveBack(by);
       else await this.report(by, resultOf(result));
@@ -252,6 +257,7 @@ class WorkLoop implements Worker {
     more: { options?: string[]; default?: string },
   ): Promise<string> {
     const { signal } = running.abort;
+    signal.throwIfAborted();
     const answer = new Promise<string>((resolve, reject) => {
       running.answered = resolve;
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });

@@ -24,13 +24,11 @@ export async function claimNext(
   caller: Caller,
   options: WaitOptions = {},
 ): Promise<OutputOf<ClaimNext>> {
-  const first = await executor.run("tasks.claimNext", input, caller, options);
-  if (first.answer.claim) return first.answer;
-  // Nothing there: perhaps because somebody died with it.
-  const recovered = await endDeadHolders(executor, caller.org);
-  const again = recovered.length > 0 ? await executor.run("tasks.claimNext", input, caller, options) : first;
+  // Before claiming: a dead worker's urgent task comes before a live queue's next one.
+  await endDeadHolders(executor, caller.org);
   const waitMs = input.waitMs ?? 0;
-  if (again.answer.claim || waitMs === 0) return again.answer;
+  const { answer } = await executor.run("tasks.claimNext", input, caller, options);
+  if (answer.claim || waitMs === 0) return answer;
   return waitFor(executor, input, caller, options, waitMs);
 }
 
@@ -66,11 +64,12 @@ async function waitFor(
   async function sleepUntilWoken(until: number): Promise<void> {
     for (;;) {
       const ms = Math.max(0, until - performance.now());
-      await wake.wait(Math.min(ms, lookForDeadMs));
+      await wake.wait(Math.min(ms, Math.max(0, lookedAt + lookForDeadMs - performance.now())));
+      if (performance.now() >= lookedAt + lookForDeadMs) {
+        lookedAt = performance.now();
+        if ((await endDeadHolders(executor, caller.org)).length > 0) return;
+      }
       if (wake.isRung || performance.now() >= until) return;
-      if (performance.now() - lookedAt < lookForDeadMs / 2) continue;
-      lookedAt = performance.now();
-      if ((await endDeadHolders(executor, caller.org)).length > 0) return;
     }
   }
 }

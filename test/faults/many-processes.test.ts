@@ -86,7 +86,7 @@ describe("a live backup", () => {
     const path = tempFile();
     // Several megabytes, so that the copy takes many steps while others commit between them.
     const dibs = await open({ path });
-    const tasks = Array.from({ length: 2_000 }, () => ({ prompt: "x".repeat(2_000), priority: 0 }));
+    const tasks = Array.from({ length: 3_000 }, () => ({ prompt: "x".repeat(4_000), priority: 0 }));
     await dibs.tasks.batch({ tasks });
     await dibs.close();
     const store = await openStore(path);

@@ -35,8 +35,9 @@ describe("a process stopped for longer than its lease", () => {
     const dibs = await withShortLeases(path);
     const { id: taskId } = (await dibs.tasks.create({ prompt: "work" })).task;
     const { child, by } = await stoppedHolder(path, taskId);
-    const health = async () => (await dibs.tasks.get({ taskId })).task.claim?.healthStatus;
-    await until("the lease is over", async () => (await health()) === "expired");
+    const claimNow = async () => (await dibs.tasks.get({ taskId })).task.claim;
+    const isOver = async () => ((await claimNow())?.healthStatus ?? "expired") === "expired";
+    await until("the lease is over", isOver);
 
     child.signal("SIGCONT");
     for (const operation of ["tasks.heartbeat", "tasks.progress", "tasks.start"]) {

@@ -105,7 +105,7 @@ export class Rig {
   }
 
   private async commitAll(plans: Plan[], second: boolean): Promise<void> {
-    await this.run2(
+    await this.runChoices(
       plans.map((plan) => () => plan),
       null,
       second,
@@ -114,10 +114,10 @@ export class Rig {
 
   private async commit(ops: Op[], fails: number | null, second: boolean): Promise<void> {
     const choices = ops.map((op) => (transaction: Transaction) => planOf(op, transaction, this.history));
-    await this.run2(choices, fails, second);
+    await this.runChoices(choices, fails, second);
   }
 
-  private async run2(
+  private async runChoices(
     choices: ((transaction: Transaction) => Plan)[],
     fails: number | null,
     second: boolean,
@@ -129,12 +129,8 @@ export class Rig {
       choices.map((choose, index) => (transaction) => {
         const plan = choose(transaction);
         plans.push(plan);
-        this.say({
-          job: index,
-          ...plan,
-          ...(index === fails ? { fails: true } : {}),
-          ...(second ? { second } : {}),
-        });
+        const notes = { ...(index === fails ? { fails: true } : {}), ...(second ? { second } : {}) };
+        this.say({ job: index, ...plan, ...notes });
         return this.performWatched(transaction, plan, index === fails);
       }),
     );
@@ -182,6 +178,8 @@ export class Rig {
       broken.push(...unequal(first, again));
     if (fails) throw new Planned();
     broken.push(...this.ledger.enter(transaction.view, deeds));
+    if (deeds.length > 0)
+      this.say({ answers: deeds.map(({ outcome }) => (outcome.ok ? "ok" : outcome.code)) });
     if (broken.length > 0) this.broken ??= broken.join("\n");
     if (plan.do === "command") this.history.push(plan);
     for (const { command, outcome, stale } of deeds) this.coverage.note(command, outcome, stale);

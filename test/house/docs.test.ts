@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { operations } from "../../src/contract/registry.js";
+import { eventTypes } from "../../src/core/event.js";
+import { reasonCodes } from "../../src/core/explain.js";
+import { type Code, claimPrecedence, holderPrecedence, refusals } from "../../src/core/refusal.js";
+import { codeTable, operationTable, part, stateMatrix } from "./generated.js";
+
+const parts: [file: string, name: string, tell: () => string | Promise<string>][] = [
+  ["docs/STATE_MACHINE.md", "matrix", stateMatrix],
+  ["docs/ERRORS.md", "codes", codeTable],
+  ["docs/ERRORS.md", "operations", operationTable],
+];
+
+describe("the documentation says what the code does", () => {
+  for (const [file, name, tell] of parts) {
+    test(`${file}: ${name} (write it anew with: npm run docs)`, async () => {
+      const fresh = await tell();
+      if (process.env.DIBS_WRITE_DOCS) part(file, name).replace(fresh);
+      expect(part(file, name).text).toBe(fresh);
+    });
+  }
+
+  test("docs/STATE_MACHINE.md names every event and every reason of explain", () => {
+    const text = readFileSync("docs/STATE_MACHINE.md", "utf8");
+    for (const word of [...eventTypes, ...reasonCodes]) expect(text).toContain(`\`${word}\``);
+  });
+
+  test("docs/ERRORS.md writes the order of refusals as the code tests them", () => {
+    const text = readFileSync("docs/ERRORS.md", "utf8");
+    for (const order of [holderPrecedence, claimPrecedence]) {
+      expect(text).toContain(order.map((code) => `\`${code}\``).join(" → "));
+    }
+  });
+
+  test("every operation refuses only with codes that exist, and each path, command and name is used once", () => {
+    const known = new Set(Object.keys(refusals));
+    for (const { refusals: refused } of operations) {
+      for (const code of refused) expect(known.has(code satisfies Code)).toBe(true);
+    }
+    const paths = operations.map(({ http }) => `${http.method} ${http.path}`);
+    expect(new Set(paths).size).toBe(paths.length);
+    expect(new Set(operations.map(({ name }) => name)).size).toBe(operations.length);
+  });
+});

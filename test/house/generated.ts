@@ -1,0 +1,106 @@
+// Parts of the documentation that the code itself tells. A test compares them; `npm run docs` writes them anew.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { exitCode, httpStatus, mcpError } from "../../src/contract/codes.js";
+import { operations } from "../../src/contract/registry.js";
+import type { Command } from "../../src/core/command.js";
+import { carryOut } from "../../src/core/decide.js";
+import { type Code, refusals } from "../../src/core/refusal.js";
+import { stateOf, type TaskState, taskStates } from "../../src/core/task.js";
+import { TestClock } from "../../src/store/conformance/harness.js";
+import { openMemoryStore } from "../../src/store/memory/store.js";
+
+const org = "default";
+const project = "demo";
+const result = { output: "", filesCreated: [], filesModified: [] };
+const by = { project, taskId: "0001", sessionId: "s", epoch: 1 };
+const on = { project, taskId: "0001" };
+
+/** The moves of a task's life, each by the last holder (or a person) with the right epoch. */
+const moves: Record<string, Command> = {
+  claim: { type: "claim", ...on, sessionId: "other" },
+  start: { type: "start", ...by },
+  heartbeat: { type: "heartbeat", ...by },
+  progress: { type: "progress", ...by, note: "half" },
+  ask: { type: "ask", ...by, question: "which?" },
+  respond: { type: "respond", ...on, response: "this" },
+  complete: { type: "complete", ...by, result },
+  fail: { type: "fail", ...by, error: "broken", spread: 0 },
+  "fail (no retry)": { type: "fail", ...by, error: "broken", retryable: false, spread: 0 },
+  release: { type: "release", ...by, spread: 0 },
+  "lease over": { type: "sweep", limit: 10 },
+  "session ends": { type: "end-session", project, sessionId: "s", reason: "session_ended" },
+  cancel: { type: "cancel", ...on },
+  retry: { type: "retry", ...on },
+  update: { type: "update", ...on, patch: { priority: 90 } },
+};
+
+const create: Command = { type: "create", project, correlationId: "c", tasks: [{ prompt: "do it" }] };
+const claim: Command = { type: "claim", ...on, sessionId: "s" };
+const ways: Record<TaskState, Command[]> = {
+  queued: [],
+  claimed: [claim],
+  running: [claim, moves.start!],
+  awaiting_response: [claim, moves.ask!],
+  completed: [claim, moves.complete!],
+  failed: [claim, moves["fail (no retry)"]!],
+  cancelled: [claim, moves.cancel!],
+};
+
+async function outcomeOf(move: string, state: TaskState): Promise<string> {
+  const clock = new TestClock();
+  const store = openMemoryStore(clock);
+  await store.open(org, project);
+  const run = async (command: Command) => {
+    const [done] = await store.commit(org, [(transaction) => carryOut(transaction, command, "user:test")]);
+    if (!done!.ok) throw done!.error;
+    return done!.value;
+  };
+  for (const id of ["s", "other"]) await run({ type: "register-session", project, session: { id } });
+  for (const command of [create, ...ways[state]]) await run(command);
+  if (move === "lease over") clock.advance(24 * 60 * 60 * 1000);
+  const outcome = await run(moves[move]!);
+  if (!outcome.ok) return outcome.code;
+  const after = await store.read(org, (view) =>
+    stateOf(view.task(project, "0001")!, view.claim(project, "0001")),
+  );
+  return after === state ? "stays" : `→ ${after}`;
+}
+
+export async function stateMatrix(): Promise<string> {
+  const rows = [`| | ${taskStates.join(" | ")} |`, `|---${"|---".repeat(taskStates.length)}|`];
+  for (const move of Object.keys(moves)) {
+    const cells = await Promise.all(taskStates.map((state) => outcomeOf(move, state)));
+    rows.push(`| **${move}** | ${cells.join(" | ")} |`);
+  }
+  return rows.join("\n");
+}
+
+export function codeTable(): string {
+  const rows = (Object.keys(refusals) as Code[]).map((code) => {
+    const { transient, means } = refusals[code];
+    return `| \`${code}\` | ${httpStatus[code]} | ${exitCode[code]} | ${mcpError[code]} | ${transient ? "yes" : ""} | ${means} |`;
+  });
+  return ["| code | HTTP | exit | MCP | may pass | means |", "|---|---|---|---|---|---|", ...rows].join("\n");
+}
+
+export function operationTable(): string {
+  const rows = operations.map(({ name, http, role, summary, refusals: refused }) => {
+    const codes = refused.map((code) => `\`${code}\``).join(", ");
+    return `| \`${name}\` | \`${http.method} ${http.path}\` | ${role} | ${summary} | ${codes} |`;
+  });
+  return ["| operation | HTTP | role | does | refuses with |", "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+/** The text between the markers of a part, and the file with that part replaced. */
+export function part(file: string, name: string) {
+  const text = readFileSync(file, "utf8");
+  const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end: ${name} -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < 0)
+    throw new Error(`${file} has no part '${name}': put '${begin.trim()}' and '${end.trim()}' into it.`);
+  return {
+    text: text.slice(from + begin.length, to),
+    replace: (fresh: string) => writeFileSync(file, text.slice(0, from) + begin + fresh + text.slice(to)),
+  };
+}
