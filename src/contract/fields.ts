@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
-import { priorityWords } from "../core/priority.js";
+import { type PriorityWord, priorityWords } from "../core/priority.js";
 
 // SQLite ends a string at NUL and PostgreSQL refuses it; unpaired surrogates have no UTF-8 form.
 const storable = (value: string) => !value.includes("\u0000") && value.isWellFormed();
@@ -54,11 +54,14 @@ export const priority = z
       z
         .string()
         .toLowerCase()
-        .pipe(z.enum(Object.keys(priorityWords) as [keyof typeof priorityWords])),
+        .pipe(z.enum(Object.keys(priorityWords) as [PriorityWord])),
     ],
     "must be a number from 0 to 100, p1 to p5, or critical, high, medium, normal or low",
   )
-  .transform((value) => (typeof value === "number" ? value : priorityWords[value]));
+  .transform((value) => (typeof value === "number" ? value : priorityWords[value])) as z.ZodType<
+  number,
+  number | PriorityWord
+>;
 
 export const metadata = z
   .record(z.string(), z.json())

@@ -1,6 +1,7 @@
 // Who waits for whom. A task waits for its dependencies and, as a parent, for its open children: both are edges of one
 // graph that must stay free of cycles. Completed tasks wait for nothing, so no walk goes through them.
 
+import { limits } from "./limits.js";
 import { isOpenChild, stateOf } from "./task.js";
 import type { View } from "./view.js";
 
@@ -20,7 +21,10 @@ export function edgesFrom(view: View, project: string, id: string): string[] {
   return [...task.dependsOn.filter(isOpen), ...view.children(project, id).filter(isOpen)];
 }
 
-/** The first cycle that can be reached from the starts, closed (`a b a`), or null. Iterative: chains may be long. */
+/**
+ * The first cycle that can be reached from the starts, closed (`a b a`), or null. Iterative: chains may be long. A walk over
+ * more tasks than `graphWalkMax` is given up with an empty cycle: nothing that a person planned is so entangled.
+ */
 export function findCycle(
   starts: Iterable<string>,
   edges: (id: string) => readonly string[],
@@ -40,6 +44,8 @@ export function findCycle(
         done.add(left);
       } else if (onPath.has(step.value)) {
         return [...path.slice(path.indexOf(step.value)), step.value];
+      } else if (done.size > limits.graphWalkMax) {
+        return [];
       } else if (!done.has(step.value)) {
         path.push(step.value);
         onPath.add(step.value);

@@ -4,10 +4,9 @@
 import type { Changes } from "../../src/core/changes.js";
 import { type Attempt, isOver } from "../../src/core/claim.js";
 import type { Command } from "../../src/core/command.js";
-import { findCycle, waitsFor } from "../../src/core/dependency.js";
 import { brokenInvariants } from "../../src/core/invariants.js";
 import type { Outcome } from "../../src/core/refusal.js";
-import { epochOf } from "../../src/core/task.js";
+import { epochOf, stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
 import { firstDifference } from "./difference.js";
 import { known } from "./known.js";
@@ -132,14 +131,44 @@ function newIds(command: Command, outcome: Outcome<unknown>): { id: string; gene
   }));
 }
 
+/** Who waits for whom, from the rows alone: for open dependencies, and as a parent for open children. */
+function waitingFor(view: Reads, tasks: readonly Task[]): Map<string, string[]> {
+  const isOver = new Map(tasks.map((task) => [task.id, task.state === "completed"]));
+  const waits = new Map(
+    tasks.map(({ id, dependsOn }) => [id, dependsOn.filter((other) => !isOver.get(other))]),
+  );
+  for (const task of tasks) {
+    const isOpen = stateOf(task, view.claim(task.project, task.id)) !== "cancelled" && !isOver.get(task.id);
+    if (task.parentId !== null && isOpen) waits.get(task.parentId)!.push(task.id);
+    if (isOver.get(task.id)) waits.set(task.id, []);
+  }
+  return waits;
+}
+
+function findCycle(waits: Map<string, string[]>): string[] | null {
+  const done = new Set<string>();
+  const walk = (id: string, path: string[]): string[] | null => {
+    if (path.includes(id)) return [...path.slice(path.indexOf(id)), id];
+    if (done.has(id)) return null;
+    for (const other of waits.get(id) ?? []) {
+      const found = walk(other, [...path, id]);
+      if (found) return found;
+    }
+    done.add(id);
+    return null;
+  };
+  for (const id of waits.keys()) {
+    const found = walk(id, []);
+    if (found) return found;
+  }
+  return null;
+}
+
 /** Nobody waits for ever: no circle of tasks, and no group that is done but still open. */
 function checkWaiting(view: Reads, broken: string[]): void {
   for (const { id: project } of view.projects()) {
     const tasks = view.tasks({ project, afterOrdinal: 0, limit: 1_000_000 });
-    const cycle = findCycle(
-      tasks.map(({ id }) => id),
-      (id) => waitsFor(view, project, id),
-    );
+    const cycle = findCycle(waitingFor(view, tasks));
     if (cycle) broken.push(`${project}: these wait for each other for ever: ${cycle.join(" → ")}`);
     for (const task of tasks) {
       if (task.type !== "group" || task.state !== "queued" || task.completedChildren === 0) continue;

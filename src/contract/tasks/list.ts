@@ -32,7 +32,7 @@ export const stateWord = z
   .string()
   .transform((value) => value.toLowerCase().replaceAll("-", "_"))
   .pipe(z.enum(Object.keys(stateWords) as [keyof typeof stateWords]))
-  .transform((value): TaskState => stateWords[value]);
+  .transform((value): TaskState => stateWords[value]) as z.ZodType<TaskState, keyof typeof stateWords>;
 
 export const listTasks = operation({
   name: "tasks.list",

@@ -251,6 +251,10 @@ class Batch {
 }
 
 export function cycleRefusal(cycle: string[]): Refusal {
+  if (cycle.length === 0) {
+    const message = `More than ${limits.graphWalkMax} tasks hang together here; the dependencies cannot be checked for cycles.`;
+    return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "dependsOn", message }] } });
+  }
   return refuse("DEPENDENCY_CYCLE", `The tasks would wait for each other: ${writeCycle(cycle)}.`, {
     hint: "A parent waits for its children, so a child cannot depend on its ancestor.",
     details: { cycle },

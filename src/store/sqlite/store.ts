@@ -17,6 +17,8 @@ import { SqliteRows } from "./write.js";
 /** How often other processes' commits are looked for while somebody waits: quick at first, then calm. */
 const pollMs = { quick: 4, calm: 20, calmAfter: 250 };
 
+const dropEveryMs = 60_000;
+
 /** A job failed: the group is run again without it. */
 class JobFailure {
   constructor(
@@ -35,6 +37,7 @@ class SqliteStore implements Store {
   private readonly statements: Statements;
   private readonly workspaces = new Map<string, Workspace>();
   private readonly listeners = new Map<string, Set<() => void>>();
+  private readonly droppedAt = new Map<string, number>();
   private dataVersion = -1;
   private poll: NodeJS.Timeout | null = null;
   private closed = false;
@@ -132,10 +135,13 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Now and then: a key that is too old is not honoured anyway. */
   private dropOldKeys(org: string, now: number): void {
+    if (Math.abs(now - (this.droppedAt.get(org) ?? 0)) < dropEveryMs) return;
+    this.droppedAt.set(org, now);
     this.statements.run(
       `DELETE FROM idempotency WHERE org = ? AND key IN
-        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT 100)`,
+        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT 1000)`,
       org,
       org,
       now - limits.idempotencyMs,
