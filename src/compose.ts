@@ -55,9 +55,9 @@ export const environment: Environment = {
 /** Opens a store in this process. */
 export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
+    refuseBadOptions(options);
     const clock =
       typeof options.clock === "function" ? { now: options.clock } : (options.clock ?? systemClock);
-    refuseBadNames(options);
     const store = await openStore(options, clock);
     return await connect(store, options);
   } catch (error) {
@@ -65,7 +65,14 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
   }
 }
 
-function refuseBadNames({ org, project }: OpenOptions): void {
+function refuseBadOptions(options: OpenOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new DibsError("VALIDATION_FAILED", "openDibs needs an object with either a path or memory: true.");
+  }
+  const { org, project, path } = options;
+  if (typeof path === "string" && path.includes("\u0000")) {
+    throw new DibsError("VALIDATION_FAILED", "openDibs: path must not contain NUL characters.");
+  }
   for (const [field, name] of Object.entries({ org, project })) {
     const problem = name === undefined ? null : typeof name === "string" ? idProblem(name) : "is not a text";
     if (problem) throw new DibsError("VALIDATION_FAILED", `openDibs: ${field} '${name}' ${problem}.`);

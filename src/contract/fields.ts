@@ -68,7 +68,10 @@ export const metadata = z
   .refine((value) => JSON.stringify(value).length <= limits.metadataBytesMax, {
     message: `must have at most ${limits.metadataBytesMax} characters as JSON`,
   })
-  .refine((value) => !JSON.stringify(value).includes("\\u0000"), storableMessage);
+  // JSON.stringify escapes NUL and unpaired surrogates so, and leaves every other text behind a `u` alone.
+  .refine((value) => !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value)), storableMessage);
+
+export const idempotencyKey = text(limits.idempotencyKeyLengthMax).min(1, "must not be empty");
 
 export const result = z
   .union([

@@ -33,6 +33,7 @@ export const limits = {
   sweepMax: 1000,
   openClaimsMax: 100_000,
   waitMsMax: 60_000,
+  idempotencyKeyLengthMax: 255,
   idempotencyMs: 24 * 60 * 60 * 1000,
 } as const;
 

@@ -80,6 +80,12 @@ export interface View {
   idempotency(key: string): IdempotencyRecord | undefined;
 }
 
+export interface ClaimFilter {
+  project: string | null;
+  sessionId?: string | undefined;
+  limit: number;
+}
+
 export interface SessionFilter {
   project: string | null;
   /** Only those that nobody has ended. */
@@ -94,7 +100,9 @@ export interface SessionFilter {
 /** Read models: what lists and pages show. Each list is bounded by its limit. */
 export interface Reads extends View {
   tasks(filter: TaskFilter): Task[];
-  openClaims(filter: { project: string | null; sessionId?: string | undefined; limit: number }): Claim[];
+  openClaims(filter: ClaimFilter): Claim[];
+  /** Claims that were lost, of tasks that nobody has claimed since; of the last ones first. */
+  lostClaims(filter: ClaimFilter): Attempt[];
   events(filter: EventFilter): DibsEvent[];
   sessions(filter: SessionFilter): Session[];
   notifications(filter: {

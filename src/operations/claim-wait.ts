@@ -26,7 +26,7 @@ export async function claimNext(
 ): Promise<OutputOf<ClaimNext>> {
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
   await endDeadHolders(executor, caller.org);
-  const waitMs = input.waitMs ?? 0;
+  const waitMs = input?.waitMs ?? 0; // Not validated yet.
   const { answer } = await executor.run("tasks.claimNext", input, caller, options);
   if (answer.claim || waitMs === 0) return answer;
   return waitFor(executor, input, caller, options, waitMs);

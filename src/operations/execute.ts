@@ -1,6 +1,7 @@
 // The sole pipeline: validate, authorise, replay or decide, answer. Every surface calls this and nothing else writes.
 
 import { DibsError } from "../contract/error.js";
+import { idempotencyKey } from "../contract/fields.js";
 import type { InputOf, Operation, OutputOf } from "../contract/operation.js";
 import { type OperationName, type OperationNamed, operations } from "../contract/registry.js";
 import { noChanges } from "../core/changes.js";
@@ -80,6 +81,7 @@ export class Executor {
     const operation = definitions.get(name)!;
     const parsed = validate(operation, input);
     authorise(caller, operation, parsed);
+    if (options.idempotencyKey !== undefined) validateKey(options.idempotencyKey);
     const handler = handlers[name] as Handler<N>;
     try {
       if (handler.kind === "query") return await this.query(name, handler, parsed, caller);
@@ -185,6 +187,15 @@ function parse(operation: Operation, input: unknown) {
     if (!(error instanceof RangeError)) throw error;
     throw new DibsError("VALIDATION_FAILED", `${operation.name}: the input is nested too deeply.`);
   }
+}
+
+function validateKey(key: unknown): void {
+  const result = idempotencyKey.safeParse(key);
+  if (result.success) return;
+  const issue = { path: "idempotencyKey", message: result.error.issues[0]!.message };
+  throw new DibsError("VALIDATION_FAILED", `${issue.path}: ${issue.message}`, {
+    details: { issues: [issue] },
+  });
 }
 
 function refusalError(refusal: Refusal): DibsError {

@@ -162,8 +162,7 @@ export const claimOperations = {
       bySession,
       byHealth,
       expired: claims.length - active.length,
-      orphaned: active.filter((claim) => view.session(claim.project, claim.sessionId)?.endedAt !== null)
-        .length,
+      orphaned: claims.filter((claim) => isOrphaned(view, claim, now)).length,
       averageDurationMs:
         active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
       oldest: oldest ? wireClaim(view, oldest, now) : null,

@@ -14,7 +14,6 @@ import type { Attempt, Claim } from "../core/claim.js";
 import { healthStatus, remainingMs } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Reason } from "../core/explain.js";
-import { limits } from "../core/limits.js";
 import { priorityLabel } from "../core/priority.js";
 import { defaultSettings, type Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
@@ -78,6 +77,11 @@ export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
     healthStatus: healthStatus(claim, settings.claim, now),
     remainingMs: remainingMs(claim, now),
   };
+}
+
+/** A claim that was lost, as it would be shown if nobody had ended it yet. */
+export function wireLostClaim(attempt: Attempt): WireClaim {
+  return { ...lease(attempt), healthStatus: "expired", remainingMs: 0 };
 }
 
 export function wireOpenAttempt(view: Reads, claim: Claim, now: number): WireAttempt {

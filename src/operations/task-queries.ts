@@ -11,7 +11,15 @@ import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forQuery } from "./handler.js";
-import { wireAttempt, wireClaim, wireEvent, wireOpenAttempt, wireReason, wireTask } from "./render.js";
+import {
+  wireAttempt,
+  wireClaim,
+  wireEvent,
+  wireLostClaim,
+  wireOpenAttempt,
+  wireReason,
+  wireTask,
+} from "./render.js";
 
 /** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
 const pageTextMax = 4 * 1024 * 1024;
@@ -175,26 +183,30 @@ export const taskQueries = {
   "tasks.inFlight": forQuery("tasks.inFlight", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
-    const claims = view
-      .openClaims({ project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax })
-      .filter((claim) => input.includeExpired === true || !isOver(claim, now));
+    const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
+    const open = view
+      .openClaims(filter)
+      .map((claim) => ({ held: claim, over: isOver(claim, now), wire: wireClaim(view, claim, now) }));
+    // Lost ones too, ended or not: nobody can tell whether a sweeper has run.
+    const lost = input.includeExpired === true ? view.lostClaims(filter) : [];
+    const shown = [
+      ...open.filter(({ over }) => input.includeExpired === true || !over),
+      ...lost.map((attempt) => ({ held: attempt, over: true, wire: wireLostClaim(attempt) })),
+    ];
     const bySession: Record<string, number> = {};
-    for (const { sessionId } of claims) bySession[sessionId] = (bySession[sessionId] ?? 0) + 1;
-    const inFlight = claims.slice(0, limits.pageMax).map((claim) => {
-      const task = view.task(claim.project, claim.taskId)!;
+    for (const { held } of shown) bySession[held.sessionId] = (bySession[held.sessionId] ?? 0) + 1;
+    const inFlight = shown.slice(0, limits.pageMax).map(({ held, wire }) => {
+      const task = view.task(held.project, held.taskId)!;
+      const state = stateOf(task, view.claim(task.project, task.id));
+      const { title, phase } = task;
       return {
         taskId: task.id,
         project: task.project,
-        task: {
-          title: task.title,
-          phase: task.phase,
-          priority: priorityLabel(task.priority),
-          state: stateOf(task, claim),
-        },
-        claim: wireClaim(view, claim, now),
+        task: { title, phase, priority: priorityLabel(task.priority), state },
+        claim: wire,
       };
     });
-    return accept({ inFlight, summary: { total: claims.length, bySession } });
+    return accept({ inFlight, summary: { total: shown.length, bySession } });
   }),
   "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
     const name = input.project ?? context.caller.project;

@@ -5,7 +5,7 @@ import type { DibsEvent, Notification } from "../core/event.js";
 import type { Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
 import type { Task } from "../core/task.js";
-import type { EventFilter, Reads, TaskFilter } from "../core/view.js";
+import type { ClaimFilter, EventFilter, Reads, TaskFilter } from "../core/view.js";
 import type { Rows } from "./rows.js";
 
 export abstract class FlushedReads {
@@ -31,6 +31,11 @@ export abstract class FlushedReads {
   openClaims(filter: Parameters<Reads["openClaims"]>[0]): Claim[] {
     this.flush();
     return this.rows.openClaims(filter);
+  }
+
+  lostClaims(filter: ClaimFilter): Attempt[] {
+    this.flush();
+    return this.rows.lostClaims(filter);
   }
 
   events(filter: EventFilter): DibsEvent[] {

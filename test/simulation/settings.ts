@@ -8,7 +8,7 @@ export function projectSettings(pick: Picker): SettingsPatch {
   return present({
     claim: pick.maybe(60, () =>
       present({
-        minTtlMs: pick.of([100, 1, 1000, 7000]),
+        minTtlMs: pick.of([100, 1, 1000, 100, 7000, 9_000_000]),
         defaultTtlMs: pick.of([5000, 1000, 60_000, 2000]),
         startTimeoutMs: pick.maybe(50, () => pick.of([1000, 3000, 300_000])),
         orphanThresholdMs: pick.maybe(50, () => pick.of([2000, 4000, 30_000, 3])),

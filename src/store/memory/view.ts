@@ -5,7 +5,14 @@ import type { Org, Project } from "../../core/project.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../../core/task.js";
-import type { ClaimKey, EventFilter, IdempotencyRecord, Reads, TaskFilter } from "../../core/view.js";
+import type {
+  ClaimFilter,
+  ClaimKey,
+  EventFilter,
+  IdempotencyRecord,
+  Reads,
+  TaskFilter,
+} from "../../core/view.js";
 import type { MemoryOrg } from "./tables.js";
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
@@ -153,6 +160,15 @@ export class MemoryView implements Reads {
         (project === null || claim.project === project) &&
         (sessionId === undefined || claim.sessionId === sessionId),
     ).slice(0, limit);
+  }
+
+  lostClaims({ project, sessionId, limit }: ClaimFilter): Attempt[] {
+    return this.tasksWhere((task) => task.state === "queued" && task.lostCount > 0)
+      .filter((task) => (project === null || task.project === project) && !this.claim(task.project, task.id))
+      .map((task) => this.attempt(task.project, task.id, task.epoch)!)
+      .filter((attempt) => sessionId === undefined || attempt.sessionId === sessionId)
+      .sort((a, b) => b.releasedAt - a.releasedAt || byText(a.taskId, b.taskId))
+      .slice(0, limit);
   }
 
   events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {

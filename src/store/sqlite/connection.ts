@@ -7,12 +7,13 @@
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
-  renameSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -56,7 +57,7 @@ export async function openFile(file: string): Promise<Database> {
  * its wal-index with the linked file's, under another name than other processes use.
  */
 function createFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeDirectory(dirname(file));
   const draft = `${file}.new-${randomUUID()}`;
   const model = new DatabaseSync(":memory:");
   try {
@@ -68,6 +69,17 @@ function createFile(file: string): void {
   } finally {
     model.close();
     rmSync(draft, { force: true });
+  }
+}
+
+/** Node's own `recursive` never ends where a directory exists in which nothing can be made, such as /proc. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  if (dirname(directory) !== directory) makeDirectory(dirname(directory));
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
@@ -83,8 +95,17 @@ function putInPlace(draft: string, file: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return; // Another starter was first: its store is the one.
-    // No hard links here (FAT, some network disks): the rename is atomic too, but the last starter wins.
-    if (!existsSync(file)) renameSync(draft, file);
+    // No hard links here (FAT, some network disks): a copy that must be the first. Others may see it half-made for a moment.
+    copyIfFirst(draft, file);
+  }
+}
+
+function copyIfFirst(draft: string, file: string): void {
+  try {
+    copyFileSync(draft, file, constants.COPYFILE_EXCL);
+    syncFile(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
@@ -103,6 +124,7 @@ function refuseEmpty(file: string): void {
 function connect(file: string): Database {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
+    refuseForeign(db, file); // First of all: setting the journal mode writes to the file.
     configure(db, file);
     return db;
   } catch (error) {
@@ -138,7 +160,7 @@ function pragma(db: Database, name: string): number {
   return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]);
 }
 
-function verify(db: Database, file: string): void {
+function refuseForeign(db: Database, file: string): void {
   if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
   const version = pragma(db, "user_version");
   if (version > schemaVersion) {
@@ -148,7 +170,13 @@ function verify(db: Database, file: string): void {
       "Update Dibs; nothing was changed.",
     );
   }
+}
+
+function verify(db: Database, file: string): void {
   const bytes = pragma(db, "page_count") * pragma(db, "page_size");
+  // In this order: all that was committed when the log was empty is in the file.
+  const logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (logBytes === 0 && statSync(file).size < bytes) throw corrupt(file, "its end is missing");
   const problems = bytes <= fullCheckBytesMax ? integrityProblems(db) : rootProblems(db);
   if (problems.length > 0) throw corrupt(file, problems[0]!);
 }

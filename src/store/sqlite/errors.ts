@@ -34,6 +34,8 @@ export function isBusy(error: unknown): boolean {
 /** A StoreError that says what to do, or the error itself when it is none of SQLite's. */
 export function translate(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined) return fromFileSystem(error, code, file);
   switch (codeOf(error)) {
     case primary.busy:
     case primary.locked:
@@ -73,6 +75,16 @@ export function translate(error: unknown, file: string): unknown {
     default:
       return error;
   }
+}
+
+function fromFileSystem(error: Error, code: string | undefined, file: string): StoreError {
+  if (code === "ENOSPC" || code === "EDQUOT") return full(file, error);
+  return new StoreError(
+    ["EACCES", "EPERM", "EROFS"].includes(code ?? "") ? "STORE_READ_ONLY" : "STORE_UNAVAILABLE",
+    `${file} cannot be made: ${error.message}.`,
+    "Check that its directory exists and that you may read and write it.",
+    error,
+  );
 }
 
 function full(file: string, cause: unknown): StoreError {

@@ -6,7 +6,14 @@ import type { Org, Project } from "../../core/project.js";
 import { assert } from "../../core/refusal.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
-import type { ClaimKey, EventFilter, IdempotencyRecord, SessionFilter, TaskFilter } from "../../core/view.js";
+import type {
+  ClaimFilter,
+  ClaimKey,
+  EventFilter,
+  IdempotencyRecord,
+  SessionFilter,
+  TaskFilter,
+} from "../../core/view.js";
 import {
   attemptColumns,
   claimColumns,
@@ -192,15 +199,7 @@ export class SqliteReads {
     return this.db.once(text, values).map(toTask);
   }
 
-  openClaims({
-    project,
-    sessionId,
-    limit,
-  }: {
-    project: string | null;
-    sessionId?: string | undefined;
-    limit: number;
-  }): Claim[] {
+  openClaims({ project, sessionId, limit }: ClaimFilter): Claim[] {
     const where = ["org = ?"];
     const values: Value[] = [this.orgId];
     if (project !== null) {
@@ -213,6 +212,26 @@ export class SqliteReads {
     }
     const text = `SELECT ${claimColumns} FROM claim WHERE ${where.join(" AND ")} ORDER BY claimed_at, project, task_id LIMIT ?`;
     return this.db.once(text, [...values, limit]).map(toClaim);
+  }
+
+  lostClaims({ project, sessionId, limit }: ClaimFilter): Attempt[] {
+    const columns = attemptColumns.replaceAll(/\w+/g, "a.$&");
+    const values: Value[] = [this.orgId];
+    const where = ["t.org = ?", "t.state = 'queued'", "t.lost_count > 0"];
+    if (project !== null) {
+      where.push("t.project = ?");
+      values.push(project);
+    }
+    if (sessionId !== undefined) {
+      where.push("a.session_id = ?");
+      values.push(sessionId);
+    }
+    const text = `SELECT ${columns} FROM task t
+      JOIN attempt a ON a.org = t.org AND a.project = t.project AND a.task_id = t.id AND a.epoch = t.epoch
+      WHERE ${where.join(" AND ")}
+        AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.org = t.org AND c.project = t.project AND c.task_id = t.id)
+      ORDER BY a.released_at DESC, a.task_id LIMIT ?`;
+    return this.db.once(text, [...values, limit]).map(toAttempt);
   }
 
   events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {

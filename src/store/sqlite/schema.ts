@@ -79,6 +79,7 @@ CREATE TABLE task (
 CREATE UNIQUE INDEX task_by_ordinal ON task (org, ordinal);
 CREATE INDEX task_by_project ON task (org, project, ordinal);
 CREATE INDEX task_by_state ON task (org, project, state, ordinal) WHERE state <> 'completed';
+CREATE INDEX task_lost ON task (org, project, id) WHERE state = 'queued' AND lost_count > 0;
 CREATE INDEX task_by_parent ON task (org, project, parent_id, ordinal) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE task_text (

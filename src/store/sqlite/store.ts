@@ -3,7 +3,7 @@
 
 import { rmSync } from "node:fs";
 import { rename } from "node:fs/promises";
-import { backup as copyDatabase } from "@photostructure/sqlite";
+import { backup as copyDatabase, DatabaseSync } from "@photostructure/sqlite";
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
@@ -249,12 +249,16 @@ class SqliteStore implements Store {
   async backup(path: string): Promise<void> {
     this.refuseClosed();
     const draft = `${path}.part-${process.pid}`;
+    // In one step, or every commit of another process would start it anew; and on a connection of its own, because the
+    // copying thread locks the one it copies from.
+    const source = new DatabaseSync(this.file, { readOnly: true });
     try {
-      await copyDatabase(this.db, draft);
+      await copyDatabase(source, draft, { rate: -1 });
       await rename(draft, path);
     } catch (error) {
       throw translate(error, path);
     } finally {
+      source.close();
       rmSync(draft, { force: true });
     }
   }
