@@ -118,7 +118,6 @@ async function* asWire(events: AsyncIterable<DibsEvent>): AsyncGenerator<WireEve
 class InProcess implements Connection {
   readonly process = { pid: process.pid };
   private readonly closing = new AbortController();
-  private readonly calls = new Set<Promise<unknown>>();
 
   constructor(
     private readonly executor: Executor,
@@ -136,11 +135,10 @@ class InProcess implements Connection {
     const signal = options.signal
       ? AbortSignal.any([this.closing.signal, options.signal])
       : this.closing.signal;
-    const call = dispatch(this.executor, name, input, this.caller, { ...options, signal });
-    this.calls.add(call);
-    const forget = () => this.calls.delete(call);
-    call.then(forget, forget);
-    return call;
+    return dispatch(this.executor, name, input, this.caller, {
+      idempotencyKey: options.idempotencyKey,
+      signal,
+    });
   }
 
   follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
@@ -156,8 +154,8 @@ class InProcess implements Connection {
 
   async close(): Promise<void> {
     if (this.closing.signal.aborted) return;
+    // Calls that wait end now; what was submitted is settled before the store closes.
     this.closing.abort();
-    await Promise.allSettled(this.calls);
     await this.release();
   }
 }

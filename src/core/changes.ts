@@ -10,8 +10,23 @@ import type { IdempotencyRecord } from "./view.js";
 /** `project/id`; neither part contains a slash. */
 export type Key = string;
 
+/** Keys are made again and again for the same few rows; a string that exists already need not be hashed anew. */
+const keys = new Map<string, Map<string, Key>>();
+const keysMax = 20_000;
+
 export function keyOf(project: string, id: string): Key {
-  return `${project}/${id}`;
+  let ofProject = keys.get(project);
+  if (!ofProject || ofProject.size > keysMax) {
+    ofProject = new Map();
+    if (keys.size > keysMax) keys.clear();
+    keys.set(project, ofProject);
+  }
+  let key = ofProject.get(id);
+  if (key === undefined) {
+    key = `${project}/${id}`;
+    ofProject.set(id, key);
+  }
+  return key;
 }
 
 export interface Counter {

@@ -6,7 +6,7 @@ import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { Wake } from "./event-feed.js";
 import type { CallOptions, Executor } from "./execute.js";
-import { endDeadHolders } from "./sweep.js";
+import { endDeadHolders, isTimeToLook } from "./sweep.js";
 
 type ClaimNext = OperationNamed<"tasks.claimNext">;
 
@@ -25,7 +25,7 @@ export async function claimNext(
   options: WaitOptions = {},
 ): Promise<OutputOf<ClaimNext>> {
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
-  await endDeadHolders(executor, caller.org);
+  if (isTimeToLook(executor, caller.org)) await endDeadHolders(executor, caller.org);
   const waitMs = input?.waitMs ?? 0; // Not validated yet.
   const { answer } = await executor.run("tasks.claimNext", input, caller, options);
   if (answer.claim || waitMs === 0) return answer;

@@ -7,7 +7,27 @@ import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
 
-export async function dispatch(
+export function dispatch(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  switch (name) {
+    case "tasks.claimNext":
+      return claimNext(executor, input as never, caller, options);
+    case "tasks.claim":
+    case "tasks.respond":
+      return afterLookingAtTheHolder(executor, name, input, caller, options);
+    case "claims.cleanup":
+      return cleanup(executor, caller, options);
+    default:
+      return executor.execute(name, input as never, caller, options);
+  }
+}
+
+async function afterLookingAtTheHolder(
   executor: Executor,
   name: OperationName,
   input: unknown,
@@ -15,22 +35,15 @@ export async function dispatch(
   options: WaitOptions,
 ): Promise<unknown> {
   const { project, taskId } = (input ?? {}) as { project?: unknown; taskId?: unknown };
-  switch (name) {
-    case "tasks.claimNext":
-      return claimNext(executor, input as never, caller, options);
-    case "tasks.claim":
-    case "tasks.respond":
-      if (typeof taskId === "string") {
-        const of = typeof project === "string" ? project : caller.project;
-        await endDeadHolder(executor, caller.org, of, taskId);
-      }
-      return executor.execute(name, input as never, caller, options);
-    case "claims.cleanup": {
-      const ended = await endDeadSessions(executor, caller.org);
-      const answer = await executor.execute("claims.cleanup", {}, caller, options);
-      return { ...answer, cleaned: [...ended, ...answer.cleaned] };
-    }
-    default:
-      return executor.execute(name, input as never, caller, options);
+  if (typeof taskId === "string") {
+    const of = typeof project === "string" ? project : caller.project;
+    await endDeadHolder(executor, caller.org, of, taskId);
   }
+  return executor.execute(name, input as never, caller, options);
+}
+
+async function cleanup(executor: Executor, caller: Caller, options: WaitOptions): Promise<unknown> {
+  const ended = await endDeadSessions(executor, caller.org);
+  const answer = await executor.execute("claims.cleanup", {}, caller, options);
+  return { ...answer, cleaned: [...ended, ...answer.cleaned] };
 }

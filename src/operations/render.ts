@@ -72,11 +72,11 @@ function lease(claim: Lease) {
 
 export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
   const settings = view.project(claim.project)?.settings ?? defaultSettings;
-  return {
-    ...lease(claim),
+  const health = {
     healthStatus: healthStatus(claim, settings.claim, now),
     remainingMs: remainingMs(claim, now),
   };
+  return Object.assign(lease(claim), health);
 }
 
 /** A claim that was lost, as it would be shown if nobody had ended it yet. */

@@ -51,12 +51,17 @@ export async function endDeadSessions(executor: Executor, org: string): Promise<
 const lookEveryMs = 500;
 const looks = new WeakMap<Executor, Map<string, { at: number; found: Promise<Swept[]> }>>();
 
+export function isTimeToLook(executor: Executor, org: string): boolean {
+  const last = looks.get(executor)?.get(org);
+  return !last || performance.now() - last.at >= lookEveryMs;
+}
+
 /** The same for those that hold something, for all who ask at about the same time. */
 export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
   const byOrg = looks.get(executor) ?? new Map();
   looks.set(executor, byOrg);
   const last = byOrg.get(org);
-  if (last && performance.now() - last.at < lookEveryMs) return last.found;
+  if (last && !isTimeToLook(executor, org)) return last.found;
   const found = lookForDeadHolders(executor, org);
   byOrg.set(org, { at: performance.now(), found });
   return found;

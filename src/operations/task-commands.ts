@@ -95,9 +95,9 @@ export const taskCommands = {
       register: registration(input),
     }),
     answer: (view, _value, command, now) => {
-      const claim = view.claim(command.project, command.taskId);
-      assert(claim, `task ${command.taskId} was just claimed`);
-      return { success: true, claim: wireClaim(view, claim, now), task: shown(view, command, now) };
+      const task = shown(view, command, now);
+      assert(task.claim, `task ${command.taskId} was just claimed`);
+      return { success: true, claim: task.claim, task };
     },
   }),
   "tasks.claimNext": forCommand("tasks.claimNext", {
@@ -108,15 +108,10 @@ export const taskCommands = {
       register: registration(input),
     }),
     answer: (view, value, command, now) => {
-      const claim = value.taskId === null ? undefined : view.claim(command.project, value.taskId);
-      if (value.taskId === null || !claim) return { success: true, claim: null, task: null, resumed: false };
-      const on = { project: command.project, taskId: value.taskId };
-      return {
-        success: true,
-        claim: wireClaim(view, claim, now),
-        task: shown(view, on, now),
-        resumed: value.resumed,
-      };
+      if (value.taskId === null) return { success: true, claim: null, task: null, resumed: false };
+      const task = shown(view, { project: command.project, taskId: value.taskId }, now);
+      assert(task.claim, `task ${value.taskId} was just claimed`);
+      return { success: true, claim: task.claim, task, resumed: value.resumed };
     },
   }),
   "tasks.start": forCommand<"tasks.start", StartCommand>("tasks.start", {

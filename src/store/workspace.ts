@@ -9,7 +9,7 @@ import type { DibsEvent, Notification } from "../core/event.js";
 import type { Org, Project } from "../core/project.js";
 import { type ReadyEntry, readyEntries } from "../core/ready.js";
 import type { Session, SessionRecord } from "../core/session.js";
-import { isReady, type Task, type TaskText } from "../core/task.js";
+import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
 import { ReadyQueue, samePlace } from "./ready-queue.js";
@@ -51,6 +51,8 @@ export class Workspace extends FlushedReads implements Reads {
   private idempotencyAdded: IdempotencyRecord[] = [];
   private textLength = 0;
   private wrote = false;
+  /** Tasks that ended in this transaction: nobody will look at them soon. */
+  private ended: Key[] = [];
   private readonly queue: ReadyQueue;
   /** No lease of the org is over before this instant. */
   private dueFloor = Number.NEGATIVE_INFINITY;
@@ -314,6 +316,9 @@ export class Workspace extends FlushedReads implements Reads {
       idempotency: this.idempotencyAdded,
       queueMoves: this.queueMoves.values(),
     });
+    for (const key of this.taskRows.dirty.keys()) {
+      if (isTerminal(this.taskRows.rows.get(key)!.state)) this.ended.push(key);
+    }
     for (const table of this.tables) table.dirty.clear();
     this.orgDirty = false;
     this.newChildren.clear();
@@ -343,6 +348,12 @@ export class Workspace extends FlushedReads implements Reads {
     this.wrote = false;
     this.attemptRows.rows.clear();
     this.notificationRows.rows.clear();
+    for (const key of this.ended) {
+      this.taskRows.rows.delete(key);
+      this.textRows.rows.delete(key);
+      this.claimRows.rows.delete(key);
+    }
+    this.ended = [];
     if (this.textLength > textLengthCachedMax) {
       this.textRows.clear();
       this.textLength = 0;
@@ -364,6 +375,7 @@ export class Workspace extends FlushedReads implements Reads {
     this.idempotencyAdded = [];
     this.textLength = 0;
     this.wrote = false;
+    this.ended = [];
     this.queue.clear();
     this.dueFloor = Number.NEGATIVE_INFINITY;
   }

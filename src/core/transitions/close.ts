@@ -46,12 +46,18 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
   return { ...task, epoch: claim.epoch, startedAt: claim.startedAt, updatedAt: draft.now };
 }
 
+/** A reason as a short line: it may be anybody's text. */
+function plain(reason: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
+  return reason.slice(0, 100).replace(/[\u0000-\u001f]+/g, " ");
+}
+
 function remember(
   draft: Draft,
   { project, sessionId, taskId, claimedAt, releasedAt, end, releaseReason }: Attempt,
 ): void {
   const known = draft.record(project, sessionId);
-  const past = { taskId, claimedAt, releasedAt, releaseReason: releaseReason.slice(0, 100) };
+  const past = { taskId, claimedAt, releasedAt, releaseReason: plain(releaseReason) };
   draft.putRecord({
     project,
     id: sessionId,

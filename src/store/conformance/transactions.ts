@@ -230,7 +230,7 @@ export function transactions(driver: Driver): void {
       world.clock.advance(day - 1);
       await world.task();
       expect((await world.read((view) => view.idempotency("k1")))?.answer).toBe("first");
-      world.clock.advance(2);
+      world.clock.advance(60 * minute);
       await world.task();
       expect(await world.read((view) => view.idempotency("k1"))).toBeUndefined();
     });
