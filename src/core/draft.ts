@@ -182,6 +182,7 @@ export class Draft {
   ): void {
     const org = this.writableOrg();
     org.lastAt = this.now;
+    if (this.now > org.highestAt) org.highestAt = this.now;
     const event: DibsEvent = {
       seq: ++org.eventSeq,
       type,

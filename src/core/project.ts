@@ -9,6 +9,8 @@ export interface Org {
   ordinal: number;
   notificationSeq: number;
   lastAt: number;
+  /** The latest time there ever was; later than `lastAt` only if the clock went far back. */
+  highestAt: number;
   defaultProject: string;
   createdAt: number;
 }

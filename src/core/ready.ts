@@ -15,7 +15,8 @@ export interface ReadyEntry {
   level: number;
   k1: number;
   k2: number;
-  readyAt: number;
+  /** Scheduled: not before this instant. 0 for most. */
+  notBefore: number;
 }
 
 export interface Who {
@@ -86,14 +87,16 @@ export function readyEntries(task: Task, order: Order): ReadyEntry[] {
     order === "priority"
       ? { level: task.priority, k1: readyAt, k2: task.ordinal }
       : { level: task.depth, k1: -task.sequence, k2: -task.ordinal };
-  const entries = [{ id: task.id, lane: laneOf(task), ...place, readyAt }];
+  const notBefore = task.notBefore ?? 0;
+  const entries = [{ id: task.id, lane: laneOf(task), ...place, notBefore }];
   for (const label of task.labels) {
-    entries.push({ id: task.id, lane: laneOf(task, label), ...place, readyAt });
+    entries.push({ id: task.id, lane: laneOf(task, label), ...place, notBefore });
   }
   return entries;
 }
 
 interface ReadyLanes {
+  org(): { highestAt: number };
   readyLanes(project: string, prefix: string): Iterable<string>;
   readyLevels(project: string, lane: string): Iterable<number>;
   readyEntries(project: string, lane: string, level: number): Iterable<ReadyEntry>;
@@ -103,6 +106,14 @@ export interface Picked {
   entry: ReadyEntry | null;
   /** When nothing fits now: the instant at which something scheduled will. */
   soonestAt: number | null;
+}
+
+/**
+ * Behind a task that is scheduled for later stand only later ones: true by priority, as long as the clock has not gone far
+ * back since they were put there.
+ */
+function isInOrderOfTime(view: ReadyLanes, settings: Settings, now: number): boolean {
+  return settings.order === "priority" && view.org().highestAt <= now;
 }
 
 /** The task that this session should get next, of those that are ready. */
@@ -119,6 +130,7 @@ export function pickNext(
 ): Picked {
   const { project, settings, who, avoid, now } = query;
   const best = new Best(settings, now);
+  const inOrderOfTime = isInOrderOfTime(view, settings, now);
   let soonestAt: number | null = null;
   for (const prefix of lanePrefixes(who, query.labels)) {
     for (const lane of view.readyLanes(project, prefix)) {
@@ -126,14 +138,13 @@ export function pickNext(
       for (const level of view.readyLevels(project, lane)) {
         if (!best.canBeBeatenBy(level)) break;
         for (const entry of view.readyEntries(project, lane, level)) {
-          const availableAt = Math.max(entry.readyAt, avoid.get(entry.id) ?? 0);
+          const availableAt = Math.max(entry.notBefore, avoid.get(entry.id) ?? 0);
           if (availableAt <= now) {
             best.offer(entry);
             break;
           }
           if (soonestAt === null || availableAt < soonestAt) soonestAt = availableAt;
-          // Sorted by time here: what follows is later still, unless this one was only avoided.
-          if (settings.order === "priority" && entry.readyAt > now) break;
+          if (entry.notBefore > now && inOrderOfTime) break;
         }
       }
     }
@@ -148,16 +159,17 @@ export function listReady(
 ): ReadyEntry[] {
   const { project, settings, who, now, limit } = query;
   const found: ReadyEntry[] = [];
+  const inOrderOfTime = isInOrderOfTime(view, settings, now);
   for (const prefix of who ? lanePrefixes(who, undefined) : [labelEnd]) {
     for (const lane of view.readyLanes(project, prefix)) {
       if (who && misfits(wantsOf(lane), who).length > 0) continue;
       for (const level of view.readyLevels(project, lane)) {
         let count = 0;
         for (const entry of view.readyEntries(project, lane, level)) {
-          if (entry.readyAt <= now) {
+          if (entry.notBefore <= now) {
             found.push(entry);
             if (++count >= limit) break;
-          } else if (settings.order === "priority") break;
+          } else if (inOrderOfTime) break;
         }
       }
     }
@@ -182,9 +194,9 @@ class Best {
     return rankMax >= this.rank;
   }
 
-  rankOf({ level, readyAt }: ReadyEntry): number {
+  rankOf({ level, k1 }: ReadyEntry): number {
     if (this.settings.order !== "priority") return level;
-    return effectivePriority({ priority: level, readyAt }, this.settings.ageing, this.now);
+    return effectivePriority({ priority: level, readyAt: k1 }, this.settings.ageing, this.now);
   }
 
   offer(entry: ReadyEntry): void {

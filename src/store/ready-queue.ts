@@ -11,13 +11,14 @@ export interface ReadySource {
   chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number): ReadyEntry[];
 }
 
-const chunkSize = 64;
-const rowsKeptMax = 4 * chunkSize;
+/** Rows are fetched in growing chunks: a lone claim pays for few, a busy process has many at hand. */
+const chunkSize = { first: 8, max: 64 };
+const rowsKeptMax = 4 * chunkSize.max;
 
 /** The same row. Depth first, the time is no part of the key, but it must be right all the same. */
 export function samePlace(a: ReadyEntry, b: ReadyEntry): boolean {
   return (
-    a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2 && a.readyAt === b.readyAt
+    a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2 && a.notBefore === b.notBefore
   );
 }
 
@@ -35,11 +36,12 @@ class Level {
   rows: ReadyEntry[] = [];
   private boundary: ReadyEntry | null = null;
   private exhausted = false;
+  private next = chunkSize.first;
   /** Added behind the boundary, and places taken behind it. */
   private readonly added = new Map<string, ReadyEntry>();
   private readonly taken = new Set<string>();
 
-  constructor(private readonly fetch: (after: ReadyEntry | null) => ReadyEntry[]) {}
+  constructor(private readonly fetch: (after: ReadyEntry | null, limit: number) => ReadyEntry[]) {}
 
   *[Symbol.iterator](): Generator<ReadyEntry> {
     for (let at = 0; ; at++) {
@@ -51,8 +53,9 @@ class Level {
   }
 
   private extend(): void {
-    const chunk = this.fetch(this.boundary);
-    this.exhausted = chunk.length < chunkSize;
+    const chunk = this.fetch(this.boundary, this.next);
+    this.exhausted = chunk.length < this.next;
+    this.next = Math.min(2 * this.next, chunkSize.max);
     this.boundary = chunk[chunk.length - 1] ?? this.boundary;
     for (const row of chunk) {
       const place = placeOf(row);
@@ -82,8 +85,8 @@ class Level {
     this.added.clear();
     this.taken.clear();
     if (this.rows.length <= rowsKeptMax) return;
-    this.rows.length = chunkSize;
-    this.boundary = this.rows[chunkSize - 1]!;
+    this.rows.length = chunkSize.max;
+    this.boundary = this.rows[chunkSize.max - 1]!;
     this.exhausted = false;
   }
 
@@ -116,7 +119,7 @@ class Lane {
   level(level: number): Level {
     let found = this.levels.get(level);
     if (!found) {
-      found = new Level((after) => this.source.chunk(this.project, this.lane, level, after, chunkSize));
+      found = new Level((after, limit) => this.source.chunk(this.project, this.lane, level, after, limit));
       this.levels.set(level, found);
     }
     return found;

@@ -175,12 +175,12 @@ describe("a worker", () => {
   test("keeps a lease that is shorter than the work", async () => {
     const { dibs, ids } = await withTasks(1);
     await dibs.projects.update({
-      settings: { claim: { minTtlMs: 1, defaultTtlMs: 400, orphanThresholdMs: 400 } },
+      settings: { claim: { minTtlMs: 1, defaultTtlMs: 1_500, orphanThresholdMs: 1_500 } },
     });
     const worker = dibs.work(
       async ({ task, signal }) => {
         const beats = async () => (await dibs.tasks.get({ taskId: task.id })).task.claim?.heartbeatCount ?? 0;
-        await until("the lease was renewed many times", async () => signal.aborted || (await beats()) >= 8);
+        await until("the lease was renewed many times", async () => signal.aborted || (await beats()) >= 4);
         return "kept";
       },
       { untilEmpty: true },

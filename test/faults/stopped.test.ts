@@ -1,6 +1,7 @@
 // SIGSTOP: a process that stands still is alive, but its lease runs out, and its locks must not stop others from living.
 
 import { readFileSync } from "node:fs";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, test } from "vitest";
 import type { Dibs } from "../../src/index.js";
 import { Child, checkStore, open, refusalOf, tempFile, until } from "./support.js";
@@ -19,14 +20,32 @@ async function stoppedHolder(path: string, taskId: string) {
   const { pid } = await child.said("ready");
   await child.call("sessions.register", { id: "sleeper", pid });
   const { claim } = await child.call("tasks.claim", { taskId, sessionId: "sleeper", start: true });
-  await stop(child);
+  await stop(child, path);
   return { child, by: { taskId, sessionId: "sleeper", epoch: claim.epoch as number } };
 }
 
-async function stop(child: Child): Promise<void> {
-  child.signal("SIGSTOP");
+/** Stopped between two transactions: one that is stopped inside keeps the lock, and is a story of its own. */
+async function stop(child: Child, path?: string): Promise<void> {
   const state = () => readFileSync(`/proc/${child.pid}/stat`, "utf8").replace(/^.*\) /, "")[0];
-  await until("the process is stopped", () => state() === "T");
+  for (;;) {
+    child.signal("SIGSTOP");
+    await until("the process is stopped", () => state() === "T");
+    if (path === undefined || isUnlocked(path)) return;
+    child.signal("SIGCONT");
+    await until("the process goes on", () => state() !== "T");
+  }
+}
+
+function isUnlocked(path: string): boolean {
+  const db = new DatabaseSync(path, { timeout: 0 });
+  try {
+    db.exec("BEGIN IMMEDIATE; ROLLBACK");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    db.close();
+  }
 }
 
 describe("a process stopped for longer than its lease", () => {
@@ -89,7 +108,7 @@ describe("a process stopped for longer than its lease", () => {
     await child.said("ready");
     child.send("work", { options: { ttlMs, heartbeatMs: 20 } });
     await child.said("running");
-    await stop(child);
+    await stop(child, path);
     await dibs.sessions.register({ id: "other" });
     const { claim } = await dibs.tasks.claimNext({ sessionId: "other", waitMs: 60_000, ttlMs: 7_200_000 });
     expect(claim?.taskId).toBe(taskId);

@@ -14,7 +14,6 @@ import { clockAfter } from "./clock-steps.js";
 import type { Coverage } from "./coverage.js";
 import { firstDifference, show } from "./difference.js";
 import { carry, type Plan, perform, planOf } from "./jobs.js";
-import { known } from "./known.js";
 import { type Deed, isStale, Ledger, unequal } from "./ledger.js";
 import { snapshot, stateOf } from "./looking.js";
 import { claimableBy, misorder } from "./order.js";
@@ -39,8 +38,6 @@ export class Rig {
   private readonly history: Plan[] = [];
   private readonly log: string[] = [];
   private commits = 0;
-  /** The latest instant that a commit has seen: before it, tasks may be ready only later (see known.ts). */
-  private latest = 0;
   private broken: string | null = null;
 
   constructor(
@@ -205,9 +202,7 @@ export class Rig {
       transaction.apply(changes);
     };
     const outcome = carry({ view, now, apply }, command);
-    const isAsked = command.type === "claim-next" && !(known.readyInTheFuture && now < this.latest);
-    const problem = isAsked ? misorder(view, command, outcome, claimable) : null;
-    this.latest = Math.max(this.latest, now);
+    const problem = command.type === "claim-next" ? misorder(view, command, outcome, claimable) : null;
     return { deed: { command, outcome, changes: last, stale, attempts }, problem };
   }
 

@@ -27,7 +27,10 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   const end = reason === "completed" ? "complete" : reason === "failed" ? "fail" : "release";
   const before = repeated(draft, by, end);
   if (before) {
-    return accept({ reason: before.releaseReason, claimDurationMs: before.releasedAt - before.claimedAt });
+    return accept({
+      reason: before.releaseReason,
+      claimDurationMs: Math.max(0, before.releasedAt - before.claimedAt),
+    });
   }
   const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
   const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);

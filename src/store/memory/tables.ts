@@ -31,6 +31,7 @@ export function newOrg(org: string, defaultProject: string, now: number): Memory
       ordinal: 0,
       notificationSeq: 0,
       lastAt: now,
+      highestAt: now,
       defaultProject,
       createdAt: now,
     },

@@ -146,7 +146,7 @@ export class MemoryView implements Reads {
       if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
       if (filter.assignee !== undefined && task.assignee !== filter.assignee) return false;
       if (filter.parentId !== undefined && task.parentId !== filter.parentId) return false;
-      if (filter.readyBy !== undefined && !(isReady(task, claim) && task.readyAt! <= filter.readyBy))
+      if (filter.readyBy !== undefined && !(isReady(task, claim) && (task.notBefore ?? 0) <= filter.readyBy))
         return false;
       if (needle === undefined) return true;
       const prompt = this.text(task.project, task.id)?.prompt ?? "";

@@ -18,7 +18,7 @@ export const parsedList = (value: string | null) => (value === null ? [] : JSON.
 const parsed = (value: string | null) => (value === null ? null : JSON.parse(value));
 
 export const orgColumns =
-  "org, event_seq, event_min, ordinal, notification_seq, last_at, default_project, created_at";
+  "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";
 
 export function orgRow(org: Org): Value[] {
   return [
@@ -28,6 +28,7 @@ export function orgRow(org: Org): Value[] {
     org.ordinal,
     org.notificationSeq,
     org.lastAt,
+    org.highestAt,
     org.defaultProject,
     org.createdAt,
   ];
@@ -41,8 +42,9 @@ export function toOrg(row: Row): Org {
     ordinal: row[3],
     notificationSeq: row[4],
     lastAt: row[5],
-    defaultProject: row[6],
-    createdAt: row[7],
+    highestAt: row[6],
+    defaultProject: row[7],
+    createdAt: row[8],
   };
 }
 

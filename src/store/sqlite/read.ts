@@ -187,7 +187,7 @@ export class SqliteReads {
     if (filter.readyBy !== undefined) {
       add(
         `t.state = 'queued' AND c.task_id IS NULL AND t.type = 'task' AND t.pending_deps = 0
-          AND t.open_children = 0 AND t.ready_at <= ?`,
+          AND t.open_children = 0 AND coalesce(t.not_before, 0) <= ?`,
         filter.readyBy,
       );
     }

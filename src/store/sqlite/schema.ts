@@ -21,6 +21,7 @@ CREATE TABLE org (
   ordinal INTEGER NOT NULL,
   notification_seq INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
+  highest_at INTEGER NOT NULL,
   default_project TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -108,7 +109,7 @@ CREATE TABLE ready (
   k1 INTEGER NOT NULL,
   k2 INTEGER NOT NULL,
   id TEXT NOT NULL,
-  ready_at INTEGER NOT NULL,
+  not_before INTEGER NOT NULL,
   PRIMARY KEY (org, project, lane, level DESC, k1, k2)
 ) STRICT, WITHOUT ROWID;
 

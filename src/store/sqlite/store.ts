@@ -58,9 +58,10 @@ class SqliteStore implements Store {
         if (known) return known[0] as string;
         const now = this.clock.now();
         this.statements.run(
-          `INSERT INTO org (org, event_seq, event_min, ordinal, notification_seq, last_at, default_project, created_at)
-          VALUES (?, 0, 1, 0, 0, ?, ?, ?)`,
+          `INSERT INTO org (org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at)
+          VALUES (?, 0, 1, 0, 0, ?, ?, ?, ?)`,
           org,
+          now,
           now,
           defaultProject,
           now,

@@ -52,7 +52,7 @@ const claimWritten = `${claimColumns}, due_at`;
 const insertable = `org, project, id, ${taskFixedColumns}, ${taskLifeColumns}, ${taskBirthColumns}`;
 
 const sql = {
-  org: `UPDATE org SET event_seq = ?, event_min = ?, ordinal = ?, notification_seq = ?, last_at = ?, default_project = ?,
+  org: `UPDATE org SET event_seq = ?, event_min = ?, ordinal = ?, notification_seq = ?, last_at = ?, highest_at = ?, default_project = ?,
     created_at = ? WHERE org = ?`,
   project:
     "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -84,11 +84,11 @@ const sql = {
     "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane > ? AND lane < ? ORDER BY lane LIMIT 1",
   level:
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
-  chunk: `SELECT id, lane, level, k1, k2, ready_at FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
+  chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
 };
 
-const readyColumns = "org, project, lane, level, k1, k2, id, ready_at";
+const readyColumns = "org, project, lane, level, k1, k2, id, not_before";
 const lowest = Number.MIN_SAFE_INTEGER;
 
 export class SqliteRows extends SqliteReads implements Rows {
@@ -220,7 +220,7 @@ export class SqliteRows extends SqliteReads implements Rows {
       entry.k1,
       entry.k2,
       entry.id,
-      entry.readyAt,
+      entry.notBefore,
     ]);
     this.db.insertMany("ready", readyColumns, rows);
   }
@@ -260,5 +260,5 @@ function isLived(before: Task, after: Task): boolean {
 }
 
 function toEntry(row: Row): ReadyEntry {
-  return { id: row[0], lane: row[1], level: row[2], k1: row[3], k2: row[4], readyAt: row[5] };
+  return { id: row[0], lane: row[1], level: row[2], k1: row[3], k2: row[4], notBefore: row[5] };
 }
