@@ -22,6 +22,7 @@ import { systemClock } from "./runtime/clock.js";
 import { fingerprint, newCorrelationId, newSessionId } from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { projectNameFor } from "./runtime/project-name.js";
+import { userName } from "./runtime/user-name.js";
 import { groupCommits } from "./store/grouped.js";
 import { openMemoryStore } from "./store/memory/store.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
@@ -82,7 +83,7 @@ function refuseBadOptions(options: OpenOptions): void {
 async function openStore({ path, memory }: OpenOptions, clock: Clock): Promise<Store> {
   if (memory === true && path === undefined) return openMemoryStore(clock);
   if (typeof path === "string" && path !== "" && memory !== true) return openSqliteStore(path, clock);
-  throw new DibsError("VALIDATION_FAILED", "openDibs needs either a path or memory: true.", {
+  throw new DibsError("VALIDATION_FAILED", "openDibs needs a path or memory: true, and not both.", {
     hint: 'For example openDibs({ path: ".dibs/dibs.db" }).',
   });
 }
@@ -94,8 +95,9 @@ async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
   const caller: Caller = {
     org,
     project: options.project ?? defaultProject,
-    actor: options.actor ?? `user:${process.env.USER ?? process.env.USERNAME ?? "local"}`,
+    actor: options.actor ?? `user:${userName()}`,
     role: "admin",
+    process: { pid: process.pid, host: hostId, processStartedAt: processStart(process.pid) },
   };
   const commits = groupCommits(store);
   const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);
@@ -143,6 +145,7 @@ class InProcess implements Connection {
 
   follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
     const { executor, caller } = this;
+    executor.check("events.list", { project, ...options });
     const signals = [this.closing.signal, ...(signal ? [signal] : [])];
     const events = followEvents(executor.store, caller.org, {
       ...options,

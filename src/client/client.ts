@@ -70,9 +70,8 @@ export function createClient(connection: Connection): Dibs {
       follow: (options = {}) => connection.follow(options),
     },
     work(handler, options = {}) {
-      const worker = startWorker(dibs, connection, handler, options);
+      const worker = startWorker(dibs, connection, handler, options, () => workers.delete(worker));
       workers.add(worker);
-      void worker.done.finally(() => workers.delete(worker)).catch(() => undefined);
       return worker;
     },
     async close() {

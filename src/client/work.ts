@@ -42,7 +42,7 @@ export interface WorkOptions {
   ttlMs?: number;
   /** Default: a third of the lease, at most the project's own interval. */
   heartbeatMs?: number;
-  /** Stop when nothing is claimable and nothing runs any more. */
+  /** Stop when this worker runs nothing and can claim nothing now. It does not wait for scheduled retries or other workers. */
   untilEmpty?: boolean;
   onError?: (error: unknown) => void;
 }
@@ -82,10 +82,20 @@ export function startWorker(
   connection: Connection,
   handler: WorkHandler,
   options: WorkOptions,
+  onEnd: () => void,
 ): Worker {
-  const worker = new WorkLoop(dibs, connection, handler, options);
-  worker.done.catch(() => undefined);
+  const { concurrency = 1, onError } = options;
+  if (typeof handler !== "function") refuseWork("the handler must be a function");
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    refuseWork("concurrency must be a whole number from 1");
+  const worker = new WorkLoop(dibs, connection, handler, options, onEnd);
+  // Without onError, a worker that cannot go on is heard of through `done`, or as an unhandled rejection.
+  if (onError) worker.done.catch(onError);
   return worker;
+}
+
+function refuseWork(message: string): never {
+  throw new DibsError("VALIDATION_FAILED", `dibs.work: ${message}.`);
 }
 
 class WorkLoop implements Worker {
@@ -93,6 +103,7 @@ class WorkLoop implements Worker {
   readonly done: Promise<void>;
   private readonly running = new Map<string, Running>();
   private readonly stopping = new AbortController();
+  private idle = new AbortController();
   private readonly concurrency: number;
   private session = "";
   private stopsNow = false;
@@ -103,6 +114,7 @@ class WorkLoop implements Worker {
     private readonly connection: Connection,
     private readonly handler: WorkHandler,
     private readonly options: WorkOptions,
+    private readonly onEnd: () => void,
   ) {
     this.concurrency = options.concurrency ?? 1;
     this.project = options.project === undefined ? {} : { project: options.project };
@@ -128,7 +140,15 @@ class WorkLoop implements Worker {
   }
 
   private async run(): Promise<void> {
-    await this.sessionId;
+    try {
+      await this.sessionId;
+      await this.runSlots();
+    } finally {
+      this.onEnd();
+    }
+  }
+
+  private async runSlots(): Promise<void> {
     const quiet = new AbortController();
     const { project } = await this.dibs.projects.get(
       this.options.project ? { id: this.options.project } : {},
@@ -171,11 +191,15 @@ class WorkLoop implements Worker {
               sessionId: this.session,
               start: true,
               resume: false,
-              waitMs: untilEmpty ? (this.running.size > 0 ? 1_000 : 0) : 60_000,
+              waitMs: untilEmpty && this.running.size === 0 ? 0 : 60_000,
               ...(labels === undefined ? {} : { labels }),
               ...(ttlMs === undefined ? {} : { ttlMs }),
             },
-            { signal: this.stopping.signal },
+            {
+              signal: untilEmpty
+                ? AbortSignal.any([this.stopping.signal, this.idle.signal])
+                : this.stopping.signal,
+            },
           ),
         (error) => this.options.onError?.(error),
       );
@@ -200,7 +224,15 @@ class WorkLoop implements Worker {
       else if (!isLost(error)) await this.reportFailure(by, error);
     } finally {
       this.running.delete(task.id);
+      if (this.running.size === 0) this.wakeIdle();
     }
+  }
+
+  /** Nothing runs any more: slots that wait for what it might set free look once more and, if all is done, end. */
+  private wakeIdle(): void {
+    const waiting = this.idle;
+    this.idle = new AbortController();
+    waiting.abort();
   }
 
   /** With children still open it is not done: it goes back and is handed out again when they are. */
@@ -329,7 +361,8 @@ class WorkLoop implements Worker {
     if (event.type === "task:response-received") running.answered?.(String(event.data.response ?? ""));
     else if (!isOwn) {
       const code = event.type === "task:cancelled" ? "TASK_CANCELLED" : "CLAIM_EXPIRED";
-      running.abort.abort(new DibsError(code, `Task ${event.taskId} is no longer ours (${event.type}).`));
+      const why = event.data.reason === undefined ? event.type : `${event.type}: ${event.data.reason}`;
+      running.abort.abort(new DibsError(code, `Task ${event.taskId} is no longer ours (${why}).`));
     }
   }
 }
@@ -361,6 +394,12 @@ function isLost(error: unknown): boolean {
   return error instanceof DibsError && lostCodes.includes(error.code);
 }
 
-function resultOf(result: WorkResult) {
-  return typeof result === "string" ? result : (result ?? "");
+const resultFields = ["output", "filesCreated", "filesModified"];
+
+/** What a handler returns is kept whatever it is: other values than a result become its output, as JSON. */
+function resultOf(value: WorkResult) {
+  if (typeof value === "string") return value;
+  if (value === undefined || value === null) return "";
+  const isResult = typeof value === "object" && Object.keys(value).every((key) => resultFields.includes(key));
+  return isResult ? value : JSON.stringify(value);
 }

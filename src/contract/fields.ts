@@ -40,11 +40,15 @@ export const leaseMs = z.number();
 
 /** Milliseconds since 1970, from an ISO 8601 time or a number. */
 export const instant = z
-  .union([
-    z.iso.datetime({ offset: true, message: "must be a time such as 2026-01-31T12:00:00.000Z" }),
-    z.number().int(),
-  ])
-  .transform((value) => (typeof value === "number" ? value : Date.parse(value)))
+  .union(
+    [
+      z.iso.datetime({ offset: true, message: "must be a time such as 2026-01-31T12:00:00.000Z" }),
+      z.number().int(),
+      z.date(),
+    ],
+    "must be a time such as 2026-01-31T12:00:00.000Z, or milliseconds since 1970",
+  )
+  .transform((value) => (typeof value === "string" ? Date.parse(value) : Number(value)))
   .refine((value) => value >= 0 && value < 253_402_300_800_000, "must be a time from 1970 to 9999");
 
 export const priority = z
@@ -74,14 +78,17 @@ export const metadata = z
 export const idempotencyKey = text(limits.idempotencyKeyLengthMax).min(1, "must not be empty");
 
 export const result = z
-  .union([
-    longText,
-    z.object({
-      output: longText.default(""),
-      filesCreated: z.array(path).max(limits.filesMax).default([]),
-      filesModified: z.array(path).max(limits.filesMax).default([]),
-    }),
-  ])
+  .union(
+    [
+      longText,
+      z.strictObject({
+        output: longText.default(""),
+        filesCreated: z.array(path).max(limits.filesMax).default([]),
+        filesModified: z.array(path).max(limits.filesMax).default([]),
+      }),
+    ],
+    "must be a text or { output, filesCreated, filesModified }",
+  )
   .transform((value) =>
     typeof value === "string" ? { output: value, filesCreated: [], filesModified: [] } : value,
   );

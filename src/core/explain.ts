@@ -1,7 +1,7 @@
 // Why is this not running? `blockers` is the claim predicate: a task is claimable by a session exactly when it is empty.
 // Claiming asks it, and explain says its answer in words with the command that would help.
 
-import { type Claim, isOver } from "./claim.js";
+import { type Claim, dueAt, isOver } from "./claim.js";
 import { reachable, waitsFor } from "./dependency.js";
 import type { Draft } from "./draft.js";
 import { limits } from "./limits.js";
@@ -87,7 +87,7 @@ const misfit =
 const describe: Record<Blocker, Describe> = {
   TERMINAL: (_draft, task) => ({
     code: "TERMINAL",
-    message: `It is ${task.state}${task.error ? `: ${task.error.slice(0, 200)}` : ""}.`,
+    message: `It is ${task.state}${task.error ? `: ${task.error.split("\n", 1)[0]?.slice(0, 200)}` : ""}.`,
     ...(task.state === "completed" ? {} : { fix: `dibs retry ${task.id}` }),
   }),
   IS_GROUP: (_draft, task) => ({
@@ -102,7 +102,7 @@ const describe: Record<Blocker, Describe> = {
     return {
       code: "CLAIMED",
       message: `${claim?.sessionId} holds it${alive ? "" : ", but that session is over"}.`,
-      until: claim?.expiresAt ?? null,
+      until: claim ? dueAt(claim) : null,
       fix: `dibs release ${task.id} --force`,
     };
   },

@@ -19,10 +19,15 @@ export interface ReadyEntry {
   notBefore: number;
 }
 
-export interface Who {
+interface Identity {
   names: string[];
   agentType: string | null;
   capabilities: ReadonlySet<string>;
+}
+
+export interface Who extends Identity {
+  /** Beginnings of all lanes that could fit; the capabilities at the end are tested lane by lane. */
+  prefixes: string[];
 }
 
 export type Wants = Pick<Task, "assignee" | "agentType" | "requires">;
@@ -32,12 +37,21 @@ const labelEnd = "\u001d";
 const partEnd = "\u001f";
 const itemEnd = "\u001e";
 
+/** A session claims again and again: who it is, and where it may look, is worked out once per row of it. */
+const known = new WeakMap<Session, Who>();
+
 export function whoIs(session: Session, agentType?: string | null): Who {
-  return {
+  const usual = agentType === undefined || agentType === null || agentType === session.agentType;
+  const before = usual ? known.get(session) : undefined;
+  if (before) return before;
+  const who = {
     names: namesOf(session),
     agentType: agentType ?? session.agentType,
     capabilities: new Set(session.capabilities),
   };
+  const whole = { ...who, prefixes: prefixesFor(who, [""]) };
+  if (usual) known.set(session, whole);
+  return whole;
 }
 
 /** Why a session may not take a task; empty when it may. Claiming, claim-next and explain all ask this. */
@@ -66,11 +80,14 @@ export function wantsOf(lane: string): Wants {
   };
 }
 
-/** Beginnings of all lanes that could fit; the capabilities at the end are tested lane by lane. */
-export function lanePrefixes(who: Who, labels: string[] | undefined): string[] {
+function lanePrefixes(who: Who, labels: string[] | undefined): string[] {
+  return labels?.length ? prefixesFor(who, labels) : who.prefixes;
+}
+
+function prefixesFor(who: Identity, labels: string[]): string[] {
   const agentTypes = who.agentType ? ["", who.agentType] : [""];
   const prefixes: string[] = [];
-  for (const label of labels?.length ? labels : [""]) {
+  for (const label of labels) {
     for (const assignee of ["", ...who.names]) {
       for (const agentType of agentTypes) {
         prefixes.push(`${label}${labelEnd}${assignee}${partEnd}${agentType}${partEnd}`);

@@ -20,4 +20,6 @@ export interface Caller {
   project: string;
   actor: string;
   role: "viewer" | "worker" | "leader" | "admin";
+  /** The process that calls, if its sessions live and die with it. */
+  process?: { pid: number; host: string; processStartedAt: string | null };
 }

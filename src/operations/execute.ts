@@ -144,6 +144,11 @@ export class Executor {
     return outcome.value;
   }
 
+  /** Refuses an input that the operation would refuse. */
+  check(name: OperationName, input: unknown): void {
+    validate(definitions.get(name)!, input);
+  }
+
   /** A command of our own, such as ending what a dead process held. */
   system<C extends Command>(org: string, command: C): Promise<Outcome<unknown>> {
     return this.submit(org, (transaction) => carryOut(transaction, command, "system"));

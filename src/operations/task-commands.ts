@@ -46,8 +46,12 @@ const taskAnswer = (
   task: shown(view, command, now),
 });
 
-function registration(input: { register?: boolean | undefined; agentType?: string | undefined }) {
-  return input.register ? { ...(input.agentType ? { agentType: input.agentType } : {}) } : undefined;
+function registration(
+  input: { register?: boolean | undefined; agentType?: string | undefined },
+  { caller }: CallContext,
+) {
+  if (!input.register) return undefined;
+  return { ...(input.agentType ? { agentType: input.agentType } : {}), ...caller.process };
 }
 
 export const taskCommands = {
@@ -92,7 +96,7 @@ export const taskCommands = {
       type: "claim",
       ...input,
       project: project(input, context),
-      register: registration(input),
+      register: registration(input, context),
     }),
     answer: (view, _value, command, now) => {
       const task = shown(view, command, now);
@@ -105,7 +109,7 @@ export const taskCommands = {
       type: "claim-next",
       ...input,
       project: project(input, context),
-      register: registration(input),
+      register: registration(input, context),
     }),
     answer: (view, value, command, now) => {
       if (value.taskId === null) return { success: true, claim: null, task: null, resumed: false };

@@ -1,6 +1,7 @@
 // The heads of the ready queue as a transaction sees them: rows fetched in sorted chunks, with what the transaction has
 // added and taken. One fetch serves a whole group of claims.
 
+import { keyOf } from "../core/changes.js";
 import type { ReadyEntry } from "../core/ready.js";
 
 export interface ReadySource {
@@ -141,7 +142,7 @@ export class ReadyQueue {
   constructor(private readonly source: ReadySource) {}
 
   lanesOf(project: string, prefix: string): string[] {
-    const key = `${project}/${prefix}`;
+    const key = keyOf(project, prefix);
     let lanes = this.prefixes.get(key);
     if (!lanes) {
       const known = new Set(this.source.lanes(project, prefix));
@@ -163,7 +164,7 @@ export class ReadyQueue {
   }
 
   add(project: string, entry: ReadyEntry): void {
-    const key = `${project}/${entry.lane}`;
+    const key = keyOf(project, entry.lane);
     if (!this.lanes.has(key)) {
       for (const [prefix, lanes] of this.prefixes) {
         if (key.startsWith(prefix) && !lanes.includes(entry.lane)) this.prefixes.delete(prefix);
@@ -191,7 +192,7 @@ export class ReadyQueue {
   }
 
   private lane(project: string, lane: string): Lane {
-    const key = `${project}/${lane}`;
+    const key = keyOf(project, lane);
     let found = this.lanes.get(key);
     if (!found) {
       found = new Lane(this.source, project, lane);

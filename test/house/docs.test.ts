@@ -4,12 +4,12 @@ import { operations } from "../../src/contract/registry.js";
 import { eventTypes } from "../../src/core/event.js";
 import { reasonCodes } from "../../src/core/explain.js";
 import { type Code, claimPrecedence, holderPrecedence, refusals } from "../../src/core/refusal.js";
-import { codeTable, operationTable, part, stateMatrix } from "./generated.js";
+import { codeTable, operationPages, part, stateMatrix } from "./generated.js";
 
 const parts: [file: string, name: string, tell: () => string | Promise<string>][] = [
   ["docs/STATE_MACHINE.md", "matrix", stateMatrix],
   ["docs/ERRORS.md", "codes", codeTable],
-  ["docs/ERRORS.md", "operations", operationTable],
+  ["docs/API.md", "operations", operationPages],
 ];
 
 describe("the documentation says what the code does", () => {

@@ -1,6 +1,7 @@
 // Parts of the documentation that the code itself tells. A test compares them; `npm run docs` writes them anew.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { z } from "zod";
 import { exitCode, httpStatus, mcpError } from "../../src/contract/codes.js";
 import { operations } from "../../src/contract/registry.js";
 import type { Command } from "../../src/core/command.js";
@@ -84,12 +85,50 @@ export function codeTable(): string {
   return ["| code | HTTP | exit | MCP | may pass | means |", "|---|---|---|---|---|---|", ...rows].join("\n");
 }
 
-export function operationTable(): string {
-  const rows = operations.map(({ name, http, role, summary, refusals: refused }) => {
+interface Schema {
+  type?: string | string[];
+  anyOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  description?: string;
+  default?: unknown;
+  maximum?: number;
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(" or ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum)
+    return schema.enum.length > 12 ? "word" : schema.enum.map((each) => `\`${each}\``).join(" ");
+  if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
+  if (schema.type === "string") return "text";
+  return schema.type === undefined ? "time" : String(schema.type);
+}
+
+function fieldRow([name, schema]: [string, Schema], required: readonly string[]): string {
+  const isNeeded = required.includes(name) && schema.default === undefined;
+  const fallback = schema.default === undefined ? "" : ` Default: \`${JSON.stringify(schema.default)}\`.`;
+  const most =
+    schema.type === "integer" && (schema.maximum ?? 1e12) < 1e11 ? `${schema.description ? ". " : ""}At most ${schema.maximum}.` : "";
+  return `| \`${name}\`${isNeeded ? "" : "?"} | ${typeOf(schema)} | ${schema.description ?? ""}${most}${fallback} |`;
+}
+
+/** Every operation with its input, as the schemas say it. */
+export function operationPages(): string {
+  const pages = operations.map(({ name, summary, http, role, input, refusals: refused }) => {
+    const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
+    const fields = Object.entries(schema.properties ?? {}).map((field) =>
+      fieldRow(field, schema.required ?? []),
+    );
     const codes = refused.map((code) => `\`${code}\``).join(", ");
-    return `| \`${name}\` | \`${http.method} ${http.path}\` | ${role} | ${summary} | ${codes} |`;
+    const does = `${summary}. \`${http.method} ${http.path}\`, role ${role}.`;
+    const table = fields.length > 0 ? ["", "| input | | |", "|---|---|---|", ...fields] : [];
+    return [`### dibs.${name}`, "", codes ? `${does} Refuses with ${codes}.` : does, ...table].join("\n");
   });
-  return ["| operation | HTTP | role | does | refuses with |", "|---|---|---|---|---|", ...rows].join("\n");
+  return pages.join("\n\n");
 }
 
 /** The text between the markers of a part, and the file with that part replaced. */

@@ -4,7 +4,7 @@ import { id, instant, longText, metadata, ms, path, priority, project, text, wor
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
 
-export const newTask = z.object({
+export const newTask = z.strictObject({
   id: id.optional().describe("Your own id; default: a generated one such as 0001"),
   type: z.enum(["task", "group"]).optional(),
   parentId: id.optional(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
-import type { TaskState } from "../../core/task.js";
+import { type TaskState, taskStates } from "../../core/task.js";
 import { cursor, flag, id, limit, projectOrAll, text, word } from "../fields.js";
 import { operation } from "../operation.js";
 import { taskShape } from "../shapes.js";
@@ -42,7 +42,7 @@ export const listTasks = operation({
   input: z.object({
     project: projectOrAll,
     state: z
-      .union([stateWord, z.array(stateWord)])
+      .union([stateWord, z.array(stateWord)], `must be a state: ${taskStates.join(", ")}`)
       .optional()
       .describe("One state or several, in any seed's words"),
     label: word.optional(),

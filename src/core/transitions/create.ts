@@ -41,7 +41,7 @@ export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
 
 function at(index: number, field: string, message: string): Refusal {
   return refuse("VALIDATION_FAILED", message, {
-    details: { issues: [{ path: `tasks[${index}].${field}`, message }] },
+    details: { issues: [{ path: index === 0 ? field : `tasks[${index}].${field}`, message }] },
   });
 }
 
@@ -236,7 +236,7 @@ class Batch {
         return underExisting ? [...edgesFrom(this.draft.view, this.project, id), ...newChildren] : [];
       },
     );
-    return cycle ? cycleRefusal(cycle) : null;
+    return cycle ? cycleRefusal(cycle.map((id) => this.planned(id)?.input.key ?? id)) : null;
   }
 
   countChildren(): void {
@@ -256,7 +256,7 @@ export function cycleRefusal(cycle: string[]): Refusal {
     return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "dependsOn", message }] } });
   }
   return refuse("DEPENDENCY_CYCLE", `The tasks would wait for each other: ${writeCycle(cycle)}.`, {
-    hint: "A parent waits for its children, so a child cannot depend on its ancestor.",
+    hint: "Leave out one of these dependencies; a parent waits for its children, too.",
     details: { cycle },
   });
 }

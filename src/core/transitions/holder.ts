@@ -61,7 +61,9 @@ export function holderOf(
     );
   }
   if (!allowed.includes(claim.state)) {
+    const waits = claim.state === "awaiting_response";
     return refuse("INVALID_STATE", `Task ${taskId} is ${claim.state}; this needs ${allowed.join(" or ")}.`, {
+      ...(waits ? { hint: "Wait for the answer to its question (task:response-received)." } : {}),
       details: { ...details, state: claim.state },
     });
   }

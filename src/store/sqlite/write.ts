@@ -57,7 +57,8 @@ const sql = {
   project:
     "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
   taskLife: `UPDATE task SET ${assignments(taskLifeColumns)} ${byKey}`,
-  taskGate: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? ${byKey}`,
+  taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? ${byKey}`,
+  taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? ${byKey}`,
   taskFull: `UPDATE task SET ${assignments(`${taskFixedColumns}, ${taskLifeColumns}`)} ${byKey}`,
   text: "INSERT OR REPLACE INTO task_text (org, project, id, prompt, description, metadata) VALUES (?, ?, ?, ?, ?, ?)",
   claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE org = ? AND project = ? AND task_id = ?`,
@@ -166,9 +167,12 @@ export class SqliteRows extends SqliteReads implements Rows {
         created.push([...key, ...taskFixedRow(after), ...taskLifeRow(after), ...taskBirthRow(after)]);
       } else if (isEdited(before, after)) {
         this.db.run(sql.taskFull, ...taskFixedRow(after), ...taskLifeRow(after), ...key);
-      } else if (!isLived(before, after)) {
+      } else if (isOnlyMoved(before, after)) {
+        const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
+        this.db.run(sql.taskMoved, state, epoch, updatedAt, readyAt, startedAt, endedAt, ...key);
+      } else if (isOnlyFreed(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
-        this.db.run(sql.taskGate, pendingDeps, openChildren, completedChildren, readyAt, ...key);
+        this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, ...key);
       } else this.db.run(sql.taskLife, ...taskLifeRow(after), ...key);
     }
     this.db.insertMany("task", insertable, created);
@@ -239,9 +243,8 @@ export class SqliteRows extends SqliteReads implements Rows {
   }
 }
 
-/** What the life of a task changes besides the counts of what it waits for. Two changes may share one instant. */
-const lived = [
-  "state",
+/** Fields that most changes leave alone: the row is then written by a shorter statement. Two changes may share one instant. */
+const rarelyChanged = [
   "retryCount",
   "lostCount",
   "notBefore",
@@ -249,14 +252,29 @@ const lived = [
   "response",
   "responsePending",
   "error",
+  "pendingDeps",
+  "openChildren",
+  "completedChildren",
+] as const satisfies readonly (keyof Task)[];
+const changedByMoves = [
+  "state",
   "epoch",
   "updatedAt",
   "startedAt",
   "endedAt",
 ] as const satisfies readonly (keyof Task)[];
 
-function isLived(before: Task, after: Task): boolean {
-  return lived.some((field) => before[field] !== after[field]);
+/** Only what it waits for has changed. */
+function isOnlyFreed(before: Task, after: Task): boolean {
+  return (
+    !changedByMoves.some((field) => before[field] !== after[field]) &&
+    !rarelyChanged.slice(0, -3).some((field) => before[field] !== after[field])
+  );
+}
+
+/** It was held and came to rest, and nothing else. */
+function isOnlyMoved(before: Task, after: Task): boolean {
+  return !rarelyChanged.some((field) => before[field] !== after[field]);
 }
 
 function toEntry(row: Row): ReadyEntry {
