@@ -109,7 +109,12 @@ async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
   );
 }
 
-async function* asWire(events: AsyncIterable<DibsEvent>): AsyncGenerator<WireEvent, void, undefined> {
+/** `admitted` refuses what `events.list` would refuse, such as a project that does not exist. */
+async function* asWire(
+  admitted: Promise<unknown>,
+  events: AsyncIterable<DibsEvent>,
+): AsyncGenerator<WireEvent, void, undefined> {
+  await admitted;
   try {
     for await (const event of events) yield wireEvent(event);
   } catch (error) {
@@ -120,6 +125,7 @@ async function* asWire(events: AsyncIterable<DibsEvent>): AsyncGenerator<WireEve
 class InProcess implements Connection {
   readonly process = { pid: process.pid };
   private readonly closing = new AbortController();
+  private closed: Promise<void> | null = null;
 
   constructor(
     private readonly executor: Executor,
@@ -134,31 +140,29 @@ class InProcess implements Connection {
     if (this.closing.signal.aborted) {
       return Promise.reject(new DibsError("STORE_CLOSED", "This client was closed."));
     }
-    const signal = options.signal
-      ? AbortSignal.any([this.closing.signal, options.signal])
-      : this.closing.signal;
     return dispatch(this.executor, name, input, this.caller, {
       idempotencyKey: options.idempotencyKey,
-      signal,
+      signals: options.signal ? [this.closing.signal, options.signal] : [this.closing.signal],
     });
   }
 
   follow({ project, signal, ...options }: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
     const { executor, caller } = this;
-    executor.check("events.list", { project, ...options });
     const signals = [this.closing.signal, ...(signal ? [signal] : [])];
     const events = followEvents(executor.store, caller.org, {
       ...options,
       project: project === "*" ? null : (project ?? caller.project),
       signal: AbortSignal.any(signals),
     });
-    return asWire(events);
+    const known = executor.execute("events.list", { project, ...options, limit: 1 }, caller);
+    known.catch(() => undefined);
+    return asWire(known, events);
   }
 
-  async close(): Promise<void> {
-    if (this.closing.signal.aborted) return;
+  close(): Promise<void> {
     // Calls that wait end now; what was submitted is settled before the store closes.
     this.closing.abort();
-    await this.release();
+    this.closed ??= this.release();
+    return this.closed;
   }
 }

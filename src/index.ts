@@ -6,7 +6,7 @@ export {
   type WorkHandler,
   type WorkOptions,
   type WorkResult,
-} from "./client/work.js";
+} from "./client/worker.js";
 export { type OpenOptions, openDibs } from "./compose.js";
 export { exitCode, httpStatus } from "./contract/codes.js";
 export { DibsError } from "./contract/error.js";

@@ -4,8 +4,8 @@
 import type { InputOf, Operation, OutputOf } from "../contract/operation.js";
 import { type OperationName, type Registry, registry } from "../contract/registry.js";
 import type { WireEvent } from "../contract/shapes.js";
-import type { Worker, WorkHandler, WorkOptions } from "./work.js";
 import { startWorker } from "./work.js";
+import type { Worker, WorkHandler, WorkOptions } from "./worker.js";
 
 export interface CallOptions {
   /** Acts once: the same key and input answer the same again, for a day. */

@@ -5,77 +5,21 @@
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Connection, Dibs } from "./client.js";
-
-export interface WorkContext {
-  task: WireTask;
-  claim: WireClaim;
-  sessionId: string;
-  /** Fires when the task is no longer ours or the worker stops at once. Its reason is the refusal. */
-  signal: AbortSignal;
-  /** A human's answer to an earlier question of this task that nobody has acknowledged yet. */
-  response: string | null;
-  progress(note?: string, percent?: number): Promise<void>;
-  /** Asks a human and waits for the answer; the lease stands still meanwhile. */
-  ask(question: string, more?: { options?: string[]; default?: string }): Promise<string>;
-}
-
-/** What a handler returns is the task's result; what it throws fails the attempt. */
-export type WorkHandler = (context: WorkContext) => Promise<WorkResult> | WorkResult;
-
-export type WorkResult =
-  | string
-  | { output?: string; filesCreated?: string[]; filesModified?: string[] }
-  // biome-ignore lint/suspicious/noConfusingVoidType: a handler may simply return.
-  | void;
-
-export interface WorkOptions {
-  /** How many tasks at once; default 1. */
-  concurrency?: number;
-  /** Default: a generated one. */
-  sessionId?: string;
-  name?: string;
-  agentType?: string;
-  capabilities?: string[];
-  /** Only tasks with one of these labels. */
-  labels?: string[];
-  project?: string;
-  ttlMs?: number;
-  /** Default: a third of the lease, at most the project's own interval. */
-  heartbeatMs?: number;
-  /** Stop when this worker runs nothing and can claim nothing now. It does not wait for scheduled retries or other workers. */
-  untilEmpty?: boolean;
-  onError?: (error: unknown) => void;
-}
-
-export interface Worker {
-  /** Known once registered. */
-  readonly sessionId: Promise<string>;
-  /** Resolves when the worker has stopped; rejects if it could not go on. */
-  readonly done: Promise<void>;
-  /** Claims nothing more and waits for what runs; with `now` aborts and releases it. */
-  stop(options?: { now?: boolean }): Promise<void>;
-}
-
-/** A handler may throw this to say that trying again is no use. */
-export class PermanentFailure extends Error {
-  override name = "PermanentFailure";
-}
+import { type HolderOf, isLost, patiently, resultOf, storable, tries } from "./reporting.js";
+import {
+  PermanentFailure,
+  type WorkContext,
+  type Worker,
+  type WorkHandler,
+  type WorkOptions,
+  type WorkResult,
+} from "./worker.js";
 
 interface Running {
   claim: WireClaim;
   abort: AbortController;
   answered: ((text: string) => void) | null;
 }
-
-const lostCodes: readonly string[] = [
-  "CLAIM_EXPIRED",
-  "TASK_CANCELLED",
-  "TASK_NOT_CLAIMED",
-  "NOT_CLAIM_OWNER",
-  "STALE_EPOCH",
-  "TASK_NOT_FOUND",
-  "SESSION_NOT_FOUND",
-];
 
 export function startWorker(
   dibs: Dibs,
@@ -102,8 +46,9 @@ class WorkLoop implements Worker {
   readonly sessionId: Promise<string>;
   readonly done: Promise<void>;
   private readonly running = new Map<string, Running>();
-  private readonly stopping = new AbortController();
-  private idle = new AbortController();
+  private isStopping = false;
+  /** Ends the claims that wait now; renewed after each use. */
+  private waiting = new AbortController();
   private readonly concurrency: number;
   private session = "";
   private stopsNow = false;
@@ -144,16 +89,14 @@ class WorkLoop implements Worker {
       await this.sessionId;
       await this.runSlots();
     } finally {
+      await this.dibs.sessions.end({ ...this.project, sessionId: this.session }).catch(() => undefined);
       this.onEnd();
     }
   }
 
   private async runSlots(): Promise<void> {
     const quiet = new AbortController();
-    const { project } = await this.dibs.projects.get(
-      this.options.project ? { id: this.options.project } : {},
-    );
-    const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = project.settings.claim;
+    const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = await this.claimSettings();
     const third = Math.floor(Math.min(this.options.ttlMs ?? defaultTtlMs, orphanThresholdMs) / 3);
     const beat = setInterval(
       () => void this.heartbeat(),
@@ -161,18 +104,36 @@ class WorkLoop implements Worker {
     );
     const watching = this.watch(quiet.signal);
     try {
-      await Promise.all(Array.from({ length: this.concurrency }, () => this.slot()));
+      await this.allSlots();
     } finally {
       clearInterval(beat);
       quiet.abort();
       await watching;
-      await this.dibs.sessions.end({ ...this.project, sessionId: this.session }).catch(() => undefined);
     }
+  }
+
+  private async claimSettings() {
+    const { project } = await this.dibs.projects.get(
+      this.options.project ? { id: this.options.project } : {},
+    );
+    return project.settings.claim;
+  }
+
+  /** If one slot cannot go on, the others finish what they run before the worker ends with that error. */
+  private async allSlots(): Promise<void> {
+    const slots = Array.from({ length: this.concurrency }, () =>
+      this.slot().catch((error) => {
+        this.abortWaits();
+        throw error;
+      }),
+    );
+    const failed = (await Promise.allSettled(slots)).find((each) => each.status === "rejected");
+    if (failed) throw failed.reason;
   }
 
   async stop({ now = false } = {}): Promise<void> {
     this.stopsNow ||= now;
-    this.stopping.abort();
+    this.abortWaits();
     // A question may stay open for days: its task is given up, and the answer waits there for the next holder.
     for (const { abort, answered } of this.running.values()) {
       if (now || answered) abort.abort(new Error("the worker was stopped"));
@@ -182,7 +143,7 @@ class WorkLoop implements Worker {
 
   private async slot(): Promise<void> {
     const { untilEmpty, labels, ttlMs } = this.options;
-    while (!this.stopping.signal.aborted) {
+    while (!this.isStopping) {
       const { claim, task } = await patiently(
         () =>
           this.dibs.tasks.claimNext(
@@ -195,13 +156,10 @@ class WorkLoop implements Worker {
               ...(labels === undefined ? {} : { labels }),
               ...(ttlMs === undefined ? {} : { ttlMs }),
             },
-            {
-              signal: untilEmpty
-                ? AbortSignal.any([this.stopping.signal, this.idle.signal])
-                : this.stopping.signal,
-            },
+            { signal: this.waiting.signal },
           ),
         (error) => this.options.onError?.(error),
+        () => this.isStopping,
       );
       if (claim && task) await this.runTask(claim, task);
       else if (untilEmpty && this.running.size === 0) return;
@@ -224,15 +182,20 @@ class WorkLoop implements Worker {
       else if (!isLost(error)) await this.reportFailure(by, error);
     } finally {
       this.running.delete(task.id);
-      if (this.running.size === 0) this.wakeIdle();
+      if (this.running.size === 0 && this.options.untilEmpty) this.wakeWaits();
     }
   }
 
-  /** Nothing runs any more: slots that wait for what it might set free look once more and, if all is done, end. */
-  private wakeIdle(): void {
-    const waiting = this.idle;
-    this.idle = new AbortController();
+  /** Claims that wait end now: because of a stop, or because nothing runs that could set something free. */
+  private wakeWaits(): void {
+    const waiting = this.waiting;
+    this.waiting = new AbortController();
     waiting.abort();
+  }
+
+  private abortWaits(): void {
+    this.isStopping = true;
+    this.wakeWaits();
   }
 
   /** With children still open it is not done: it goes back and is handed out again when they are. */
@@ -241,20 +204,21 @@ class WorkLoop implements Worker {
       await patiently(() => this.dibs.tasks.complete({ ...by, result }));
     } catch (error) {
       if (!(error instanceof DibsError) || error.code !== "CHILDREN_OPEN") throw error;
-      await this.dibs.tasks.release({ ...by, reason: "waits for its children" });
+      await patiently(() => this.dibs.tasks.release({ ...by, reason: "waits for its children" }));
     }
   }
 
   /** Aborted: if the task is still ours (a stop), it goes back; if it is not, there is nothing to give back. */
   private async giveBack(by: HolderOf): Promise<void> {
-    await this.dibs.tasks.release({ ...by, reason: "worker stopped" }).catch((error) => this.tolerate(error));
+    const reason = "worker stopped";
+    await patiently(() => this.dibs.tasks.release({ ...by, reason })).catch((error) => this.tolerate(error));
   }
 
   private async reportFailure(by: HolderOf, error: unknown): Promise<void> {
     const message = error instanceof Error ? error.stack || error.message : String(error);
     const retryable = !(error instanceof PermanentFailure);
     await patiently(() =>
-      this.dibs.tasks.fail({ ...by, error: message.slice(0, 8_000) || "failed", retryable }),
+      this.dibs.tasks.fail({ ...by, error: storable(message) || "failed", retryable }),
     ).catch((refused) => this.tolerate(refused));
   }
 
@@ -290,6 +254,7 @@ class WorkLoop implements Worker {
   ): Promise<string> {
     const { signal } = running.abort;
     signal.throwIfAborted();
+    if (running.answered) throw new Error("A question of this task is open already.");
     const answer = new Promise<string>((resolve, reject) => {
       running.answered = resolve;
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -297,6 +262,7 @@ class WorkLoop implements Worker {
     answer.catch(() => undefined);
     try {
       await this.asHolder(running, () => this.dibs.tasks.ask({ ...by, question, ...more }));
+      if (this.isStopping) running.abort.abort(new Error("the worker was stopped"));
       return await answer;
     } finally {
       running.answered = null;
@@ -320,7 +286,9 @@ class WorkLoop implements Worker {
     for (const [taskId, running] of this.running) {
       const { epoch } = running.claim;
       try {
-        await this.dibs.tasks.heartbeat({ ...this.project, taskId, sessionId: this.session, epoch });
+        const beat = { ...this.project, taskId, sessionId: this.session, epoch };
+        const { response } = await this.dibs.tasks.heartbeat(beat);
+        if (response !== null) running.answered?.(response);
       } catch (error) {
         if (isLost(error)) running.abort.abort(error);
       }
@@ -334,6 +302,13 @@ class WorkLoop implements Worker {
 
   /** Answers, cancellations and losses arrive as events, within milliseconds. */
   private async watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.watchOnce(signal);
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, tries.pauseMs));
+    }
+  }
+
+  private async watchOnce(signal: AbortSignal): Promise<void> {
     try {
       for await (const event of this.dibs.events.follow({
         ...this.project,
@@ -365,41 +340,4 @@ class WorkLoop implements Worker {
       running.abort.abort(new DibsError(code, `Task ${event.taskId} is no longer ours (${why}).`));
     }
   }
-}
-
-interface HolderOf {
-  project?: string;
-  taskId: string;
-  sessionId: string;
-  epoch: number;
-}
-
-const tries = { max: 20, pauseMs: 500 };
-
-/** Goes through short troubles of the store, such as a lock that another process keeps or a full disk. */
-async function patiently<T>(call: () => Promise<T>, onTrouble?: (error: unknown) => void): Promise<T> {
-  for (let tried = 1; ; tried++) {
-    try {
-      return await call();
-    } catch (error) {
-      const passes = error instanceof DibsError && error.code.startsWith("STORE_") && error.retryable;
-      if (!passes || tried === tries.max) throw error;
-      onTrouble?.(error);
-      await new Promise((resolve) => setTimeout(resolve, tries.pauseMs));
-    }
-  }
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof DibsError && lostCodes.includes(error.code);
-}
-
-const resultFields = ["output", "filesCreated", "filesModified"];
-
-/** What a handler returns is kept whatever it is: other values than a result become its output, as JSON. */
-function resultOf(value: WorkResult) {
-  if (typeof value === "string") return value;
-  if (value === undefined || value === null) return "";
-  const isResult = typeof value === "object" && Object.keys(value).every((key) => resultFields.includes(key));
-  return isResult ? value : JSON.stringify(value);
 }

@@ -138,9 +138,10 @@ export interface UpdateCommand extends OnTask {
   type: "update";
   patch: TaskPatch;
 }
-/** Ends the task's lease if it is over: every command on a task runs after this. */
-export interface SettleCommand extends OnTask {
+/** Ends the leases of these tasks that are over: every command on a task, or by its holder, runs after this. */
+export interface SettleCommand extends OnProject {
   type: "settle";
+  taskIds: string[];
 }
 /** Ends what is over, earliest first; the task that somebody asks for in any case. */
 export interface SweepCommand {

@@ -109,7 +109,7 @@ function preparation(view: View, command: Command, now: number): Command | null 
     case "update": {
       const { project, taskId } = command;
       const claim = view.claim(project, taskId);
-      return claim && isOver(claim, now) ? { type: "settle", project, taskId } : null;
+      return claim && isOver(claim, now) ? { type: "settle", project, taskIds: [taskId] } : null;
     }
     case "session-heartbeat":
     case "end-session":
@@ -123,8 +123,8 @@ function preparation(view: View, command: Command, now: number): Command | null 
 
 /** A session that comes back does not bring back what it has lost. */
 function settleSession(view: View, project: string, sessionId: string, now: number): Command | null {
-  const over = view.claimsOf(project, sessionId).find((claim) => isOver(claim, now));
-  return over ? { type: "settle", project, taskId: over.taskId } : null;
+  const over = view.claimsOf(project, sessionId).filter((claim) => isOver(claim, now));
+  return over.length > 0 ? { type: "settle", project, taskIds: over.map(({ taskId }) => taskId) } : null;
 }
 
 /** Masses of leases that end at once are ended in rounds; more than these in one transaction would be a mistake. */

@@ -15,7 +15,8 @@ const lookForDeadMs = 1_000;
 const timerMsMax = 2_000_000_000;
 
 export interface WaitOptions extends CallOptions {
-  signal?: AbortSignal | undefined;
+  /** Any of them ends the wait. (Not combined with AbortSignal.any: the long-lived ones would remember every call.) */
+  signals?: readonly AbortSignal[] | undefined;
 }
 
 export async function claimNext(
@@ -25,7 +26,10 @@ export async function claimNext(
   options: WaitOptions = {},
 ): Promise<OutputOf<ClaimNext>> {
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
-  if (isTimeToLook(executor, caller.org)) await endDeadHolders(executor, caller.org);
+  if (isTimeToLook(executor, caller.org)) {
+    executor.admit("tasks.claimNext", input, caller);
+    await endDeadHolders(executor, caller.org);
+  }
   const waitMs = input?.waitMs ?? 0; // Not validated yet.
   const { answer } = await executor.run("tasks.claimNext", input, caller, options);
   if (answer.claim || waitMs === 0) return answer;
@@ -41,24 +45,26 @@ async function waitFor(
 ): Promise<OutputOf<ClaimNext>> {
   const deadline = performance.now() + waitMs;
   const wake = new Wake();
-  const stop = executor.store.onChange(caller.org, () => wake.ring());
+  const stop = executor.store.onChange(caller.org, ({ mayFree }) => mayFree && wake.ring());
   const onAbort = () => wake.ring();
-  options.signal?.addEventListener("abort", onAbort);
+  const signals = options.signals ?? [];
+  const isAborted = () => signals.some((signal) => signal.aborted);
+  for (const signal of signals) signal.addEventListener("abort", onAbort);
   let lookedAt = performance.now();
   try {
     for (;;) {
       wake.arm();
       const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
       const now = performance.now();
-      if (answer.claim || now >= deadline || options.signal?.aborted) return answer;
+      if (answer.claim || now >= deadline || isAborted()) return answer;
       const retryAt = (value as { retryAt?: number | null } | null)?.retryAt ?? null;
       const dueMs = retryAt === null ? timerMsMax : await msUntil(executor, caller.org, retryAt);
       await sleepUntilWoken(Math.min(deadline, now + dueMs));
-      if (options.signal?.aborted) return answer;
+      if (isAborted()) return answer;
     }
   } finally {
     stop();
-    options.signal?.removeEventListener("abort", onAbort);
+    for (const signal of signals) signal.removeEventListener("abort", onAbort);
   }
 
   async function sleepUntilWoken(until: number): Promise<void> {

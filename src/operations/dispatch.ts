@@ -2,48 +2,55 @@
 // work, and notice that a holder's process is gone.
 
 import type { OperationName } from "../contract/registry.js";
+import { limits } from "../core/limits.js";
 import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
-import type { Executor } from "./execute.js";
+import { asDibsError, type Executor } from "./execute.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
 
-export function dispatch(
+export async function dispatch(
   executor: Executor,
   name: OperationName,
   input: unknown,
   caller: Caller,
   options: WaitOptions,
 ): Promise<unknown> {
-  switch (name) {
-    case "tasks.claimNext":
-      return claimNext(executor, input as never, caller, options);
-    case "tasks.claim":
-    case "tasks.respond":
-      return afterLookingAtTheHolder(executor, name, input, caller, options);
-    case "claims.cleanup":
-      return cleanup(executor, caller, options);
-    default:
-      return executor.execute(name, input as never, caller, options);
+  try {
+    switch (name) {
+      case "tasks.claimNext":
+        return await claimNext(executor, input as never, caller, options);
+      case "tasks.claim":
+      case "tasks.respond":
+        await lookAtHolder(executor, name, input, caller);
+        return await executor.execute(name, input as never, caller, options);
+      case "claims.cleanup":
+        return await cleanup(executor, input, caller);
+      default:
+        return await executor.execute(name, input as never, caller, options);
+    }
+  } catch (error) {
+    throw asDibsError(error);
   }
 }
 
-async function afterLookingAtTheHolder(
+async function lookAtHolder(
   executor: Executor,
   name: OperationName,
   input: unknown,
   caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  const { project, taskId } = (input ?? {}) as { project?: unknown; taskId?: unknown };
-  if (typeof taskId === "string") {
-    const of = typeof project === "string" ? project : caller.project;
-    await endDeadHolder(executor, caller.org, of, taskId);
-  }
-  return executor.execute(name, input as never, caller, options);
+): Promise<void> {
+  const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
+  await endDeadHolder(executor, caller.org, project ?? caller.project, taskId);
 }
 
-async function cleanup(executor: Executor, caller: Caller, options: WaitOptions): Promise<unknown> {
-  const ended = await endDeadSessions(executor, caller.org);
-  const answer = await executor.execute("claims.cleanup", {}, caller, options);
-  return { ...answer, cleaned: [...ended, ...answer.cleaned] };
+/** All of it, in rounds. */
+async function cleanup(executor: Executor, input: unknown, caller: Caller): Promise<unknown> {
+  executor.admit("claims.cleanup", input, caller);
+  const cleaned: unknown[] = await endDeadSessions(executor, caller.org);
+  for (;;) {
+    const round = await executor.execute("claims.cleanup", {}, caller);
+    cleaned.push(...round.cleaned);
+    if (round.cleaned.length < limits.sweepMax)
+      return { success: true, cleaned: cleaned.slice(0, limits.sweepMax) };
+  }
 }

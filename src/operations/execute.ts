@@ -34,7 +34,7 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...projectOperations,
 };
 
-/** These say of a lease that it is over; every other look has it ended first. */
+/** These show leases that are over, or only the log; every other look has them ended first. */
 const showsLeasesThatAreOver: ReadonlySet<string> = new Set([
   "tasks.inFlight",
   "claims.stats",
@@ -111,7 +111,10 @@ export class Executor {
 
   /** Before a look: so that no answer depends on whether a sweeper has run. A store that cannot be written is shown as it is. */
   private async sweep(org: string): Promise<void> {
-    await this.system(org, { type: "sweep", limit: limits.sweepMax }).catch(() => undefined);
+    for (let swept: number = limits.sweepMax; swept === limits.sweepMax; ) {
+      const outcome = await this.system(org, { type: "sweep", limit: limits.sweepMax }).catch(() => null);
+      swept = outcome?.ok ? (outcome.value as unknown[]).length : 0;
+    }
   }
 
   private async command<N extends OperationName>(
@@ -144,9 +147,12 @@ export class Executor {
     return outcome.value;
   }
 
-  /** Refuses an input that the operation would refuse. */
-  check(name: OperationName, input: unknown): void {
-    validate(definitions.get(name)!, input);
+  /** Refuses what would be refused, before anything is done in the world on behalf of a call; returns the input. */
+  admit(name: OperationName, input: unknown, caller: Caller): unknown {
+    const operation = definitions.get(name)!;
+    const parsed = validate(operation, input);
+    authorise(caller, operation, parsed);
+    return parsed;
   }
 
   /** A command of our own, such as ending what a dead process held. */

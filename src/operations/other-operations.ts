@@ -121,8 +121,10 @@ export const sessionOperations = {
         tasksDone: view.record(session.project, session.id)?.completed ?? 0,
         tasksTotal,
       }));
-    const working = sessions.filter((session) => session.currentTask !== null).length;
-    const totals = { sessions: sessions.length, working, idle: sessions.length - working, tasks };
+    const filter = { project: project.value, live: true, seenSince: now - sessionShownMs };
+    const all = view.sessions({ ...filter, limit: limits.openClaimsMax });
+    const working = all.filter((session) => view.claimsOf(session.project, session.id).length > 0).length;
+    const totals = { sessions: all.length, working, idle: all.length - working, tasks };
     return accept({ sessions, totals });
   }),
   "sessions.currentTask": forQuery("sessions.currentTask", (view, input, context, now) => {

@@ -5,28 +5,22 @@ import { limits } from "../core/limits.js";
 import { isLive, type Session } from "../core/session.js";
 import type { Executor } from "./execute.js";
 
-interface Dead {
-  project: string;
-  sessionId: string;
-  incarnation: number;
-}
-
-function isGone(session: Session | undefined, { environment }: Executor): session is Session {
+function isGone(session: Session, { environment }: Executor): boolean {
   if (!isLive(session) || session.pid === null || session.host !== environment.hostId) return false;
   return !environment.isAlive(session.pid, session.processStartedAt);
 }
 
-const named = ({ project, id, incarnation }: Session): Dead => ({ project, sessionId: id, incarnation });
-
-async function endSessions(executor: Executor, org: string, dead: Dead[]): Promise<Swept[]> {
-  const swept: Swept[] = [];
-  for (const session of dead) {
-    const outcome = await executor.system(org, { type: "end-session", reason: "process_gone", ...session });
-    if (!outcome.ok) continue;
-    const { released } = outcome.value as { released: Omit<Swept, "project">[] };
-    for (const each of released) swept.push({ project: session.project, ...each });
-  }
-  return swept;
+async function endIfGone(executor: Executor, org: string, sessions: Session[]): Promise<Swept[]> {
+  const ended = sessions
+    .filter((session) => isGone(session, executor))
+    .map(async ({ project, id, incarnation }) => {
+      const command = { project, sessionId: id, incarnation, reason: "process_gone" } as const;
+      const outcome = await executor.system(org, { type: "end-session", ...command });
+      if (!outcome.ok) return [];
+      const { released } = outcome.value as { released: Omit<Swept, "project">[] };
+      return released.map((each) => ({ project, ...each }));
+    });
+  return (await Promise.all(ended)).flat();
 }
 
 export interface Swept {
@@ -38,13 +32,8 @@ export interface Swept {
 
 /** Ends every live session of this host whose process is gone. */
 export async function endDeadSessions(executor: Executor, org: string): Promise<Swept[]> {
-  const dead = await executor.store.read(org, (view) =>
-    view
-      .sessions({ project: null, live: true, limit: limits.openClaimsMax })
-      .filter((session) => isGone(session, executor))
-      .map(named),
-  );
-  return endSessions(executor, org, dead);
+  const filter = { project: null, live: true, limit: limits.openClaimsMax };
+  return endIfGone(executor, org, await executor.store.read(org, (view) => view.sessions(filter)));
 }
 
 /** Looking is shared: however many wait, processes are looked at once in this time. */
@@ -67,19 +56,21 @@ export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]
   return found;
 }
 
+/** Looking is a help: if the store cannot be read now, the next look may find more. */
 async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
-  const dead = await executor.store.read(org, (view) => {
-    const holders = new Set<string>();
-    const found: Dead[] = [];
-    for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
-      if (holders.has(`${project}/${sessionId}`)) continue;
-      holders.add(`${project}/${sessionId}`);
-      const session = view.session(project, sessionId);
-      if (isGone(session, executor)) found.push(named(session));
-    }
-    return found;
-  });
-  return endSessions(executor, org, dead);
+  try {
+    const holders = await executor.store.read(org, (view) => {
+      const found = new Map<string, Session>();
+      for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
+        const session = found.has(`${project}/${sessionId}`) ? undefined : view.session(project, sessionId);
+        if (session) found.set(`${project}/${sessionId}`, session);
+      }
+      return [...found.values()];
+    });
+    return await endIfGone(executor, org, holders);
+  } catch {
+    return [];
+  }
 }
 
 /** The same for the holder of one task, before somebody else asks for it or answers its question. */
@@ -89,10 +80,9 @@ export async function endDeadHolder(
   project: string,
   taskId: string,
 ): Promise<void> {
-  const dead = await executor.store.read(org, (view) => {
+  const holder = await executor.store.read(org, (view) => {
     const claim = view.claim(project, taskId);
-    const session = claim && view.session(project, claim.sessionId);
-    return isGone(session, executor) ? [named(session)] : [];
+    return claim && view.session(project, claim.sessionId);
   });
-  if (dead.length > 0) await endSessions(executor, org, dead);
+  if (holder) await endIfGone(executor, org, [holder]);
 }

@@ -68,17 +68,21 @@ export function decodeCursor(cursor: string | undefined): Outcome<number> {
 }
 
 /** The first tasks whose texts fit a page, and where to go on. */
-function pageOf(view: Reads, tasks: Task[], limit: number, now: number) {
+function pageOf(view: Reads, tasks: Task[], limit: number, now: number, isShown: (task: Task) => boolean) {
   const page = [];
+  let looked = 0;
   let length = 0;
   for (const task of tasks.slice(0, limit)) {
-    const wire = wireTask(view, task, now);
-    length += wire.prompt.length + (wire.description?.length ?? 0) + (wire.result?.output.length ?? 0);
+    const wire = isShown(task) ? wireTask(view, task, now) : null;
+    length += wire
+      ? wire.prompt.length + (wire.description?.length ?? 0) + (wire.result?.output.length ?? 0)
+      : 0;
     if (length > pageTextMax && page.length > 0) break;
-    page.push(wire);
+    if (wire) page.push(wire);
+    looked++;
   }
-  const last = tasks[page.length - 1];
-  return { tasks: page, nextCursor: last && page.length < tasks.length ? String(last.ordinal) : null };
+  const last = tasks[looked - 1];
+  return { tasks: page, nextCursor: last && looked < tasks.length ? String(last.ordinal) : null };
 }
 
 export const taskQueries = {
@@ -91,9 +95,6 @@ export const taskQueries = {
     if (!project.ok) return project;
     const after = decodeCursor(input.cursor);
     if (!after.ok) return after;
-    if (input.claimable === true && project.value !== null && view.project(project.value)?.paused) {
-      return accept({ tasks: [], nextCursor: null });
-    }
     const tasks = view.tasks({
       project: project.value,
       states: typeof input.state === "string" ? [input.state] : input.state,
@@ -105,7 +106,8 @@ export const taskQueries = {
       afterOrdinal: after.value,
       limit: input.limit + 1,
     });
-    return accept(pageOf(view, tasks, input.limit, now));
+    const isOffered = (task: Task) => input.claimable !== true || !view.project(task.project)?.paused;
+    return accept(pageOf(view, tasks, input.limit, now, isOffered));
   }),
   "tasks.explain": forQuery("tasks.explain", (view, input, context, now) => {
     const found = findTask(view, input, context);

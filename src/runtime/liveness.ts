@@ -15,8 +15,7 @@ function readOr<T>(read: () => T, fallback: T): T {
 
 /** The same host: same boot and same pid namespace, not the same name. */
 export const hostId: string = [
-  hostname(),
-  readOr(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), "no-boot-id"),
+  readOr(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), hostname()),
   readOr(() => readlinkSync("/proc/self/ns/pid").replace(/\D/g, ""), "0"),
 ].join("/");
 

@@ -179,6 +179,11 @@ export class ReadyQueue {
     this.touched.add(level);
   }
 
+  /** How much it remembers. */
+  get size(): number {
+    return this.lanes.size + this.prefixes.size;
+  }
+
   /** To be called when all changes are written. */
   settle(): void {
     for (const level of this.touched) level.settle();

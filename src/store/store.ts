@@ -24,6 +24,9 @@ export interface Capabilities {
   durable: boolean;
 }
 
+/** `mayFree` is false when the change cannot have made anything claimable, such as a heartbeat. */
+export type ChangeListener = (change: { mayFree: boolean }) => void;
+
 export interface Store {
   readonly capabilities: Capabilities;
   /** Where the data is, for people. */
@@ -42,7 +45,7 @@ export interface Store {
   read<T>(org: string, job: ReadJob<T>): Promise<T>;
 
   /** Calls back soon after a commit to the org, by this process or another. May call back without a change. */
-  onChange(org: string, listener: () => void): () => void;
+  onChange(org: string, listener: ChangeListener): () => void;
 
   /** A consistent copy of the whole store, made while it is in use. */
   backup(path: string): Promise<void>;

@@ -12,7 +12,8 @@ import type { Session, SessionRecord } from "../core/session.js";
 import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
-import { ReadyQueue, samePlace } from "./ready-queue.js";
+import { ReadyQueue } from "./ready-queue.js";
+import { canDoMore, edgeKey, hasPlace, lengthOf } from "./row-facts.js";
 import type { QueueMove, Rows } from "./rows.js";
 import { Table } from "./table.js";
 
@@ -51,6 +52,8 @@ export class Workspace extends FlushedReads implements Reads {
   private idempotencyAdded: IdempotencyRecord[] = [];
   private textLength = 0;
   private wrote = false;
+  /** Something in this transaction may have made a task claimable for somebody. */
+  private mayFree = false;
   /** Tasks that ended in this transaction: nobody will look at them soon. */
   private ended: Key[] = [];
   private readonly queue: ReadyQueue;
@@ -86,7 +89,7 @@ export class Workspace extends FlushedReads implements Reads {
     const known = this.textRows.known(key);
     if (known !== null) return known;
     const text = this.rows.text(project, id);
-    if (text) this.textLength += text.prompt.length;
+    if (text) this.textLength += lengthOf(text);
     return this.textRows.keep(key, text);
   }
 
@@ -212,6 +215,7 @@ export class Workspace extends FlushedReads implements Reads {
     for (const key of changes.tasks.keys()) before.set(key, this.entriesAt(key));
     for (const key of changes.claims.keys()) if (!before.has(key)) before.set(key, this.entriesAt(key));
     const reordered = this.applyProjects(changes);
+    this.mayFree ||= changes.projects.size > 0;
     if (changes.org) {
       this.orgRow = changes.org;
       this.orgDirty = true;
@@ -219,11 +223,14 @@ export class Workspace extends FlushedReads implements Reads {
     for (const [key, task] of changes.tasks) this.applyTask(key, task);
     for (const [key, text] of changes.texts) {
       this.textRows.put(key, text);
-      this.textLength += text.prompt.length;
+      this.textLength += lengthOf(text);
     }
     for (const [key, claim] of changes.claims) this.applyClaim(key, claim ?? undefined);
     for (const [key, attempt] of changes.attempts) this.attemptRows.put(key, attempt);
-    for (const [key, session] of changes.sessions) this.sessionRows.put(key, session);
+    for (const [key, session] of changes.sessions) {
+      this.mayFree ||= canDoMore(this.sessionRows.rows.get(key), session);
+      this.sessionRows.put(key, session);
+    }
     for (const [key, record] of changes.records) this.recordRows.put(key, record);
     for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
     for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
@@ -262,6 +269,8 @@ export class Workspace extends FlushedReads implements Reads {
 
   private applyClaim(key: Key, claim: Claim | undefined): void {
     const known = this.claimRows.rows.get(key);
+    // A claim that closes gives its session room for another.
+    this.mayFree ||= claim === undefined;
     this.claimRows.put(key, claim);
     const owner = claim ?? known;
     if (!owner) return;
@@ -292,6 +301,7 @@ export class Workspace extends FlushedReads implements Reads {
     const added = after.filter((entry) => !hasPlace(before, entry));
     for (const entry of removed) this.queue.take(project, entry);
     for (const entry of added) this.queue.add(project, entry);
+    this.mayFree ||= added.length > 0;
     const move = this.queueMoves.get(key);
     this.queueMoves.set(key, { project, before: move?.before ?? before, after });
   }
@@ -342,13 +352,16 @@ export class Workspace extends FlushedReads implements Reads {
     }
   }
 
-  /** The transaction is committed: keep the rows as a cache, within bounds. Says whether anything was written. */
-  committed(): boolean {
-    const { wrote } = this;
+  /** The transaction is committed: keep the rows as a cache, within bounds. Says what was written, or null for nothing. */
+  committed(): { mayFree: boolean } | null {
+    const written = this.wrote ? { mayFree: this.mayFree } : null;
     this.wrote = false;
+    this.mayFree = false;
     this.attemptRows.rows.clear();
     this.notificationRows.rows.clear();
     for (const key of this.ended) {
+      const text = this.textRows.rows.get(key);
+      if (text) this.textLength -= lengthOf(text);
       this.taskRows.rows.delete(key);
       this.textRows.rows.delete(key);
       this.claimRows.rows.delete(key);
@@ -359,8 +372,8 @@ export class Workspace extends FlushedReads implements Reads {
       this.textLength = 0;
     }
     const size = this.tables.reduce((sum, table) => sum + table.rows.size, this.claimsBySession.size);
-    if (size > rowsCachedMax) this.clear();
-    return wrote;
+    if (size + this.queue.size > rowsCachedMax) this.clear();
+    return written;
   }
 
   clear(): void {
@@ -375,16 +388,9 @@ export class Workspace extends FlushedReads implements Reads {
     this.idempotencyAdded = [];
     this.textLength = 0;
     this.wrote = false;
+    this.mayFree = false;
     this.ended = [];
     this.queue.clear();
     this.dueFloor = Number.NEGATIVE_INFINITY;
   }
-}
-
-function edgeKey({ project, taskId, dependsOn }: Edge): string {
-  return `${project}/${taskId}/${dependsOn}`;
-}
-
-function hasPlace(entries: ReadyEntry[], entry: ReadyEntry): boolean {
-  return entries.some((other) => samePlace(entry, other));
 }

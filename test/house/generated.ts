@@ -112,7 +112,9 @@ function fieldRow([name, schema]: [string, Schema], required: readonly string[])
   const isNeeded = required.includes(name) && schema.default === undefined;
   const fallback = schema.default === undefined ? "" : ` Default: \`${JSON.stringify(schema.default)}\`.`;
   const most =
-    schema.type === "integer" && (schema.maximum ?? 1e12) < 1e11 ? `${schema.description ? ". " : ""}At most ${schema.maximum}.` : "";
+    schema.type === "integer" && (schema.maximum ?? 1e12) < 1e11
+      ? `${schema.description ? ". " : ""}At most ${schema.maximum}.`
+      : "";
   return `| \`${name}\`${isNeeded ? "" : "?"} | ${typeOf(schema)} | ${schema.description ?? ""}${most}${fallback} |`;
 }
 

@@ -170,7 +170,7 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
   settle: (pick, scene) => ({
     type: "settle",
     project: scene.project,
-    taskId: pick.of(scene.claims)?.taskId ?? "missing",
+    taskIds: [pick.of(scene.claims)?.taskId ?? "missing"],
   }),
   sweep: (pick) => ({ type: "sweep", limit: pick.of([1000, 1, 2]) }),
   "register-session": (pick, scene) => ({

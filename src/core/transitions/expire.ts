@@ -24,7 +24,7 @@ function settleTask(draft: Draft, project: string, taskId: string): Swept | null
 }
 
 export function settle(draft: Draft, command: SettleCommand): Outcome<null> {
-  settleTask(draft, command.project, command.taskId);
+  for (const taskId of command.taskIds) settleTask(draft, command.project, taskId);
   return accept(null);
 }
 

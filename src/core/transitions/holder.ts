@@ -30,12 +30,7 @@ export function sessionNotFound(sessionId: string): Refusal {
 }
 
 /** The caller as holder of the task's open claim, in one of the allowed states, or the refusal. */
-export function holderOf(
-  draft: Draft,
-  command: ByHolder,
-  allowed: readonly HeldState[],
-  seenAs: { exact?: boolean } = {},
-): Holding | Refusal {
+export function holderOf(draft: Draft, command: ByHolder, allowed: readonly HeldState[]): Holding | Refusal {
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
   if (!task) return taskNotFound(taskId);
@@ -67,7 +62,7 @@ export function holderOf(
       details: { ...details, state: claim.state },
     });
   }
-  return { ok: true, task, claim: seen(draft, session, claim, seenAs), session };
+  return { ok: true, task, claim: seen(draft, session, claim), session };
 }
 
 function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByHolder): Refusal {
@@ -103,26 +98,28 @@ function lastAttempt(draft: Draft, task: Task): Attempt | undefined {
 }
 
 /**
- * The session was heard of. What it holds counts from this instant; its own row moves in steps, so that a busy session
- * costs no write of its own per call, except for a heartbeat.
+ * The session was heard of: its silence, and that of what it holds, counts from now. In steps, so that a call which changes
+ * nothing else writes nothing: a waiting claim would wake itself.
  */
 export function touch(draft: Draft, session: Session, { exact = false } = {}): Session {
   const { orphanThresholdMs } = draft.project(session.project).settings.claim;
+  const stepMs = exact ? 1 : Math.min(seenStepMs, Math.floor(orphanThresholdMs / 4));
+  const silentAt = draft.now + orphanThresholdMs;
   if (session.heartbeats) {
     for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
       const claim = draft.claim(session.project, taskId);
-      if (claim?.sessionId === session.id)
-        draft.putClaim({ ...claim, silentAt: draft.now + orphanThresholdMs });
+      if (claim?.sessionId !== session.id || Math.abs(silentAt - (claim.silentAt ?? 0)) < stepMs) continue;
+      draft.putClaim({ ...claim, silentAt });
     }
   }
-  const stepMs = exact ? 1 : Math.min(seenStepMs, Math.floor(orphanThresholdMs / 4));
-  if (draft.now - session.lastSeenAt < stepMs) return session;
+  if (Math.abs(draft.now - session.lastSeenAt) < stepMs) return session;
   return draft.putSession({ ...session, lastSeenAt: draft.now });
 }
 
-function seen(draft: Draft, session: Session, claim: Claim, seenAs: { exact?: boolean }): Claim {
-  touch(draft, session, seenAs);
-  return draft.claim(claim.project, claim.taskId) ?? claim;
+/** A holder acts: where silence matters, it counts from this very instant. */
+function seen(draft: Draft, session: Session, { project, taskId }: Claim): Claim {
+  touch(draft, session, { exact: session.heartbeats });
+  return draft.claim(project, taskId)!;
 }
 
 /** The same call was accepted before: the attempt it closed, whose answer is to be repeated. */

@@ -69,7 +69,10 @@ function giveBack(draft: Draft, task: Task, claim: Claim, reason: string, actor?
   // Abandon: with a question open it keeps waiting for the human, without a holder.
   if (claim.state === "awaiting_response") {
     draft.putTask({ ...rest, state: "awaiting_response", readyAt: null });
-  } else requeue(draft, { ...rest, responsePending: false });
+  } else {
+    // Only the holder's own action acknowledges an answer; taken away by force, it still waits for the next one.
+    requeue(draft, actor === undefined ? { ...rest, responsePending: false } : rest);
+  }
   emitReleased(draft, task, claim, reason, actor);
   const session = draft.session(claim.project, claim.sessionId);
   if (!session) return;

@@ -17,7 +17,7 @@ function renewed(draft: Draft, claim: Claim, extendMs: number): Claim {
 }
 
 export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null> {
-  const holding = holderOf(draft, command, ["claimed", "running"], { exact: true });
+  const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) return holding;
   const { claim } = holding;
   if (command.extendMs !== undefined) {
@@ -30,7 +30,7 @@ export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null
 }
 
 export function progress(draft: Draft, command: ProgressCommand): Outcome<null> {
-  const holding = holderOf(draft, command, ["claimed", "running"], { exact: true });
+  const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) return holding;
   const { claim, task } = holding;
   const note = command.note ?? null;

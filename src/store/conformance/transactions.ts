@@ -144,7 +144,7 @@ export function transactions(driver: Driver): void {
       const heard = () => {
         let stop = () => {};
         const told = new Promise<void>((resolve) => {
-          stop = world.store.onChange(org, resolve);
+          stop = world.store.onChange(org, () => resolve());
         });
         return told.finally(stop);
       };

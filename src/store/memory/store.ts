@@ -4,7 +4,15 @@
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
-import { type Clock, type Job, type JobResult, type ReadJob, type Store, StoreError } from "../store.js";
+import {
+  type ChangeListener,
+  type Clock,
+  type Job,
+  type JobResult,
+  type ReadJob,
+  type Store,
+  StoreError,
+} from "../store.js";
 import { type MemoryOrg, newOrg, put } from "./tables.js";
 import { MemoryView } from "./view.js";
 
@@ -16,7 +24,7 @@ class MemoryStore implements Store {
   readonly capabilities = { shared: false, durable: false };
   readonly location = "memory";
   private readonly orgs = new Map<string, MemoryOrg>();
-  private readonly listeners = new Map<string, Set<() => void>>();
+  private readonly listeners = new Map<string, Set<ChangeListener>>();
   private closed = false;
 
   constructor(private readonly clock: Clock) {}
@@ -57,7 +65,8 @@ class MemoryStore implements Store {
     for (const [key, record] of tables.idempotency) {
       if (record.createdAt < now - limits.idempotencyMs) tables.idempotency.delete(key);
     }
-    if (tables.writes !== before) for (const listener of this.listeners.get(org) ?? []) listener();
+    if (tables.writes !== before)
+      for (const listener of this.listeners.get(org) ?? []) listener({ mayFree: true });
     return results;
   }
 
@@ -66,7 +75,7 @@ class MemoryStore implements Store {
     return job(new MemoryView(tables), orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax));
   }
 
-  onChange(org: string, listener: () => void): () => void {
+  onChange(org: string, listener: ChangeListener): () => void {
     const listeners = this.listeners.get(org) ?? new Set();
     this.listeners.set(org, listeners);
     listeners.add(listener);

@@ -36,7 +36,10 @@ const sqliteVersionMin = "3.51.3";
 
 export async function openFile(file: string): Promise<Database> {
   try {
-    if (!existsSync(file)) createFile(file);
+    if (!existsSync(file)) {
+      refuseOrphanedLog(file);
+      createFile(file);
+    }
     refuseEmpty(file);
     const db = await patiently(file, () => connect(file));
     try {
@@ -107,6 +110,13 @@ function copyIfFirst(draft: string, file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+}
+
+/** SQLite would replay the log of a lost database into the new one. */
+function refuseOrphanedLog(file: string): void {
+  const log = `${file}-wal`;
+  if (!existsSync(log) || statSync(log).size === 0) return;
+  throw corrupt(file, `the file is missing, but its log ${log} is there; restore the file, or delete both`);
 }
 
 function refuseEmpty(file: string): void {

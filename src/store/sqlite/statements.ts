@@ -28,8 +28,9 @@ export class Statements {
     return this.statement(sql).all(...values) as unknown as Row[];
   }
 
-  run(sql: string, ...values: Value[]): void {
-    this.statement(sql).run(...values);
+  /** Returns the number of rows changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.statement(sql).run(...values).changes);
   }
 
   /** A statement whose text varies: not kept. */

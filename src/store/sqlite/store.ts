@@ -1,13 +1,21 @@
 // The embedded store: one file, any number of processes. A commit is one short BEGIN IMMEDIATE transaction that never
 // awaits: the jobs run, their changes are written, and the answer leaves only after the disk has it (synchronous=FULL).
 
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { backup as copyDatabase, DatabaseSync } from "@photostructure/sqlite";
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
-import { type Clock, type Job, type JobResult, type ReadJob, type Store, StoreError } from "../store.js";
+import {
+  type ChangeListener,
+  type Clock,
+  type Job,
+  type JobResult,
+  type ReadJob,
+  type Store,
+  StoreError,
+} from "../store.js";
 import { Workspace } from "../workspace.js";
 import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
 import { isBusy, translate } from "./errors.js";
@@ -18,6 +26,7 @@ import { SqliteRows } from "./write.js";
 const pollMs = { quick: 4, calm: 20, calmAfter: 250 };
 
 const dropEveryMs = 60_000;
+const dropMax = 1000;
 
 /** A job failed: the group is run again without it. */
 class JobFailure {
@@ -36,7 +45,7 @@ class SqliteStore implements Store {
   readonly location: string;
   private readonly statements: Statements;
   private readonly workspaces = new Map<string, Workspace>();
-  private readonly listeners = new Map<string, Set<() => void>>();
+  private readonly listeners = new Map<string, Set<ChangeListener>>();
   private readonly droppedAt = new Map<string, number>();
   private dataVersion = -1;
   private poll: NodeJS.Timeout | null = null;
@@ -83,16 +92,23 @@ class SqliteStore implements Store {
     const failed = new Map<number, unknown>();
     for (;;) {
       this.refuseClosed();
-      try {
-        const { results, wrote } = await patiently(this.file, () => this.commitOnce(org, jobs, failed));
-        if (wrote) this.announce(org);
-        return results;
-      } catch (error) {
-        if (error instanceof JobFailure) failed.set(error.index, error.error);
-        // What one job wrote may break the group: alone, it breaks only itself.
-        else if (jobs.length > 1 && !(error instanceof StoreError)) return this.commitSingly(org, jobs);
-        else throw error;
-      }
+      const done = await this.tryCommit(org, jobs, failed);
+      if (done === "again") continue;
+      if (done === "singly") return this.commitSingly(org, jobs);
+      if (done.written) this.announce(org, done.written.mayFree);
+      return done.results;
+    }
+  }
+
+  private async tryCommit<T>(org: string, jobs: readonly Job<T>[], failed: Map<number, unknown>) {
+    try {
+      return await patiently(this.file, () => this.commitOnce(org, jobs, failed));
+    } catch (error) {
+      // What one job wrote may break the group: alone, it breaks only itself.
+      if (!(error instanceof JobFailure) && (jobs.length === 1 || error instanceof StoreError)) throw error;
+      if (!(error instanceof JobFailure)) return "singly";
+      failed.set(error.index, error.error);
+      return "again";
     }
   }
 
@@ -129,7 +145,7 @@ class SqliteStore implements Store {
         this.dropOldKeys(org, now);
         return results;
       });
-      return { results, wrote: workspace.committed() };
+      return { results, written: workspace.committed() };
     } catch (error) {
       workspace.clear();
       throw error;
@@ -139,14 +155,14 @@ class SqliteStore implements Store {
   /** Now and then: a key that is too old is not honoured anyway. */
   private dropOldKeys(org: string, now: number): void {
     if (Math.abs(now - (this.droppedAt.get(org) ?? 0)) < dropEveryMs) return;
-    this.droppedAt.set(org, now);
-    this.statements.run(
+    const dropped = this.statements.run(
       `DELETE FROM idempotency WHERE org = ? AND key IN
-        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT 1000)`,
+        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT ${dropMax})`,
       org,
       org,
       now - limits.idempotencyMs,
     );
+    if (dropped < dropMax) this.droppedAt.set(org, now);
   }
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
@@ -206,11 +222,11 @@ class SqliteStore implements Store {
     return this.statements.get("PRAGMA data_version")![0];
   }
 
-  onChange(org: string, listener: () => void): () => void {
+  onChange(org: string, listener: ChangeListener): () => void {
     const listeners = this.listeners.get(org) ?? new Set();
     this.listeners.set(org, listeners);
-    listeners.add(listener);
     this.startPolling();
+    listeners.add(listener);
     return () => {
       listeners.delete(listener);
       if (listeners.size === 0) this.listeners.delete(org);
@@ -218,8 +234,8 @@ class SqliteStore implements Store {
     };
   }
 
-  private announce(org: string): void {
-    for (const listener of this.listeners.get(org) ?? []) listener();
+  private announce(org: string, mayFree: boolean): void {
+    for (const listener of this.listeners.get(org) ?? []) listener({ mayFree });
   }
 
   private startPolling(): void {
@@ -231,7 +247,7 @@ class SqliteStore implements Store {
       idle = version === seen ? idle + 1 : 0;
       if (version !== seen) {
         seen = version;
-        for (const org of [...this.listeners.keys()]) this.announce(org);
+        for (const org of [...this.listeners.keys()]) this.announce(org, true);
       }
       if (this.poll) schedule();
     };
@@ -249,6 +265,9 @@ class SqliteStore implements Store {
 
   async backup(path: string): Promise<void> {
     this.refuseClosed();
+    if (existsSync(path)) {
+      throw new StoreError("STORE_UNAVAILABLE", `${path} exists already.`, "Name a new file for the backup.");
+    }
     const draft = `${path}.part-${process.pid}`;
     // In one step, or every commit of another process would start it anew; and on a connection of its own, because the
     // copying thread locks the one it copies from.
