@@ -10,7 +10,8 @@ export {
 export { type OpenOptions, openDibs } from "./compose.js";
 export { exitCode, httpStatus } from "./contract/codes.js";
 export { DibsError } from "./contract/error.js";
-export { registry } from "./contract/registry.js";
+export type { InputOf, OutputOf } from "./contract/operation.js";
+export { type OperationName, type OperationNamed, registry } from "./contract/registry.js";
 export type {
   WireAttempt as Attempt,
   WireClaim as Claim,
@@ -21,3 +22,4 @@ export type {
   WireSession as Session,
   WireTask as Task,
 } from "./contract/shapes.js";
+export type { Code } from "./core/refusal.js";

@@ -43,8 +43,10 @@ export interface Claim {
 /** How an attempt ended: the move that closed it. */
 export type AttemptEnd = "complete" | "fail" | "release" | "expire" | "orphan" | "cancel" | "abandon";
 
-export interface Attempt
-  extends Omit<Claim, "silentAt" | "startBy" | "deadlineAt" | "pausedAt" | "acknowledged"> {
+/** What a claim and the attempt it becomes have in common. */
+export type Lease = Omit<Claim, "silentAt" | "startBy" | "deadlineAt" | "pausedAt" | "acknowledged">;
+
+export interface Attempt extends Lease {
   end: AttemptEnd;
   releasedAt: number;
   releaseReason: string;

@@ -6,7 +6,7 @@ import { isOver } from "./claim.js";
 import type { Command, CommandType } from "./command.js";
 import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
-import { type Outcome, refuse } from "./refusal.js";
+import type { Outcome } from "./refusal.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
 import { claim, claimNext } from "./transitions/claim.js";
@@ -15,7 +15,7 @@ import { create, reserveId } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
 import { fail } from "./transitions/fail.js";
 import { readNotification } from "./transitions/notification.js";
-import { createProject, updateProject } from "./transitions/project.js";
+import { createProject, projectNotFound, updateProject } from "./transitions/project.js";
 import { release } from "./transitions/release.js";
 import { heartbeat, progress } from "./transitions/renew.js";
 import { respond } from "./transitions/respond.js";
@@ -68,11 +68,7 @@ export function decide<C extends Command>(
 ): Decision<ValueOf<C["type"]>> {
   const draft = new Draft(view, context);
   if ("project" in command && !view.project(command.project)) {
-    const outcome = refuse("PROJECT_NOT_FOUND", `There is no project ${command.project}.`, {
-      hint: "List the projects, or create this one.",
-      details: { project: command.project },
-    });
-    return { changes: noChanges(), outcome };
+    return { changes: noChanges(), outcome: projectNotFound(command.project) };
   }
   const move = transitions[command.type] as (draft: Draft, command: C) => Outcome<ValueOf<C["type"]>>;
   const outcome = move(draft, command);

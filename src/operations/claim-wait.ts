@@ -1,5 +1,5 @@
-// claim-next that waits: tries when something was committed, when a scheduled task or a lease comes due, and looks every second
-// for dead processes. An idle agent costs nothing else.
+// claim-next that waits: tries when a commit may have freed something, when a scheduled task or a lease comes due, and looks every
+// second for dead processes. Between these an idle agent costs a glance at the store's version every few milliseconds.
 
 import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";

@@ -1,5 +1,7 @@
 // What operations need from the world, injected by compose.ts: the impure edges live in runtime/.
 
+import type { Role } from "../contract/operation.js";
+
 export interface Environment {
   newSessionId(): string;
   newCorrelationId(): string;
@@ -19,7 +21,7 @@ export interface Caller {
   /** Where operations without a project happen. */
   project: string;
   actor: string;
-  role: "viewer" | "worker" | "leader" | "admin";
+  role: Role;
   /** The process that calls, if its sessions live and die with it. */
   process?: { pid: number; host: string; processStartedAt: string | null };
 }

@@ -15,10 +15,11 @@ import { accept, assert, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { stateOf } from "../core/task.js";
 import { sessionNotFound } from "../core/transitions/holder.js";
+import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
-import { decodeCursor, projectNotFound, scope } from "./task-queries.js";
+import { decodeCursor, scope } from "./task-queries.js";
 
 function findSession(
   view: Reads,

@@ -10,7 +10,7 @@ import type {
   WireSession,
   WireTask,
 } from "../contract/shapes.js";
-import type { Attempt, Claim } from "../core/claim.js";
+import type { Attempt, Claim, Lease } from "../core/claim.js";
 import { healthStatus, remainingMs } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Reason } from "../core/explain.js";
@@ -50,8 +50,6 @@ export function withIsoTimes(value: unknown): unknown {
   }
   return copy;
 }
-
-type Lease = Omit<Claim, "startBy" | "deadlineAt" | "silentAt" | "pausedAt" | "acknowledged">;
 
 function lease(claim: Lease) {
   return {

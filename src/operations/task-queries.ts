@@ -5,10 +5,11 @@ import { explainReasons, type Reason } from "../core/explain.js";
 import { limits } from "../core/limits.js";
 import { priorityLabel } from "../core/priority.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
-import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
+import { accept, type Outcome, refuse } from "../core/refusal.js";
 import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
+import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forQuery } from "./handler.js";
 import {
@@ -23,13 +24,6 @@ import {
 
 /** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
 const pageTextMax = 4 * 1024 * 1024;
-
-export function projectNotFound(project: string): Refusal {
-  return refuse("PROJECT_NOT_FOUND", `There is no project ${project}.`, {
-    hint: "List the projects, or create this one.",
-    details: { project },
-  });
-}
 
 /** The project to look at, null for all of the org, or the refusal. */
 export function scope(

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,7 +17,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, type TestContext, test } from "vitest";
 import { openDibs } from "../../src/index.js";
-import { afterwards, Child, checkStore, open, refusalOf, tempDir, tempFile } from "./support.js";
+import { afterwards, Child, checkStore, open, openStore, refusalOf, tempDir, tempFile } from "./support.js";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -282,5 +283,25 @@ describe("a full disk", () => {
     await dibs.tasks.create({ prompt: "x" });
     await dibs.close();
     expect((await checkStore(path)).tasks).toHaveLength(1);
+  });
+});
+
+describe("a store whose file is lost", () => {
+  test("is refused while its log is still there, instead of being filled from it", async () => {
+    const path = tempFile();
+    const child = new Child("client.mjs", { path });
+    await child.call("tasks.create", { prompt: "kept in the log only" });
+    await child.kill();
+    rmSync(path);
+    const refusal = await refusalOf(openDibs({ path }));
+    expect(refusal).toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("-wal") });
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("a backup does not replace a file that exists", async () => {
+    const path = tempFile();
+    const store = await openStore(path);
+    await expect(store.backup(path)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(await store.check()).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { holderPrecedence } from "../../core/refusal.js";
 import { byHolder, result } from "../fields.js";
 import { operation } from "../operation.js";
 import { success, taskShape } from "../shapes.js";
@@ -18,18 +19,7 @@ export const completeTask = operation({
     unblocked: z.array(z.string()).describe("Tasks that became claimable, at most 100"),
     unblockedCount: z.number(),
   }),
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-    "CHILDREN_OPEN",
-    "PAYLOAD_TOO_LARGE",
-  ],
+  refusals: [...holderPrecedence, "CHILDREN_OPEN", "PAYLOAD_TOO_LARGE"],
   http: { method: "POST", path: "/api/tasks/:taskId/complete" },
   cli: "done",
   mcp: "complete_task",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
+import { holderPrecedence } from "../../core/refusal.js";
 import { byHolder, text } from "../fields.js";
 import { operation } from "../operation.js";
 import { success, taskShape, time } from "../shapes.js";
@@ -20,16 +21,7 @@ export const failTask = operation({
     willRetry: z.boolean(),
     retryAt: time.nullable(),
   }),
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-  ],
+  refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/fail" },
   cli: "fail",
   mcp: "fail_task",

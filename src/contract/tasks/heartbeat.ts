@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { holderPrecedence } from "../../core/refusal.js";
 import { byHolder, leaseMs } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success } from "../shapes.js";
@@ -14,16 +15,7 @@ export const heartbeatTask = operation({
     claim: claimShape,
     response: z.string().nullable().describe("An answer that the holder has not acknowledged yet"),
   }),
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-  ],
+  refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/claim/heartbeat" },
   cli: "heartbeat",
 });

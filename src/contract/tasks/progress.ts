@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
+import { holderPrecedence } from "../../core/refusal.js";
 import { byHolder, text } from "../fields.js";
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
@@ -15,16 +16,7 @@ export const reportProgress = operation({
     percent: z.number().min(0).max(100).optional(),
   }),
   output: taskAnswer,
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-  ],
+  refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/progress" },
   cli: "progress",
   mcp: "update_progress",

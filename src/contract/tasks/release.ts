@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
+import { holderPrecedence } from "../../core/refusal.js";
 import { epoch, id, onTask, result, text } from "../fields.js";
 import { operation } from "../operation.js";
 import { success, taskShape } from "../shapes.js";
@@ -28,18 +29,7 @@ export const releaseTask = operation({
     released: z.object({ taskId: z.string(), reason: z.string(), claimDuration: z.number() }),
     task: taskShape,
   }),
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-    "CHILDREN_OPEN",
-    "PAYLOAD_TOO_LARGE",
-  ],
+  refusals: [...holderPrecedence, "CHILDREN_OPEN", "PAYLOAD_TOO_LARGE"],
   http: { method: "POST", path: "/api/tasks/:taskId/release" },
   cli: "release",
   mcp: "release_task",

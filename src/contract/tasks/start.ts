@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { holderPrecedence } from "../../core/refusal.js";
 import { byHolder } from "../fields.js";
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
@@ -10,16 +11,7 @@ export const startTask = operation({
   role: "worker",
   input: z.object(byHolder),
   output: taskAnswer,
-  refusals: [
-    "TASK_NOT_FOUND",
-    "SESSION_NOT_FOUND",
-    "TASK_CANCELLED",
-    "CLAIM_EXPIRED",
-    "TASK_NOT_CLAIMED",
-    "NOT_CLAIM_OWNER",
-    "STALE_EPOCH",
-    "INVALID_STATE",
-  ],
+  refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/start" },
   cli: "start",
   mcp: "start_task",

@@ -4,6 +4,13 @@ import { idProblem } from "../ids.js";
 import { defaultSettings, mergeSettings, type Settings, settingsProblems } from "../project.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 
+export function projectNotFound(project: string): Refusal {
+  return refuse("PROJECT_NOT_FOUND", `There is no project ${project}.`, {
+    hint: "List the projects, or create this one.",
+    details: { project },
+  });
+}
+
 export function createProject(draft: Draft, command: CreateProjectCommand): Outcome<null> {
   const { id } = command;
   const problem = idProblem(id);

@@ -1,7 +1,7 @@
 // Rows as arrays in column order (reading them by position is half the cost of by name), and back. Empty lists and
 // absent objects are NULL, so that the common row has no JSON to parse.
 
-import type { Attempt, Claim } from "../../core/claim.js";
+import type { Attempt, Claim, Lease } from "../../core/claim.js";
 import { dueAt } from "../../core/claim.js";
 import type { Org, Project } from "../../core/project.js";
 import type { Task } from "../../core/task.js";
@@ -177,8 +177,6 @@ export function toTask(row: Row): Task {
 
 const leaseColumns =
   "project, task_id, session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at";
-
-type Lease = Omit<Claim, "startBy" | "deadlineAt" | "silentAt" | "pausedAt" | "acknowledged">;
 
 function leaseRow(claim: Lease): Value[] {
   return [

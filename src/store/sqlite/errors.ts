@@ -1,4 +1,4 @@
-// What SQLite says, as what a person should do. Only codes are compared; `all()` reports some errors by message alone.
+// What SQLite and the file system say, as what a person should do. By code; only where `all()` reports no code, by message.
 
 import { StoreError } from "../store.js";
 
