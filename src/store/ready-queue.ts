@@ -12,6 +12,9 @@ export interface ReadySource {
   chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number): ReadyEntry[];
 }
 
+/** From this many rows at once on, a process is busy claiming, and the tasks themselves are fetched along. */
+export const busyChunk = 16;
+
 /** Rows are fetched in growing chunks: a lone claim pays for few, a busy process has many at hand. */
 const chunkSize = { first: 8, max: 64 };
 const rowsKeptMax = 4 * chunkSize.max;

@@ -40,8 +40,16 @@ export interface Flush {
   queueMoves: Iterable<QueueMove>;
 }
 
+/** A task that is about to be claimed; its text only if it is short. */
+export interface Fetched {
+  task: Task;
+  text: TaskText | null;
+}
+
 export interface Rows extends Omit<Reads, "readyLanes" | "readyLevels" | "readyEntries"> {
   readonly ready: ReadySource;
+  /** Tasks that came along with the last chunk of the ready queue. */
+  takeFetched(): Fetched[];
   write(flush: Flush): void;
   /** Writes the ready rows of a project anew, after its order has changed. */
   rebuildReady(project: string): void;

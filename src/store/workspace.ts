@@ -191,6 +191,13 @@ export class Workspace extends FlushedReads implements Reads {
 
   /** What stands in the queue is not claimed: no need to look. */
   private notClaimed(project: string, entries: ReadyEntry[]): ReadyEntry[] {
+    for (const { task, text } of this.rows.takeFetched()) {
+      const key = keyOf(project, task.id);
+      if (this.taskRows.known(key) === null) this.taskRows.keep(key, task);
+      if (!text || this.textRows.known(key) !== null) continue;
+      this.textLength += lengthOf(text);
+      this.textRows.keep(key, text);
+    }
     for (const { id } of entries) {
       const key = keyOf(project, id);
       if (this.claimRows.known(key) === null) this.claimRows.keep(key, undefined);

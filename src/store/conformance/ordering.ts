@@ -38,6 +38,29 @@ export function ordering(driver: Driver): void {
       expect(await takeAll(world)).toEqual([top, high, first, second, low]);
     });
 
+    it("hundreds are handed out in order and whole, many in one commit, while others come and go", async (world) => {
+      const ids = await many(
+        world,
+        Array.from({ length: 300 }, (_, n) => ({ prompt: `task ${n}`, priority: n % 3 === 0 ? 60 : 50 })),
+      );
+      const wanted = [...ids.filter((_, n) => n % 3 === 0), ...ids.filter((_, n) => n % 3 !== 0)];
+      await world.session("many", { capacity: 1000 });
+      const given: string[] = [];
+      while (given.length < 300) {
+        // In every group one task is edited that is still far behind in the queue: what is handed out is as it is now.
+        const later = wanted.at(-1 - Math.floor(given.length / 16))!;
+        const claim = { type: "claim-next", sessionId: "many" } as const;
+        const edit = { type: "update", taskId: later, patch: { phase: `after ${given.length}` } } as const;
+        for (const outcome of await world.together([...Array(15).fill(claim), edit])) {
+          const taskId = outcome.ok ? (outcome.value as { taskId?: string | null }).taskId : null;
+          if (taskId) given.push(taskId);
+        }
+      }
+      expect(given).toEqual(wanted);
+      const seen = await world.read((view) => given.map((id) => view.text("demo", id)?.prompt));
+      expect(seen).toEqual(given.map((id) => `task ${ids.indexOf(id)}`));
+    });
+
     it("of equal priority, what has been claimable for longer first", async (world) => {
       const gate = await world.task({ priority: 90 });
       const waiting = await world.task({ dependsOn: [gate] });

@@ -3,8 +3,8 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Task } from "../../core/task.js";
-import { type ReadySource, samePlace } from "../ready-queue.js";
-import type { Change, Flush, QueueMove, Rows } from "../rows.js";
+import { busyChunk, type ReadySource, samePlace } from "../ready-queue.js";
+import type { Change, Fetched, Flush, QueueMove, Rows } from "../rows.js";
 import {
   attemptColumns,
   attemptRow,
@@ -87,6 +87,12 @@ const sql = {
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
+  chunkWithTasks: `SELECT r.id, r.lane, r.level, r.k1, r.k2, r.not_before, ${taskColumns.replaceAll(/\w+/g, "t.$&")},
+      CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata
+    FROM ready r CROSS JOIN task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
+    CROSS JOIN task_text x ON x.org = r.org AND x.project = r.project AND x.id = r.id
+    WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
+    ORDER BY r.k1, r.k2 LIMIT ?`,
 };
 
 const readyColumns = "org, project, lane, level, k1, k2, id, not_before";
@@ -94,17 +100,29 @@ const lowest = Number.MIN_SAFE_INTEGER;
 
 export class SqliteRows extends SqliteReads implements Rows {
   readonly ready: ReadySource;
+  private fetched: Fetched[] = [];
 
   constructor(db: Statements, orgId: string) {
     super(db, orgId);
     this.ready = {
       lanes: (project, prefix) => this.lanes(project, prefix),
       levels: (project, lane) => this.levels(project, lane),
-      chunk: (project, lane, level, after, limit) =>
-        this.db
-          .all(sql.chunk, orgId, project, lane, level, after?.k1 ?? lowest, after?.k2 ?? lowest, limit)
-          .map(toEntry),
+      chunk: (project, lane, level, after, limit) => this.chunk(project, lane, level, after, limit),
     };
+  }
+
+  private chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number) {
+    const from = [this.orgId, project, lane, level, after?.k1 ?? lowest, after?.k2 ?? lowest, limit];
+    if (limit < busyChunk) return this.db.all(sql.chunk, ...from).map(toEntry);
+    const rows = this.db.all(sql.chunkWithTasks, ...from);
+    this.fetched = rows.map((row) => toFetched(row.slice(entryWidth)));
+    return rows.map(toEntry);
+  }
+
+  takeFetched(): Fetched[] {
+    const { fetched } = this;
+    this.fetched = [];
+    return fetched;
   }
 
   /** Steps from lane to lane by seeks: the cost is the number of lanes, not of tasks. */
@@ -275,6 +293,18 @@ function isOnlyFreed(before: Task, after: Task): boolean {
 /** It was held and came to rest, and nothing else. */
 function isOnlyMoved(before: Task, after: Task): boolean {
   return !rarelyChanged.some((field) => before[field] !== after[field]);
+}
+
+const entryWidth = 6;
+const taskWidth = taskColumns.split(",").length;
+
+function toFetched(row: Row): Fetched {
+  const [prompt, description, metadata] = row.slice(taskWidth);
+  const text =
+    prompt === null
+      ? null
+      : { prompt, description, metadata: metadata === null ? null : JSON.parse(metadata) };
+  return { task: toTask(row), text };
 }
 
 function toEntry(row: Row): ReadyEntry {
