@@ -13,6 +13,11 @@ export abstract class FlushedReads {
 
   abstract flush(): void;
 
+  nextDue(now: number): number | null {
+    this.flush();
+    return this.rows.nextDue(now);
+  }
+
   attempts(project: string, taskId: string, limit: number): Attempt[] {
     this.flush();
     return this.rows.attempts(project, taskId, limit);

@@ -48,8 +48,8 @@ export class Workspace extends FlushedReads implements Reads {
   /** Dependencies added (true) or removed (false), the last word on each. */
   private readonly edges = new Map<string, { edge: Edge; isAdded: boolean }>();
   private readonly queueMoves = new Map<Key, QueueMove>();
-  private events_: DibsEvent[] = [];
-  private idempotencyAdded: IdempotencyRecord[] = [];
+  private newEvents: DibsEvent[] = [];
+  private newKeys: IdempotencyRecord[] = [];
   private textLength = 0;
   private wrote = false;
   /** Something in this transaction may have made a task claimable for somebody. */
@@ -132,7 +132,7 @@ export class Workspace extends FlushedReads implements Reads {
   }
 
   idempotency(key: string): IdempotencyRecord | undefined {
-    return this.idempotencyAdded.find((record) => record.key === key) ?? this.rows.idempotency(key);
+    return this.newKeys.find((record) => record.key === key) ?? this.rows.idempotency(key);
   }
 
   claimsOf(project: string, sessionId: string): Claim[] {
@@ -182,11 +182,6 @@ export class Workspace extends FlushedReads implements Reads {
     const due = this.rows.due(now, limit);
     if (due.length === 0) this.dueFloor = this.rows.nextDue(now) ?? Number.POSITIVE_INFINITY;
     return due;
-  }
-
-  nextDue(now: number): number | null {
-    this.flush();
-    return this.rows.nextDue(now);
   }
 
   /** What stands in the queue is not claimed: no need to look. */
@@ -243,8 +238,8 @@ export class Workspace extends FlushedReads implements Reads {
     for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
     for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
-    for (const event of changes.events) this.events_.push(event);
-    if (changes.idempotency) this.idempotencyAdded.push(changes.idempotency);
+    for (const event of changes.events) this.newEvents.push(event);
+    if (changes.idempotency) this.newKeys.push(changes.idempotency);
     for (const [key, entries] of before) this.moveInQueue(key, entries);
     if (reordered.length === 0) return;
     this.flush();
@@ -329,27 +324,20 @@ export class Workspace extends FlushedReads implements Reads {
       counters: this.counterRows.changed(),
       edges: this.edges.values(),
       notifications: this.notificationRows.changed(),
-      events: this.events_,
-      idempotency: this.idempotencyAdded,
+      events: this.newEvents,
+      idempotency: this.newKeys,
       queueMoves: this.queueMoves.values(),
     });
     for (const key of this.taskRows.dirty.keys()) {
       if (isTerminal(this.taskRows.rows.get(key)!.state)) this.ended.push(key);
     }
     for (const table of this.tables) table.dirty.clear();
-    this.orgDirty = false;
-    this.newChildren.clear();
-    this.edges.clear();
-    this.queueMoves.clear();
-    this.events_ = [];
-    this.idempotencyAdded = [];
+    this.forgetPending();
     this.queue.settle();
   }
 
   private isDirty(): boolean {
-    return (
-      this.orgDirty || this.idempotencyAdded.length > 0 || this.tables.some((table) => table.dirty.size > 0)
-    );
+    return this.orgDirty || this.newKeys.length > 0 || this.tables.some((table) => table.dirty.size > 0);
   }
 
   private *changedTexts() {
@@ -383,16 +371,20 @@ export class Workspace extends FlushedReads implements Reads {
     return written;
   }
 
-  clear(): void {
-    for (const table of this.tables) table.clear();
-    this.orgRow = null;
+  private forgetPending(): void {
     this.orgDirty = false;
-    this.claimsBySession.clear();
     this.newChildren.clear();
     this.edges.clear();
     this.queueMoves.clear();
-    this.events_ = [];
-    this.idempotencyAdded = [];
+    this.newEvents = [];
+    this.newKeys = [];
+  }
+
+  clear(): void {
+    for (const table of this.tables) table.clear();
+    this.orgRow = null;
+    this.forgetPending();
+    this.claimsBySession.clear();
     this.textLength = 0;
     this.wrote = false;
     this.mayFree = false;
