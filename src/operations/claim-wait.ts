@@ -5,7 +5,7 @@ import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { Wake } from "./event-feed.js";
-import type { CallOptions, Executor } from "./execute.js";
+import { asDibsError, type CallOptions, type Executor } from "./execute.js";
 import { endDeadHolders, isTimeToLook } from "./sweep.js";
 
 type ClaimNext = OperationNamed<"tasks.claimNext">;
@@ -33,7 +33,11 @@ export async function claimNext(
   const waitMs = input?.waitMs ?? 0; // Not validated yet.
   const { answer } = await executor.run("tasks.claimNext", input, caller, options);
   if (answer.claim || waitMs === 0) return answer;
-  return waitFor(executor, input, caller, options, waitMs);
+  try {
+    return await waitFor(executor, input, caller, options, waitMs);
+  } catch (error) {
+    throw asDibsError(error);
+  }
 }
 
 async function waitFor(

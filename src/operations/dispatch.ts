@@ -8,45 +8,46 @@ import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
 
-export async function dispatch(
+export function dispatch(
   executor: Executor,
   name: OperationName,
   input: unknown,
   caller: Caller,
   options: WaitOptions,
 ): Promise<unknown> {
-  try {
-    switch (name) {
-      case "tasks.claimNext":
-        return await claimNext(executor, input as never, caller, options);
-      case "tasks.claim":
-      case "tasks.respond":
-        await lookAtHolder(executor, name, input, caller);
-        return await executor.execute(name, input as never, caller, options);
-      case "claims.cleanup":
-        return await cleanup(executor, input, caller);
-      default:
-        return await executor.execute(name, input as never, caller, options);
-    }
-  } catch (error) {
-    throw asDibsError(error);
+  switch (name) {
+    case "tasks.claimNext":
+      return claimNext(executor, input as never, caller, options);
+    case "tasks.claim":
+    case "tasks.respond":
+      return afterLookingAtTheHolder(executor, name, input, caller, options);
+    case "claims.cleanup":
+      return cleanup(executor, input, caller);
+    default:
+      return executor.execute(name, input as never, caller, options);
   }
 }
 
-async function lookAtHolder(
+async function afterLookingAtTheHolder(
   executor: Executor,
   name: OperationName,
   input: unknown,
   caller: Caller,
-): Promise<void> {
+  options: WaitOptions,
+): Promise<unknown> {
   const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
-  await endDeadHolder(executor, caller.org, project ?? caller.project, taskId);
+  await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
+  return executor.execute(name, input as never, caller, options);
+}
+
+function rethrow(error: unknown): never {
+  throw asDibsError(error);
 }
 
 /** All of it, in rounds. */
 async function cleanup(executor: Executor, input: unknown, caller: Caller): Promise<unknown> {
   executor.admit("claims.cleanup", input, caller);
-  const cleaned: unknown[] = await endDeadSessions(executor, caller.org);
+  const cleaned: unknown[] = await endDeadSessions(executor, caller.org).catch(rethrow);
   for (;;) {
     const round = await executor.execute("claims.cleanup", {}, caller);
     cleaned.push(...round.cleaned);
