@@ -33,6 +33,11 @@ export class Statements {
     return Number(this.statement(sql).run(...values).changes);
   }
 
+  /** The database lets go of its files only when no statement is left. */
+  forget(): void {
+    this.prepared.clear();
+  }
+
   /** A statement whose text varies: not kept. */
   once(sql: string, values: Value[]): Row[] {
     const statement = this.db.prepare(sql);

@@ -299,6 +299,7 @@ class SqliteStore implements Store {
     } catch (error) {
       if (!isBusy(error)) throw translate(error, this.file);
     } finally {
+      this.statements.forget();
       this.db.close();
     }
   }
