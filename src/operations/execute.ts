@@ -78,9 +78,7 @@ export class Executor {
     caller: Caller,
     options: CallOptions = {},
   ): Promise<Executed<N>> {
-    const operation = definitions.get(name)!;
-    const parsed = validate(operation, input);
-    authorise(caller, operation, parsed);
+    const parsed = this.admit(name, input, caller);
     if (options.idempotencyKey !== undefined) validateKey(options.idempotencyKey);
     const handler = handlers[name] as Handler<N>;
     try {

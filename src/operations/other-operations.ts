@@ -256,9 +256,11 @@ export const projectOperations = {
     const project = view.project(id ?? caller.project);
     return project ? accept({ project: wireProject(view, project) }) : projectNotFound(id ?? caller.project);
   }),
-  "projects.list": forQuery("projects.list", (view) =>
-    accept({ projects: view.projects().map((project) => wireProject(view, project)) }),
-  ),
+  "projects.list": forQuery("projects.list", (view, { limit, cursor = "" }) => {
+    const rest = view.projects().filter(({ id }) => id > cursor);
+    const page = rest.slice(0, limit).map((project) => wireProject(view, project));
+    return accept({ projects: page, nextCursor: rest.length > limit ? page.at(-1)!.id : null });
+  }),
   "projects.update": forCommand("projects.update", {
     command: ({ id, settings, paused }, { caller }): UpdateProjectCommand => ({
       type: "update-project",

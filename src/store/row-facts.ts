@@ -1,10 +1,8 @@
 // Small questions about rows that the workspace asks.
 
 import type { Edge } from "../core/changes.js";
-import type { ReadyEntry } from "../core/ready.js";
 import type { Session } from "../core/session.js";
 import type { TaskText } from "../core/task.js";
-import { samePlace } from "./ready-queue.js";
 
 /** A session that changed in what it may take, not only in when it was heard of. */
 export function canDoMore(before: Session | undefined, after: Session): boolean {
@@ -23,8 +21,4 @@ export function lengthOf({ prompt, description, metadata }: TaskText): number {
 
 export function edgeKey({ project, taskId, dependsOn }: Edge): string {
   return `${project}/${taskId}/${dependsOn}`;
-}
-
-export function hasPlace(entries: ReadyEntry[], entry: ReadyEntry): boolean {
-  return entries.some((other) => samePlace(entry, other));
 }

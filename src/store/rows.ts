@@ -16,11 +16,10 @@ export interface Change<T> {
   after: T | undefined;
 }
 
-/** A task's rows in the ready queue before and after. */
-export interface QueueMove {
+/** A row of the ready queue. */
+export interface Queued {
   project: string;
-  before: readonly ReadyEntry[];
-  after: readonly ReadyEntry[];
+  entry: ReadyEntry;
 }
 
 export interface Flush {
@@ -37,7 +36,8 @@ export interface Flush {
   notifications: Iterable<Notification>;
   events: readonly DibsEvent[];
   idempotency: readonly IdempotencyRecord[];
-  queueMoves: Iterable<QueueMove>;
+  leftQueue: readonly Queued[];
+  joinedQueue: readonly Queued[];
 }
 
 /** A task that is about to be claimed; its text only if it is short. */
@@ -46,10 +46,18 @@ export interface Fetched {
   text: TaskText | null;
 }
 
+export interface Chunk {
+  entries: ReadyEntry[];
+  /** The tasks of a large chunk come along. */
+  tasks: Fetched[];
+}
+
+export interface ReadyRows extends Omit<ReadySource, "chunk"> {
+  chunk(...where: Parameters<ReadySource["chunk"]>): Chunk;
+}
+
 export interface Rows extends Omit<Reads, "readyLanes" | "readyLevels" | "readyEntries"> {
-  readonly ready: ReadySource;
-  /** Tasks that came along with the last chunk of the ready queue. */
-  takeFetched(): Fetched[];
+  readonly ready: ReadyRows;
   write(flush: Flush): void;
   /** Writes the ready rows of a project anew, after its order has changed. */
   rebuildReady(project: string): void;

@@ -12,9 +12,10 @@ import type { Session, SessionRecord } from "../core/session.js";
 import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
+import { movesBetween, QueueMoves } from "./queue-moves.js";
 import { ReadyQueue } from "./ready-queue.js";
-import { canDoMore, edgeKey, hasPlace, lengthOf } from "./row-facts.js";
-import type { QueueMove, Rows } from "./rows.js";
+import { canDoMore, edgeKey, lengthOf } from "./row-facts.js";
+import type { Chunk, Rows } from "./rows.js";
 import { Table } from "./table.js";
 
 const rowsCachedMax = 50_000;
@@ -47,7 +48,7 @@ export class Workspace extends FlushedReads implements Reads {
   private readonly newChildren = new Map<Key, string[]>();
   /** Dependencies added (true) or removed (false), the last word on each. */
   private readonly edges = new Map<string, { edge: Edge; isAdded: boolean }>();
-  private readonly queueMoves = new Map<Key, QueueMove>();
+  private readonly queueMoves = new QueueMoves();
   private newEvents: DibsEvent[] = [];
   private newKeys: IdempotencyRecord[] = [];
   private textLength = 0;
@@ -64,7 +65,7 @@ export class Workspace extends FlushedReads implements Reads {
     super(rows);
     this.queue = new ReadyQueue({
       ...rows.ready,
-      chunk: (...where) => this.notClaimed(where[0], rows.ready.chunk(...where)),
+      chunk: (...where) => this.keepChunk(where[0], rows.ready.chunk(...where)),
     });
   }
 
@@ -184,9 +185,9 @@ export class Workspace extends FlushedReads implements Reads {
     return due;
   }
 
-  /** What stands in the queue is not claimed: no need to look. */
-  private notClaimed(project: string, entries: ReadyEntry[]): ReadyEntry[] {
-    for (const { task, text } of this.rows.takeFetched()) {
+  /** What came along is known now; and what stands in the queue is not claimed: no need to look. */
+  private keepChunk(project: string, { entries, tasks }: Chunk): ReadyEntry[] {
+    for (const { task, text } of tasks) {
       const key = keyOf(project, task.id);
       if (this.taskRows.known(key) === null) this.taskRows.keep(key, task);
       if (!text || this.textRows.known(key) !== null) continue;
@@ -299,13 +300,11 @@ export class Workspace extends FlushedReads implements Reads {
     const after = this.entriesAt(key);
     if (before.length === 0 && after.length === 0) return;
     const project = key.slice(0, key.indexOf("/"));
-    const removed = before.filter((entry) => !hasPlace(after, entry));
-    const added = after.filter((entry) => !hasPlace(before, entry));
-    for (const entry of removed) this.queue.take(project, entry);
-    for (const entry of added) this.queue.add(project, entry);
-    this.mayFree ||= added.length > 0;
-    const move = this.queueMoves.get(key);
-    this.queueMoves.set(key, { project, before: move?.before ?? before, after });
+    const { left, joined } = movesBetween(before, after);
+    for (const entry of left) this.queue.take(project, entry);
+    for (const entry of joined) this.queue.add(project, entry);
+    this.mayFree ||= joined.length > 0;
+    this.queueMoves.note(key, { project, before, after });
   }
 
   /** Writes all pending changes into the open transaction. */
@@ -326,7 +325,7 @@ export class Workspace extends FlushedReads implements Reads {
       notifications: this.notificationRows.changed(),
       events: this.newEvents,
       idempotency: this.newKeys,
-      queueMoves: this.queueMoves.values(),
+      ...this.queueMoves.sum(),
     });
     for (const key of this.taskRows.dirty.keys()) {
       if (isTerminal(this.taskRows.rows.get(key)!.state)) this.ended.push(key);

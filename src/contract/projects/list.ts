@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cursor, limit } from "../fields.js";
 import { operation } from "../operation.js";
 import { projectShape } from "../shapes.js";
 
@@ -7,8 +8,8 @@ export const listProjects = operation({
   summary: "List the projects",
   kind: "query",
   role: "viewer",
-  input: z.object({}),
-  output: z.object({ projects: z.array(projectShape) }),
+  input: z.object({ limit, cursor }),
+  output: z.object({ projects: z.array(projectShape), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/projects" },
   cli: "project list",

@@ -198,6 +198,26 @@ function leaseRow(claim: Lease): Value[] {
   ];
 }
 
+function toLease(row: Row): Lease {
+  return {
+    project: row[0],
+    taskId: row[1],
+    sessionId: row[2],
+    epoch: row[3],
+    state: row[4],
+    agentType: row[5],
+    claimedAt: row[6],
+    startedAt: row[7],
+    expiresAt: row[8],
+    ttlMs: row[9],
+    lastHeartbeat: row[10],
+    heartbeatCount: row[11],
+    progress: parsed(row[12]),
+    metadata: parsed(row[13]),
+    updatedAt: row[14],
+  };
+}
+
 export const claimColumns = `${leaseColumns}, start_by, deadline_at, silent_at, paused_at, acknowledged`;
 
 export function claimRow(claim: Claim): Value[] {
@@ -215,21 +235,7 @@ export function claimRow(claim: Claim): Value[] {
 
 export function toClaim(row: Row): Claim {
   return {
-    project: row[0],
-    taskId: row[1],
-    sessionId: row[2],
-    epoch: row[3],
-    state: row[4],
-    agentType: row[5],
-    claimedAt: row[6],
-    startedAt: row[7],
-    expiresAt: row[8],
-    ttlMs: row[9],
-    lastHeartbeat: row[10],
-    heartbeatCount: row[11],
-    progress: parsed(row[12]),
-    metadata: parsed(row[13]),
-    updatedAt: row[14],
+    ...toLease(row),
     startBy: row[15],
     deadlineAt: row[16],
     silentAt: row[17],
@@ -256,21 +262,7 @@ export function attemptRow(attempt: Attempt): Value[] {
 
 export function toAttempt(row: Row): Attempt {
   return {
-    project: row[0],
-    taskId: row[1],
-    sessionId: row[2],
-    epoch: row[3],
-    state: row[4],
-    agentType: row[5],
-    claimedAt: row[6],
-    startedAt: row[7],
-    expiresAt: row[8],
-    ttlMs: row[9],
-    lastHeartbeat: row[10],
-    heartbeatCount: row[11],
-    progress: parsed(row[12]),
-    metadata: parsed(row[13]),
-    updatedAt: row[14],
+    ...toLease(row),
     end: row[15],
     releasedAt: row[16],
     releaseReason: row[17],

@@ -3,8 +3,8 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Task } from "../../core/task.js";
-import { busyChunk, type ReadySource, samePlace } from "../ready-queue.js";
-import type { Change, Fetched, Flush, QueueMove, Rows } from "../rows.js";
+import { busyChunk } from "../ready-queue.js";
+import type { Change, Chunk, Fetched, Flush, Queued, ReadyRows, Rows } from "../rows.js";
 import {
   attemptColumns,
   attemptRow,
@@ -99,8 +99,7 @@ const readyColumns = "org, project, lane, level, k1, k2, id, not_before";
 const lowest = Number.MIN_SAFE_INTEGER;
 
 export class SqliteRows extends SqliteReads implements Rows {
-  readonly ready: ReadySource;
-  private fetched: Fetched[] = [];
+  readonly ready: ReadyRows;
 
   constructor(db: Statements, orgId: string) {
     super(db, orgId);
@@ -111,18 +110,17 @@ export class SqliteRows extends SqliteReads implements Rows {
     };
   }
 
-  private chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number) {
+  private chunk(
+    project: string,
+    lane: string,
+    level: number,
+    after: ReadyEntry | null,
+    limit: number,
+  ): Chunk {
     const from = [this.orgId, project, lane, level, after?.k1 ?? lowest, after?.k2 ?? lowest, limit];
-    if (limit < busyChunk) return this.db.all(sql.chunk, ...from).map(toEntry);
+    if (limit < busyChunk) return { entries: this.db.all(sql.chunk, ...from).map(toEntry), tasks: [] };
     const rows = this.db.all(sql.chunkWithTasks, ...from);
-    this.fetched = rows.map((row) => toFetched(row.slice(entryWidth)));
-    return rows.map(toEntry);
-  }
-
-  takeFetched(): Fetched[] {
-    const { fetched } = this;
-    this.fetched = [];
-    return fetched;
+    return { entries: rows.map(toEntry), tasks: rows.map((row) => toFetched(row.slice(entryWidth))) };
   }
 
   /** Steps from lane to lane by seeks: the cost is the number of lanes, not of tasks. */
@@ -173,7 +171,10 @@ export class SqliteRows extends SqliteReads implements Rows {
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
-    this.writeReady(flush.queueMoves);
+    for (const { project, entry } of flush.leftQueue) {
+      db.run(sql.readyRemove, org, project, entry.lane, entry.level, entry.k1, entry.k2);
+    }
+    this.insertReady(flush.joinedQueue);
   }
 
   private writeTasks(tasks: Iterable<Change<Task>>): void {
@@ -219,21 +220,7 @@ export class SqliteRows extends SqliteReads implements Rows {
     this.db.insertMany("attempt", `org, ${attemptColumns}`, closed);
   }
 
-  private writeReady(moves: Iterable<QueueMove>): void {
-    const added: { project: string; entry: ReadyEntry }[] = [];
-    for (const { project, before, after } of moves) {
-      for (const entry of before) {
-        if (after.some((other) => samePlace(entry, other))) continue;
-        this.db.run(sql.readyRemove, this.orgId, project, entry.lane, entry.level, entry.k1, entry.k2);
-      }
-      for (const entry of after) {
-        if (!before.some((other) => samePlace(entry, other))) added.push({ project, entry });
-      }
-    }
-    this.insertReady(added);
-  }
-
-  private insertReady(added: { project: string; entry: ReadyEntry }[]): void {
+  private insertReady(added: readonly Queued[]): void {
     const rows = added.map(({ project, entry }) => [
       this.orgId,
       project,
@@ -261,8 +248,21 @@ export class SqliteRows extends SqliteReads implements Rows {
   }
 }
 
-/** Fields that most changes leave alone: the row is then written by a shorter statement. Two changes may share one instant. */
-const rarelyChanged = [
+// Most changes touch few fields, and are written by a shorter statement. The fields are compared one by one: two changes may
+// share one instant, so `updatedAt` does not tell.
+const moved = [
+  "state",
+  "epoch",
+  "updatedAt",
+  "startedAt",
+  "endedAt",
+] as const satisfies readonly (keyof Task)[];
+const counted = [
+  "pendingDeps",
+  "openChildren",
+  "completedChildren",
+] as const satisfies readonly (keyof Task)[];
+const told = [
   "retryCount",
   "lostCount",
   "notBefore",
@@ -270,29 +270,19 @@ const rarelyChanged = [
   "response",
   "responsePending",
   "error",
-  "pendingDeps",
-  "openChildren",
-  "completedChildren",
-] as const satisfies readonly (keyof Task)[];
-const changedByMoves = [
-  "state",
-  "epoch",
-  "updatedAt",
-  "startedAt",
-  "endedAt",
 ] as const satisfies readonly (keyof Task)[];
 
-/** Only what it waits for has changed. */
-function isOnlyFreed(before: Task, after: Task): boolean {
-  return (
-    !changedByMoves.some((field) => before[field] !== after[field]) &&
-    !rarelyChanged.slice(0, -3).some((field) => before[field] !== after[field])
-  );
-}
+const differs = (before: Task, after: Task, fields: readonly (keyof Task)[]) =>
+  fields.some((field) => before[field] !== after[field]);
 
 /** It was held and came to rest, and nothing else. */
 function isOnlyMoved(before: Task, after: Task): boolean {
-  return !rarelyChanged.some((field) => before[field] !== after[field]);
+  return !differs(before, after, told) && !differs(before, after, counted);
+}
+
+/** Only what it waits for has changed. */
+function isOnlyFreed(before: Task, after: Task): boolean {
+  return !differs(before, after, told) && !differs(before, after, moved);
 }
 
 const entryWidth = 6;
