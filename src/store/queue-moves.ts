@@ -14,6 +14,8 @@ interface Move {
 }
 
 export function movesBetween(before: ReadyEntry[], after: ReadyEntry[]) {
+  // Nearly always it only left, or only joined.
+  if (before.length === 0 || after.length === 0) return { left: before, joined: after };
   const isIn = (entries: ReadyEntry[], entry: ReadyEntry) => entries.some((other) => samePlace(entry, other));
   return {
     left: before.filter((entry) => !isIn(after, entry)),
