@@ -21,21 +21,28 @@ import { plainjobPerSecond } from "./plainjob.mjs";
 
 const workers = 32;
 
-/** Notes every statement that goes to SQLite while `run` runs. */
+/** Notes every statement that goes to SQLite while `run` runs, on a store opened within. */
 async function recording(run) {
   const calls = [];
-  const original = {};
-  for (const method of ["run", "get", "all"]) {
-    original[method] = Statements.prototype[method];
-    Statements.prototype[method] = function (sql, ...values) {
-      calls.push([method, sql, values]);
-      return original[method].call(this, sql, ...values);
-    };
-  }
+  const { prepared } = Statements.prototype;
+  const noted = new WeakMap();
+  Statements.prototype.prepared = function (sql) {
+    const statement = prepared.call(this, sql);
+    if (!noted.has(statement)) {
+      const call =
+        (method) =>
+        (...values) => {
+          calls.push([method, sql, values]);
+          return statement[method](...values);
+        };
+      noted.set(statement, { run: call("run"), get: call("get"), all: call("all") });
+    }
+    return noted.get(statement);
+  };
   try {
     await run();
   } finally {
-    Object.assign(Statements.prototype, original);
+    Statements.prototype.prepared = prepared;
   }
   return calls;
 }

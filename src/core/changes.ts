@@ -12,9 +12,11 @@ export type Key = string;
 
 /** Keys are made again and again for the same few rows; a string that exists already need not be hashed anew. */
 const keys = new Map<string, Map<string, Key>>();
-const keysMax = 20_000;
+const keysMax = 1_000;
+const last = { project: "", id: "", key: "/" };
 
 export function keyOf(project: string, id: string): Key {
+  if (id === last.id && project === last.project) return last.key;
   let ofProject = keys.get(project);
   if (!ofProject || ofProject.size > keysMax) {
     ofProject = new Map();
@@ -26,6 +28,9 @@ export function keyOf(project: string, id: string): Key {
     key = `${project}/${id}`;
     ofProject.set(id, key);
   }
+  last.project = project;
+  last.id = id;
+  last.key = key;
   return key;
 }
 

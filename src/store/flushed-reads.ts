@@ -12,6 +12,7 @@ export abstract class FlushedReads {
   constructor(protected readonly rows: Rows) {}
 
   abstract flush(): void;
+  abstract task(project: string, id: string): Task | undefined;
 
   nextDue(now: number): number | null {
     this.flush();
@@ -19,8 +20,10 @@ export abstract class FlushedReads {
   }
 
   attempts(project: string, taskId: string, limit: number): Attempt[] {
+    const task = this.task(project, taskId);
+    if (!task) return [];
     this.flush();
-    return this.rows.attempts(project, taskId, limit);
+    return this.rows.attempts(task, limit);
   }
 
   projects(): Project[] {

@@ -1,8 +1,10 @@
 // Small questions about rows that the workspace asks.
 
 import type { Edge } from "../core/changes.js";
+import type { DibsEvent } from "../core/event.js";
 import type { Session } from "../core/session.js";
-import type { TaskText } from "../core/task.js";
+import type { Task, TaskText } from "../core/task.js";
+import type { Change, OfTask } from "./rows.js";
 
 /** A session that changed in what it may take, not only in when it was heard of. */
 export function canDoMore(before: Session | undefined, after: Session): boolean {
@@ -21,4 +23,30 @@ export function lengthOf({ prompt, description, metadata }: TaskText): number {
 
 export function edgeKey({ project, taskId, dependsOn }: Edge): string {
   return `${project}/${taskId}/${dependsOn}`;
+}
+
+interface Tasks {
+  task(project: string, id: string): Task | undefined;
+}
+
+/** What changed, with the ordinals of the tasks that it hangs on. */
+export function* ofTasks<T extends { project: string; taskId: string }>(
+  changes: Iterable<Change<T>>,
+  tasks: Tasks,
+): Generator<OfTask<Change<T>>> {
+  for (const row of changes) {
+    const either = row.after ?? row.before;
+    if (either) yield { ordinal: tasks.task(either.project, either.taskId)!.ordinal, row };
+  }
+}
+
+export function* eventsOfTasks(
+  events: readonly DibsEvent[],
+  tasks: Tasks,
+): Generator<OfTask<DibsEvent, number | null>> {
+  for (const row of events) {
+    const { project, taskId } = row;
+    const task = project === null || taskId === null ? undefined : tasks.task(project, taskId);
+    yield { ordinal: task?.ordinal ?? null, row };
+  }
 }

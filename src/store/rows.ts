@@ -16,6 +16,12 @@ export interface Change<T> {
   after: T | undefined;
 }
 
+/** What hangs on a task is stored under the task's ordinal. */
+export interface OfTask<T, Ordinal = number> {
+  ordinal: Ordinal;
+  row: T;
+}
+
 /** A row of the ready queue. */
 export interface Queued {
   project: string;
@@ -26,15 +32,16 @@ export interface Flush {
   org: Org | null;
   projects: Iterable<Project>;
   tasks: Iterable<Change<Task>>;
-  texts: Iterable<{ project: string; id: string; text: TaskText }>;
-  claims: Iterable<Change<Claim>>;
-  attempts: Iterable<Change<Attempt>>;
+  texts: Iterable<OfTask<TaskText>>;
+  claims: Iterable<OfTask<Change<Claim>>>;
+  attempts: Iterable<OfTask<Change<Attempt>>>;
   sessions: Iterable<Session>;
   records: Iterable<SessionRecord>;
   counters: Iterable<Counter>;
   edges: Iterable<{ edge: Edge; isAdded: boolean }>;
   notifications: Iterable<Notification>;
-  events: readonly DibsEvent[];
+  /** Some are not about a task. */
+  events: Iterable<OfTask<DibsEvent, number | null>>;
   idempotency: readonly IdempotencyRecord[];
   leftQueue: readonly Queued[];
   joinedQueue: readonly Queued[];
@@ -56,8 +63,21 @@ export interface ReadyRows extends Omit<ReadySource, "chunk"> {
   chunk(...where: Parameters<ReadySource["chunk"]>): Chunk;
 }
 
-export interface Rows extends Omit<Reads, "readyLanes" | "readyLevels" | "readyEntries"> {
+type AskedOtherwise =
+  | "readyLanes"
+  | "readyLevels"
+  | "readyEntries"
+  | "text"
+  | "claim"
+  | "attempt"
+  | "attempts";
+
+export interface Rows extends Omit<Reads, AskedOtherwise> {
   readonly ready: ReadyRows;
+  text(task: Task): TaskText | undefined;
+  claim(task: Task): Claim | undefined;
+  attempt(task: Task, epoch: number): Attempt | undefined;
+  attempts(task: Task, limit: number): Attempt[];
   write(flush: Flush): void;
   /** Writes the ready rows of a project anew, after its order has changed. */
   rebuildReady(project: string): void;

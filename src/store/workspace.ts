@@ -14,8 +14,8 @@ import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
 import { movesBetween, QueueMoves } from "./queue-moves.js";
 import { ReadyQueue } from "./ready-queue.js";
-import { canDoMore, edgeKey, lengthOf } from "./row-facts.js";
-import type { Chunk, Rows } from "./rows.js";
+import { canDoMore, edgeKey, eventsOfTasks, lengthOf, ofTasks } from "./row-facts.js";
+import type { Chunk, OfTask, Rows } from "./rows.js";
 import { Table } from "./table.js";
 
 const rowsCachedMax = 50_000;
@@ -89,7 +89,8 @@ export class Workspace extends FlushedReads implements Reads {
     const key = keyOf(project, id);
     const known = this.textRows.known(key);
     if (known !== null) return known;
-    const text = this.rows.text(project, id);
+    const task = this.task(project, id);
+    const text = task && this.rows.text(task);
     if (text) this.textLength += lengthOf(text);
     return this.textRows.keep(key, text);
   }
@@ -97,13 +98,17 @@ export class Workspace extends FlushedReads implements Reads {
   claim(project: string, taskId: string): Claim | undefined {
     const key = keyOf(project, taskId);
     const known = this.claimRows.known(key);
-    return known === null ? this.claimRows.keep(key, this.rows.claim(project, taskId)) : known;
+    if (known !== null) return known;
+    const task = this.task(project, taskId);
+    return this.claimRows.keep(key, task && this.rows.claim(task));
   }
 
   attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
     const key = attemptKey(project, taskId, epoch);
     const known = this.attemptRows.known(key);
-    return known === null ? this.attemptRows.keep(key, this.rows.attempt(project, taskId, epoch)) : known;
+    if (known !== null) return known;
+    const task = this.task(project, taskId);
+    return this.attemptRows.keep(key, task && this.rows.attempt(task, epoch));
   }
 
   session(project: string, id: string): Session | undefined {
@@ -316,14 +321,14 @@ export class Workspace extends FlushedReads implements Reads {
       projects: this.projectRows.changed(),
       tasks: this.taskRows.changes(),
       texts: this.changedTexts(),
-      claims: this.claimRows.changes(),
-      attempts: this.attemptRows.changes(),
+      claims: ofTasks(this.claimRows.changes(), this),
+      attempts: ofTasks(this.attemptRows.changes(), this),
       sessions: this.sessionRows.changed(),
       records: this.recordRows.changed(),
       counters: this.counterRows.changed(),
       edges: this.edges.values(),
       notifications: this.notificationRows.changed(),
-      events: this.newEvents,
+      events: eventsOfTasks(this.newEvents, this),
       idempotency: this.newKeys,
       ...this.queueMoves.sum(),
     });
@@ -339,10 +344,9 @@ export class Workspace extends FlushedReads implements Reads {
     return this.orgDirty || this.newKeys.length > 0 || this.tables.some((table) => table.dirty.size > 0);
   }
 
-  private *changedTexts() {
+  private *changedTexts(): Generator<OfTask<TaskText>> {
     for (const key of this.textRows.dirty.keys()) {
-      const slash = key.indexOf("/");
-      yield { project: key.slice(0, slash), id: key.slice(slash + 1), text: this.textRows.rows.get(key)! };
+      yield { ordinal: this.loadByKey(key)!.ordinal, row: this.textRows.rows.get(key)! };
     }
   }
 

@@ -2,7 +2,9 @@
 
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
+import type { OfTask } from "../rows.js";
 import { list, parsedList, type Row, type Value } from "./codec.js";
+import { numbersPerOrg } from "./schema.js";
 
 export const sessionColumns =
   "project, id, name, agent_type, pid, host, process_started_at, capabilities, capacity, heartbeats, context_percent, score, started_at, last_seen_at, ended_at, incarnation, avoid";
@@ -57,12 +59,12 @@ const pastEnd = "\u001e";
 const fieldEnd = "\u001f";
 
 /** The history as plain text: it is written with every claim that closes, and JSON cost four times as much. */
-export function recordRow({ project, id, completed, history }: SessionRecord): Value[] {
+export function historyText(history: readonly PastClaim[]): string {
   let text = "";
   for (const { taskId, claimedAt, releasedAt, releaseReason } of history) {
     text += `${taskId}${fieldEnd}${claimedAt}${fieldEnd}${releasedAt - claimedAt}${fieldEnd}${releaseReason}${pastEnd}`;
   }
-  return [project, id, completed, text];
+  return text;
 }
 
 export function toRecord(row: Row): SessionRecord {
@@ -76,12 +78,14 @@ function toPast(text: string): PastClaim {
   return { taskId, claimedAt: since, releasedAt: since + Number(heldMs), releaseReason };
 }
 
-export const eventColumns = "org, seq, type, at, project, task_id, session_id, epoch, actor, data";
+export const eventColumns = "no, type, at, project, task_id, session_id, epoch, actor, data";
 
-export function eventRow(event: DibsEvent): Value[] {
-  return [
-    event.org,
-    event.seq,
+/** Appends one row. `first` is the number that the org's events and tasks start from. */
+export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>, first: number): void {
+  const { ordinal, row: event } = of;
+  values.push(
+    ordinal === null ? null : first + ordinal,
+    first + event.seq,
     event.type,
     event.at,
     event.project,
@@ -90,21 +94,21 @@ export function eventRow(event: DibsEvent): Value[] {
     event.epoch,
     event.actor,
     JSON.stringify(event.data),
-  ];
+  );
 }
 
-export function toEvent(row: Row): DibsEvent {
+export function toEvent(row: Row, org: string): DibsEvent {
   return {
-    org: row[0],
-    seq: row[1],
-    type: row[2],
-    at: row[3],
-    project: row[4],
-    taskId: row[5],
-    sessionId: row[6],
-    epoch: row[7],
-    actor: row[8],
-    data: JSON.parse(row[9]),
+    org,
+    seq: row[0] % numbersPerOrg,
+    type: row[1],
+    at: row[2],
+    project: row[3],
+    taskId: row[4],
+    sessionId: row[5],
+    epoch: row[6],
+    actor: row[7],
+    data: JSON.parse(row[8]),
   };
 }
 

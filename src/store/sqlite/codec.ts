@@ -1,10 +1,11 @@
 // Rows as arrays in column order (reading them by position is half the cost of by name), and back. Empty lists and
 // absent objects are NULL, so that the common row has no JSON to parse.
 
-import type { Attempt, Claim, Lease } from "../../core/claim.js";
+import type { Attempt, Claim } from "../../core/claim.js";
 import { dueAt } from "../../core/claim.js";
 import type { Org, Project } from "../../core/project.js";
 import type { Task } from "../../core/task.js";
+import { numbersPerOrg } from "./schema.js";
 
 export type Value = string | number | null;
 // biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
@@ -59,62 +60,23 @@ export function toProject(row: Row): Project {
   return { id, settings: JSON.parse(settings), paused: paused === 1, createdAt, updatedAt };
 }
 
-/** Fields that only an edit changes; all others belong to the life of the task. */
-const taskFixed = [
-  "type",
-  "parentId",
-  "title",
-  "phase",
-  "priority",
-  "labels",
-  "files",
-  "dependsOn",
-  "assignee",
-  "agentType",
-  "requires",
-  "maxRetries",
-  "timeoutMs",
-] as const satisfies readonly (keyof Task)[];
+/** After the key. */
+export const taskColumns =
+  "type, parent_id, title, state, priority, assignee, lost_count, not_before, epoch, created_at, updated_at, ready_at, started_at, ended_at, pending_deps, open_children, completed_children, more";
+export const taskKeyColumns = "no, project, id";
 
-export function isEdited(before: Task, after: Task): boolean {
-  return taskFixed.some((field) => before[field] !== after[field]);
-}
-
-export const taskFixedColumns =
-  "type, parent_id, title, phase, priority, labels, files, depends_on, assignee, agent_type, requires, max_retries, timeout_ms";
-
-export function taskFixedRow(task: Task): Value[] {
+export function taskRow(task: Task): Value[] {
   return [
     task.type,
     task.parentId,
     task.title,
-    task.phase,
-    task.priority,
-    list(task.labels),
-    list(task.files),
-    list(task.dependsOn),
-    task.assignee,
-    task.agentType,
-    list(task.requires),
-    task.maxRetries,
-    task.timeoutMs,
-  ];
-}
-
-export const taskLifeColumns =
-  "state, retry_count, lost_count, not_before, question, response, response_pending, error, epoch, updated_at, ready_at, started_at, ended_at, pending_deps, open_children, completed_children";
-
-export function taskLifeRow(task: Task): Value[] {
-  return [
     task.state,
-    task.retryCount,
+    task.priority,
+    task.assignee,
     task.lostCount,
     task.notBefore,
-    json(task.question),
-    task.response,
-    task.responsePending ? 1 : 0,
-    task.error,
     task.epoch,
+    task.createdAt,
     task.updatedAt,
     task.readyAt,
     task.startedAt,
@@ -122,63 +84,88 @@ export function taskLifeRow(task: Task): Value[] {
     task.pendingDeps,
     task.openChildren,
     task.completedChildren,
+    more(task),
   ];
 }
 
-export const taskBirthColumns = "correlation_id, created_at, created_by, depth, sequence, ordinal";
+/** Part of the format: what is written without them is read with them, for ever. */
+const usual = {
+  phase: null,
+  labels: [] as string[],
+  files: [] as string[],
+  dependsOn: [] as string[],
+  agentType: null,
+  requires: [] as string[],
+  maxRetries: 3,
+  retryCount: 0,
+  timeoutMs: null,
+  question: null,
+  response: null,
+  responsePending: false,
+  error: null,
+  depth: 0,
+  sequence: 0,
+} satisfies Partial<Task>;
+const unusual = Object.keys(usual) as (keyof typeof usual)[];
 
-export function taskBirthRow(task: Task): Value[] {
-  return [task.correlationId, task.createdAt, task.createdBy, task.depth, task.sequence, task.ordinal];
+/** What is as usual is left out. */
+function more(task: Task): string {
+  const values: Record<string, unknown> = { correlationId: task.correlationId, createdBy: task.createdBy };
+  for (const field of unusual) {
+    const value = task[field];
+    if (value === usual[field] || (Array.isArray(value) && value.length === 0)) continue;
+    values[field] = value;
+  }
+  return JSON.stringify(values);
 }
 
-export const taskColumns = `project, id, ${taskFixedColumns}, ${taskLifeColumns}, ${taskBirthColumns}`;
-
 export function toTask(row: Row): Task {
+  const more = JSON.parse(row[20]);
   return {
-    project: row[0],
-    id: row[1],
-    type: row[2],
-    parentId: row[3],
-    title: row[4],
-    phase: row[5],
-    priority: row[6],
-    labels: parsedList(row[7]),
-    files: parsedList(row[8]),
-    dependsOn: parsedList(row[9]),
-    assignee: row[10],
-    agentType: row[11],
-    requires: parsedList(row[12]),
-    maxRetries: row[13],
-    timeoutMs: row[14],
-    state: row[15],
-    retryCount: row[16],
-    lostCount: row[17],
-    notBefore: row[18],
-    question: parsed(row[19]),
-    response: row[20],
-    responsePending: row[21] === 1,
-    error: row[22],
-    epoch: row[23],
-    updatedAt: row[24],
-    readyAt: row[25],
-    startedAt: row[26],
-    endedAt: row[27],
-    pendingDeps: row[28],
-    openChildren: row[29],
-    completedChildren: row[30],
-    correlationId: row[31],
-    createdAt: row[32],
-    createdBy: row[33],
-    depth: row[34],
-    sequence: row[35],
-    ordinal: row[36],
+    project: row[1],
+    id: row[2],
+    type: row[3],
+    parentId: row[4],
+    title: row[5],
+    phase: more.phase ?? null,
+    state: row[6],
+    priority: row[7],
+    labels: more.labels ?? [],
+    files: more.files ?? [],
+    dependsOn: more.dependsOn ?? [],
+    assignee: row[8],
+    agentType: more.agentType ?? null,
+    requires: more.requires ?? [],
+    maxRetries: more.maxRetries ?? usual.maxRetries,
+    retryCount: more.retryCount ?? 0,
+    lostCount: row[9],
+    notBefore: row[10],
+    timeoutMs: more.timeoutMs ?? null,
+    question: more.question ?? null,
+    response: more.response ?? null,
+    responsePending: more.responsePending ?? false,
+    error: more.error ?? null,
+    correlationId: more.correlationId,
+    epoch: row[11],
+    createdAt: row[12],
+    updatedAt: row[13],
+    readyAt: row[14],
+    startedAt: row[15],
+    endedAt: row[16],
+    createdBy: more.createdBy,
+    depth: more.depth ?? 0,
+    sequence: more.sequence ?? 0,
+    ordinal: row[0] % numbersPerOrg,
+    pendingDeps: row[17],
+    openChildren: row[18],
+    completedChildren: row[19],
   };
 }
 
-const leaseColumns =
-  "project, task_id, session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at";
+export const claimColumns =
+  "project, task_id, session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at, start_by, deadline_at, silent_at, paused_at, acknowledged";
 
-function leaseRow(claim: Lease): Value[] {
+export function claimRow(claim: Claim): Value[] {
   return [
     claim.project,
     claim.taskId,
@@ -195,10 +182,16 @@ function leaseRow(claim: Lease): Value[] {
     json(claim.progress),
     json(claim.metadata),
     claim.updatedAt,
+    claim.startBy,
+    claim.deadlineAt,
+    claim.silentAt,
+    claim.pausedAt,
+    claim.acknowledged ? 1 : 0,
+    dueAt(claim),
   ];
 }
 
-function toLease(row: Row): Lease {
+export function toClaim(row: Row): Claim {
   return {
     project: row[0],
     taskId: row[1],
@@ -215,27 +208,6 @@ function toLease(row: Row): Lease {
     progress: parsed(row[12]),
     metadata: parsed(row[13]),
     updatedAt: row[14],
-  };
-}
-
-export const claimColumns = `${leaseColumns}, start_by, deadline_at, silent_at, paused_at, acknowledged`;
-
-export function claimRow(claim: Claim): Value[] {
-  const row = leaseRow(claim);
-  row.push(
-    claim.startBy,
-    claim.deadlineAt,
-    claim.silentAt,
-    claim.pausedAt,
-    claim.acknowledged ? 1 : 0,
-    dueAt(claim),
-  );
-  return row;
-}
-
-export function toClaim(row: Row): Claim {
-  return {
-    ...toLease(row),
     startBy: row[15],
     deadlineAt: row[16],
     silentAt: row[17],
@@ -244,31 +216,52 @@ export function toClaim(row: Row): Claim {
   };
 }
 
-export const attemptColumns = `${leaseColumns}, ended_by, released_at, release_reason, result, error, late_result, answer`;
+export const attemptColumns = "epoch, session_id, released_at, body";
 
-export function attemptRow(attempt: Attempt): Value[] {
-  const row = leaseRow(attempt);
-  row.push(
-    attempt.end,
-    attempt.releasedAt,
-    attempt.releaseReason,
-    json(attempt.result),
-    attempt.error,
-    json(attempt.lateResult),
-    json(attempt.answer),
-  );
-  return row;
+const absent = {
+  agentType: null,
+  startedAt: null,
+  progress: null,
+  metadata: null,
+  result: null,
+  error: null,
+  lateResult: null,
+  answer: null,
+} satisfies Partial<Attempt>;
+
+/** All but what stands in columns; what is null is left out. */
+export function attemptBody(attempt: Attempt): string {
+  return JSON.stringify({
+    state: attempt.state,
+    agentType: attempt.agentType ?? undefined,
+    claimedAt: attempt.claimedAt,
+    startedAt: attempt.startedAt ?? undefined,
+    expiresAt: attempt.expiresAt,
+    ttlMs: attempt.ttlMs,
+    lastHeartbeat: attempt.lastHeartbeat,
+    heartbeatCount: attempt.heartbeatCount,
+    progress: attempt.progress ?? undefined,
+    metadata: attempt.metadata ?? undefined,
+    updatedAt: attempt.updatedAt,
+    end: attempt.end,
+    releaseReason: attempt.releaseReason,
+    result: attempt.result ?? undefined,
+    error: attempt.error ?? undefined,
+    lateResult: attempt.lateResult ?? undefined,
+    answer: attempt.answer ?? undefined,
+  } satisfies { [F in Exclude<keyof Attempt, InColumns>]: Attempt[F] | undefined });
 }
 
-export function toAttempt(row: Row): Attempt {
+type InColumns = "project" | "taskId" | "epoch" | "sessionId" | "releasedAt";
+
+export function toAttempt(project: string, taskId: string, row: Row): Attempt {
   return {
-    ...toLease(row),
-    end: row[15],
-    releasedAt: row[16],
-    releaseReason: row[17],
-    result: parsed(row[18]),
-    error: row[19],
-    lateResult: parsed(row[20]),
-    answer: parsed(row[21]),
+    project,
+    taskId,
+    epoch: row[0],
+    sessionId: row[1],
+    releasedAt: row[2],
+    ...absent,
+    ...JSON.parse(row[3]),
   };
 }

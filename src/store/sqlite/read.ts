@@ -20,6 +20,7 @@ import {
   orgColumns,
   projectColumns,
   taskColumns,
+  taskKeyColumns,
   toAttempt,
   toClaim,
   toOrg,
@@ -38,22 +39,24 @@ import {
   toRecord,
   toSession,
 } from "./codec-sessions.js";
+import { numbersPerOrg } from "./schema.js";
 import type { Statements } from "./statements.js";
 
 const sql = {
+  first: "SELECT no FROM org WHERE org = ?",
   org: `SELECT ${orgColumns} FROM org WHERE org = ?`,
   project: `SELECT ${projectColumns} FROM project WHERE org = ? AND id = ?`,
   projects: `SELECT ${projectColumns} FROM project WHERE org = ? ORDER BY id`,
-  task: `SELECT ${taskColumns} FROM task WHERE org = ? AND project = ? AND id = ?`,
-  text: "SELECT prompt, description, metadata FROM task_text WHERE org = ? AND project = ? AND id = ?",
+  task: `SELECT ${taskKeyColumns}, ${taskColumns} FROM task WHERE org = ? AND project = ? AND id = ?`,
+  text: "SELECT prompt, description, metadata FROM task_text WHERE no = ?",
   dependents:
     "SELECT task_id FROM dependency WHERE org = ? AND project = ? AND depends_on = ? ORDER BY task_id",
-  children: "SELECT id FROM task WHERE org = ? AND project = ? AND parent_id = ? ORDER BY ordinal",
+  children: "SELECT id FROM task WHERE org = ? AND project = ? AND parent_id = ? ORDER BY no",
   counter: "SELECT value FROM counter WHERE org = ? AND project = ? AND parent = ?",
-  claim: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND task_id = ?`,
+  claim: `SELECT ${claimColumns} FROM claim WHERE no = ?`,
   claimsOf: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND session_id = ?`,
-  attempt: `SELECT ${attemptColumns} FROM attempt WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?`,
-  attempts: `SELECT ${attemptColumns} FROM attempt WHERE org = ? AND project = ? AND task_id = ? ORDER BY epoch DESC LIMIT ?`,
+  attempt: `SELECT ${attemptColumns} FROM attempt WHERE no = ? AND epoch = ?`,
+  attempts: `SELECT ${attemptColumns} FROM attempt WHERE no = ? ORDER BY epoch DESC LIMIT ?`,
   due: "SELECT project, task_id FROM claim WHERE org = ? AND due_at <= ? ORDER BY due_at, project, task_id LIMIT ?",
   nextDue: "SELECT due_at FROM claim WHERE org = ? AND due_at > ? ORDER BY due_at LIMIT 1",
   session: `SELECT ${sessionColumns} FROM session WHERE org = ? AND project = ? AND id = ?`,
@@ -65,10 +68,18 @@ const sql = {
 const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
 
 export class SqliteReads {
+  private firstNumber: number | null = null;
+
   constructor(
     protected readonly db: Statements,
     protected readonly orgId: string,
   ) {}
+
+  /** The numbers of the org's tasks and events come after this one. */
+  protected get first(): number {
+    this.firstNumber ??= this.db.get(sql.first, this.orgId)![0] * numbersPerOrg;
+    return this.firstNumber;
+  }
 
   org(): Org {
     const row = this.db.get(sql.org, this.orgId);
@@ -90,8 +101,8 @@ export class SqliteReads {
     return row && toTask(row);
   }
 
-  text(project: string, id: string): TaskText | undefined {
-    const row = this.db.get(sql.text, this.orgId, project, id);
+  text({ ordinal }: Task): TaskText | undefined {
+    const row = this.db.get(sql.text, this.first + ordinal);
     return (
       row && {
         prompt: row[0],
@@ -113,8 +124,8 @@ export class SqliteReads {
     return this.db.get(sql.counter, this.orgId, project, parent)?.[0] ?? 0;
   }
 
-  claim(project: string, taskId: string): Claim | undefined {
-    const row = this.db.get(sql.claim, this.orgId, project, taskId);
+  claim({ ordinal }: Task): Claim | undefined {
+    const row = this.db.get(sql.claim, this.first + ordinal);
     return row && toClaim(row);
   }
 
@@ -122,13 +133,14 @@ export class SqliteReads {
     return this.db.all(sql.claimsOf, this.orgId, project, sessionId).map(toClaim);
   }
 
-  attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
-    const row = this.db.get(sql.attempt, this.orgId, project, taskId, epoch);
-    return row && toAttempt(row);
+  attempt({ project, id, ordinal }: Task, epoch: number): Attempt | undefined {
+    const row = this.db.get(sql.attempt, this.first + ordinal, epoch);
+    return row && toAttempt(project, id, row);
   }
 
-  attempts(project: string, taskId: string, limit: number): Attempt[] {
-    return this.db.all(sql.attempts, this.orgId, project, taskId, limit).map(toAttempt);
+  attempts({ project, id, ordinal }: Task, limit: number): Attempt[] {
+    const rows = this.db.all(sql.attempts, this.first + ordinal, limit);
+    return rows.map((row) => toAttempt(project, id, row));
   }
 
   due(now: number, limit: number): ClaimKey[] {
@@ -160,8 +172,9 @@ export class SqliteReads {
   }
 
   tasks(filter: TaskFilter): Task[] {
-    const where = ["t.org = ?", "t.ordinal > ?"];
-    const values: Value[] = [this.orgId, filter.afterOrdinal];
+    const where = ["t.org = ?", "t.no > ?", "t.no < ?"];
+    const { first } = this;
+    const values: Value[] = [this.orgId, first + filter.afterOrdinal, first + numbersPerOrg];
     const add = (condition: string, ...more: Value[]) => {
       where.push(condition);
       values.push(...more);
@@ -169,7 +182,7 @@ export class SqliteReads {
     if (filter.project !== null) add("t.project = ?", filter.project);
     if (filter.states) where.push(stateCondition(filter.states));
     if (filter.label !== undefined) {
-      add("EXISTS (SELECT 1 FROM json_each(t.labels) WHERE value = ?)", filter.label);
+      add("EXISTS (SELECT 1 FROM json_each(t.more, '$.labels') WHERE value = ?)", filter.label);
     }
     if (filter.assignee !== undefined) add("t.assignee = ?", filter.assignee);
     if (filter.parentId === null) where.push("t.parent_id IS NULL");
@@ -178,7 +191,7 @@ export class SqliteReads {
       const like = `%${filter.text.replace(/[\\%_]/g, "\\$&")}%`;
       add(
         `(t.id LIKE ? ESCAPE '\\' OR t.title LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM task_text x
-          WHERE x.org = t.org AND x.project = t.project AND x.id = t.id AND x.prompt LIKE ? ESCAPE '\\'))`,
+          WHERE x.no = t.no AND x.prompt LIKE ? ESCAPE '\\'))`,
         like,
         like,
         like,
@@ -186,16 +199,16 @@ export class SqliteReads {
     }
     if (filter.readyBy !== undefined) {
       add(
-        `t.state = 'queued' AND c.task_id IS NULL AND t.type = 'task' AND t.pending_deps = 0
+        `t.state = 'queued' AND c.no IS NULL AND t.type = 'task' AND t.pending_deps = 0
           AND t.open_children = 0 AND coalesce(t.not_before, 0) <= ?`,
         filter.readyBy,
       );
     }
     values.push(filter.limit);
-    const columns = taskColumns.replaceAll(/\w+/g, "t.$&");
+    const columns = `${taskKeyColumns}, ${taskColumns}`.replaceAll(/\w+/g, "t.$&");
     const text = `SELECT ${columns} FROM task t
-      LEFT JOIN claim c ON c.org = t.org AND c.project = t.project AND c.task_id = t.id
-      WHERE ${where.join(" AND ")} ORDER BY t.ordinal LIMIT ?`;
+      LEFT JOIN claim c ON c.no = t.no
+      WHERE ${where.join(" AND ")} ORDER BY t.no LIMIT ?`;
     return this.db.once(text, values).map(toTask);
   }
 
@@ -226,35 +239,34 @@ export class SqliteReads {
       where.push("a.session_id = ?");
       values.push(sessionId);
     }
-    const text = `SELECT ${columns} FROM task t
-      JOIN attempt a ON a.org = t.org AND a.project = t.project AND a.task_id = t.id AND a.epoch = t.epoch
-      WHERE ${where.join(" AND ")}
-        AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.org = t.org AND c.project = t.project AND c.task_id = t.id)
-      ORDER BY a.released_at DESC, a.task_id LIMIT ?`;
-    return this.db.once(text, [...values, limit]).map(toAttempt);
+    const text = `SELECT t.project, t.id, ${columns} FROM task t
+      JOIN attempt a ON a.no = t.no AND a.epoch = t.epoch
+      WHERE ${where.join(" AND ")} AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.no = t.no)
+      ORDER BY a.released_at DESC, t.id LIMIT ?`;
+    const rows = this.db.once(text, [...values, limit]);
+    return rows.map(([of, id, ...row]) => toAttempt(of, id, row));
   }
 
   events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {
-    const where = ["org = ?", "seq > ?"];
-    const values: Value[] = [this.orgId, after];
-    if (project !== null && project !== undefined) {
-      where.push("project = ?");
-      values.push(project);
-    }
+    const where = ["no > ?", "no < ?"];
+    const values: Value[] = [this.first + after, this.first + numbersPerOrg];
+    const add = (condition: string, ...more: Value[]) => {
+      where.push(condition);
+      values.push(...more);
+    };
+    if (project !== null && project !== undefined) add("project = ?", project);
     if (taskId !== undefined) {
-      where.push("task_id = ?");
-      values.push(taskId);
+      const one = project === null || project === undefined ? "" : "AND project = ?";
+      const of = `task_no IN (SELECT no FROM task WHERE org = ? ${one} AND id = ?)`;
+      add(of, this.orgId, ...(one && project ? [project] : []), taskId);
     }
-    if (types) {
-      where.push(`type IN (${types.map(() => "?").join(",")})`);
-      values.push(...types);
-    }
-    const text = `SELECT ${eventColumns} FROM event WHERE ${where.join(" AND ")} ORDER BY seq LIMIT ?`;
+    if (types) add(`type IN (${types.map(() => "?").join(",")})`, ...types);
+    const text = `SELECT ${eventColumns} FROM event WHERE ${where.join(" AND ")} ORDER BY no LIMIT ?`;
     const rows =
       types || taskId !== undefined
         ? this.db.once(text, [...values, limit])
         : this.db.all(text, ...values, limit);
-    return rows.map(toEvent);
+    return rows.map((row) => toEvent(row, this.orgId));
   }
 
   sessions(filter: SessionFilter): Session[] {
@@ -333,12 +345,12 @@ function stateCondition(states: readonly TaskState[]): string {
   const quoted = states.map((state) => `'${state}'`).join(",");
   if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
     return `t.state IN (${quoted})`;
-  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.task_id IS NULL";
+  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.no IS NULL";
   if (states.includes("queued") || states.some((state) => !heldStates.includes(state))) {
     return `coalesce(c.state, t.state) IN (${quoted})`;
   }
   // Few are held: start from their claims, and from the questions that nobody holds any more.
-  return `(t.project, t.id) IN (SELECT h.project, h.task_id FROM claim h WHERE h.org = t.org AND h.state IN (${quoted})
-    UNION ALL SELECT w.project, w.id FROM task w WHERE w.org = t.org AND w.state = 'awaiting_response'
+  return `t.no IN (SELECT h.no FROM claim h WHERE h.state IN (${quoted})
+    UNION ALL SELECT w.no FROM task w WHERE w.org = t.org AND w.state = 'awaiting_response'
       AND w.state IN (${quoted}))`;
 }

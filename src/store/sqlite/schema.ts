@@ -2,6 +2,12 @@
 //
 // Hot and cold are kept apart. A claim takes a row out of `ready` and puts one into `claim`; the task row, its texts and
 // the finished attempts are not touched. Finished tasks stand in no index that claiming uses.
+//
+// Whatever belongs to one task is keyed by `no`, an integer: the org's own `no` × 2^40 + the task's ordinal in the org
+// (for an event: + its number). New rows are then appended, and changing one binds and compares a single integer.
+//
+// What no statement looks at is JSON in one column (`task.more`, `attempt.body`): each column that is bound or read costs as
+// much as parsing several.
 
 export interface Migration {
   version: number;
@@ -15,7 +21,8 @@ export const migrations: readonly Migration[] = [
     name: "foundation",
     sql: `
 CREATE TABLE org (
-  org TEXT NOT NULL PRIMARY KEY,
+  no INTEGER PRIMARY KEY,
+  org TEXT NOT NULL UNIQUE,
   event_seq INTEGER NOT NULL,
   event_min INTEGER NOT NULL,
   ordinal INTEGER NOT NULL,
@@ -24,7 +31,7 @@ CREATE TABLE org (
   highest_at INTEGER NOT NULL,
   default_project TEXT NOT NULL,
   created_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE project (
   org TEXT NOT NULL,
@@ -37,61 +44,41 @@ CREATE TABLE project (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE task (
+  no INTEGER PRIMARY KEY,
   org TEXT NOT NULL,
   project TEXT NOT NULL,
   id TEXT NOT NULL,
   type TEXT NOT NULL,
   parent_id TEXT,
   title TEXT NOT NULL,
-  phase TEXT,
   state TEXT NOT NULL,
   priority INTEGER NOT NULL,
-  labels TEXT,
-  files TEXT,
-  depends_on TEXT,
   assignee TEXT,
-  agent_type TEXT,
-  requires TEXT,
-  max_retries INTEGER NOT NULL,
-  retry_count INTEGER NOT NULL,
   lost_count INTEGER NOT NULL,
   not_before INTEGER,
-  timeout_ms INTEGER,
-  question TEXT,
-  response TEXT,
-  response_pending INTEGER NOT NULL,
-  error TEXT,
-  correlation_id TEXT NOT NULL,
   epoch INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   ready_at INTEGER,
   started_at INTEGER,
   ended_at INTEGER,
-  created_by TEXT NOT NULL,
-  depth INTEGER NOT NULL,
-  sequence INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL,
   pending_deps INTEGER NOT NULL,
   open_children INTEGER NOT NULL,
   completed_children INTEGER NOT NULL,
-  PRIMARY KEY (org, project, id)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX task_by_ordinal ON task (org, ordinal);
-CREATE INDEX task_by_project ON task (org, project, ordinal);
-CREATE INDEX task_by_state ON task (org, project, state, ordinal) WHERE state <> 'completed';
-CREATE INDEX task_lost ON task (org, project, id) WHERE state = 'queued' AND lost_count > 0;
-CREATE INDEX task_by_parent ON task (org, project, parent_id, ordinal) WHERE parent_id IS NOT NULL;
+  more TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX task_by_id ON task (org, project, id);
+CREATE INDEX task_by_project ON task (org, project);
+CREATE INDEX task_by_state ON task (org, project, state) WHERE state <> 'completed';
+CREATE INDEX task_lost ON task (org, project) WHERE state = 'queued' AND lost_count > 0;
+CREATE INDEX task_by_parent ON task (org, project, parent_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE task_text (
-  org TEXT NOT NULL,
-  project TEXT NOT NULL,
-  id TEXT NOT NULL,
+  no INTEGER PRIMARY KEY,
   prompt TEXT NOT NULL,
   description TEXT,
-  metadata TEXT,
-  PRIMARY KEY (org, project, id)
-) STRICT, WITHOUT ROWID;
+  metadata TEXT
+) STRICT;
 
 CREATE TABLE dependency (
   org TEXT NOT NULL,
@@ -114,6 +101,7 @@ CREATE TABLE ready (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE claim (
+  no INTEGER PRIMARY KEY,
   org TEXT NOT NULL,
   project TEXT NOT NULL,
   task_id TEXT NOT NULL,
@@ -135,38 +123,20 @@ CREATE TABLE claim (
   silent_at INTEGER,
   paused_at INTEGER,
   acknowledged INTEGER NOT NULL,
-  due_at INTEGER,
-  PRIMARY KEY (org, project, task_id)
-) STRICT, WITHOUT ROWID;
+  due_at INTEGER
+) STRICT;
 CREATE INDEX claim_by_due ON claim (org, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX claim_by_session ON claim (org, project, session_id);
 
 CREATE TABLE attempt (
-  org TEXT NOT NULL,
-  project TEXT NOT NULL,
-  task_id TEXT NOT NULL,
-  session_id TEXT NOT NULL,
+  row INTEGER PRIMARY KEY,
+  no INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
-  state TEXT NOT NULL,
-  agent_type TEXT,
-  claimed_at INTEGER NOT NULL,
-  started_at INTEGER,
-  expires_at INTEGER NOT NULL,
-  ttl_ms INTEGER NOT NULL,
-  last_heartbeat INTEGER NOT NULL,
-  heartbeat_count INTEGER NOT NULL,
-  progress TEXT,
-  metadata TEXT,
-  updated_at INTEGER NOT NULL,
-  ended_by TEXT NOT NULL,
+  session_id TEXT NOT NULL,
   released_at INTEGER NOT NULL,
-  release_reason TEXT NOT NULL,
-  result TEXT,
-  error TEXT,
-  late_result TEXT,
-  answer TEXT,
-  PRIMARY KEY (org, project, task_id, epoch)
-) STRICT, WITHOUT ROWID;
+  body TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX attempt_by_task ON attempt (no, epoch);
 
 CREATE TABLE session (
   org TEXT NOT NULL,
@@ -209,8 +179,8 @@ CREATE TABLE counter (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event (
-  org TEXT NOT NULL,
-  seq INTEGER NOT NULL,
+  no INTEGER PRIMARY KEY,
+  task_no INTEGER,
   type TEXT NOT NULL,
   at INTEGER NOT NULL,
   project TEXT,
@@ -218,10 +188,9 @@ CREATE TABLE event (
   session_id TEXT,
   epoch INTEGER,
   actor TEXT NOT NULL,
-  data TEXT NOT NULL,
-  PRIMARY KEY (org, seq)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX event_by_task ON event (org, project, task_id, seq) WHERE task_id IS NOT NULL;
+  data TEXT NOT NULL
+) STRICT;
+CREATE INDEX event_by_task ON event (task_no) WHERE task_no IS NOT NULL;
 
 CREATE TABLE notification (
   org TEXT NOT NULL,
@@ -250,6 +219,12 @@ CREATE INDEX idempotency_by_age ON idempotency (org, created_at);
 `,
   },
 ];
+
+/** How many numbers an org has for its tasks, and for its events. */
+export const numbersPerOrg = 2 ** 40;
+
+/** So that every `no` is a whole number in JavaScript, too. */
+export const orgsMax = 2 ** 13 - 1;
 
 export const schemaVersion = migrations[migrations.length - 1]!.version;
 

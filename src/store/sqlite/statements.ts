@@ -6,36 +6,37 @@ import type { Database } from "./connection.js";
 type Statement = ReturnType<Database["prepare"]>;
 
 export class Statements {
-  private readonly prepared = new Map<string, Statement>();
+  private readonly known = new Map<string, Statement>();
 
   constructor(private readonly db: Database) {}
 
-  private statement(sql: string): Statement {
-    let statement = this.prepared.get(sql);
+  /** For many calls in a row: without the way through here for each. */
+  prepared(sql: string): Statement {
+    let statement = this.known.get(sql);
     if (!statement) {
       statement = this.db.prepare(sql);
       statement.setReturnArrays(true);
-      this.prepared.set(sql, statement);
+      this.known.set(sql, statement);
     }
     return statement;
   }
 
   get(sql: string, ...values: Value[]): Row | undefined {
-    return this.statement(sql).get(...values) as Row | undefined;
+    return this.prepared(sql).get(...values) as Row | undefined;
   }
 
   all(sql: string, ...values: Value[]): Row[] {
-    return this.statement(sql).all(...values) as unknown as Row[];
+    return this.prepared(sql).all(...values) as unknown as Row[];
   }
 
   /** Returns the number of rows changed. */
   run(sql: string, ...values: Value[]): number {
-    return Number(this.statement(sql).run(...values).changes);
+    return Number(this.prepared(sql).run(...values).changes);
   }
 
   /** The database lets go of its files only when no statement is left. */
   forget(): void {
-    this.prepared.clear();
+    this.known.clear();
   }
 
   /** A statement whose text varies: not kept. */
@@ -45,32 +46,40 @@ export class Statements {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /** Inserts many rows with few statements. `OR FAIL` spares SQLite a journal per statement; the transaction undoes all. */
-  insertMany(into: string, columns: string, rows: readonly Value[][]): void {
-    for (let at = 0; at < rows.length; ) {
-      const count = rows.length - at >= 32 ? 32 : rows.length - at >= 8 ? 8 : 1;
-      const width = rows[at]!.length;
-      if (count === 1) {
-        this.run(insertSql(into, columns, width, 1), ...rows[at]!);
-      } else {
-        const values: Value[] = [];
-        for (let each = at; each < at + count; each++) for (const value of rows[each]!) values.push(value);
-        this.run(insertSql(into, columns, width, count), ...values);
-      }
+  /**
+   * Inserts many rows, given one after the other, with few statements. `OR FAIL` spares SQLite a journal per statement; the
+   * transaction undoes all.
+   */
+  insertMany({ text, width }: Insert, values: Value[]): void {
+    const rows = values.length / width;
+    for (let at = 0; at < rows; ) {
+      const left = rows - at;
+      const count = left >= 32 ? 32 : left >= 8 ? 8 : 1;
+      const some = count === rows ? values : values.slice(at * width, (at + count) * width);
+      this.prepared(text(count)).run(...some);
       at += count;
     }
   }
 }
 
-const insertTexts = new Map<string, string>();
+export interface Insert {
+  width: number;
+  text(rows: number): string;
+}
 
-function insertSql(into: string, columns: string, width: number, count: number): string {
-  const key = `${into}:${count}`;
-  let sql = insertTexts.get(key);
-  if (!sql) {
-    const row = `(${Array(width).fill("?").join(",")})`;
-    sql = `INSERT OR FAIL INTO ${into} (${columns}) VALUES ${Array(count).fill(row).join(",")}`;
-    insertTexts.set(key, sql);
-  }
-  return sql;
+export function insertInto(table: string, columns: string): Insert {
+  const width = columns.split(",").length;
+  const row = `(${Array(width).fill("?").join(",")})`;
+  const texts = new Map<number, string>();
+  return {
+    width,
+    text(rows) {
+      let text = texts.get(rows);
+      if (text === undefined) {
+        text = `INSERT OR FAIL INTO ${table} (${columns}) VALUES ${Array(rows).fill(row).join(",")}`;
+        texts.set(rows, text);
+      }
+      return text;
+    },
+  };
 }

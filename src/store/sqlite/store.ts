@@ -19,6 +19,7 @@ import {
 import { Workspace } from "../workspace.js";
 import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
 import { isBusy, translate } from "./errors.js";
+import { orgsMax } from "./schema.js";
 import { Statements } from "./statements.js";
 import { SqliteRows } from "./write.js";
 
@@ -44,6 +45,7 @@ class SqliteStore implements Store {
   readonly capabilities = { shared: true, durable: true };
   readonly location: string;
   private readonly statements: Statements;
+  private readonly rows = new Map<string, SqliteRows>();
   private readonly workspaces = new Map<string, Workspace>();
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private readonly droppedAt = new Map<string, number>();
@@ -65,6 +67,13 @@ class SqliteStore implements Store {
       this.transaction(() => {
         const known = this.statements.get("SELECT default_project FROM org WHERE org = ?", org);
         if (known) return known[0] as string;
+        if (this.statements.get("SELECT count(*) FROM org")![0] >= orgsMax) {
+          throw new StoreError(
+            "STORE_UNAVAILABLE",
+            `${this.file} holds ${orgsMax} organisations already.`,
+            "Use another file, or PostgreSQL.",
+          );
+        }
         const now = this.clock.now();
         this.statements.run(
           `INSERT INTO org (org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at)
@@ -170,8 +179,7 @@ class SqliteStore implements Store {
     return patiently(this.file, () => {
       this.statements.run("BEGIN");
       try {
-        const rows = new SqliteRows(this.statements, org);
-        const view = new Workspace(rows);
+        const view = new Workspace(this.rowsOf(org));
         return job(view, orgTime(view.org().lastAt, this.clock.now(), clockStepBackMsMax));
       } finally {
         if (this.db.isTransaction) this.statements.run("ROLLBACK");
@@ -192,10 +200,19 @@ class SqliteStore implements Store {
     }
   }
 
+  private rowsOf(org: string): SqliteRows {
+    let rows = this.rows.get(org);
+    if (!rows) {
+      rows = new SqliteRows(this.statements, org);
+      this.rows.set(org, rows);
+    }
+    return rows;
+  }
+
   private workspace(org: string): Workspace {
     let workspace = this.workspaces.get(org);
     if (!workspace) {
-      workspace = new Workspace(new SqliteRows(this.statements, org));
+      workspace = new Workspace(this.rowsOf(org));
       this.workspaces.set(org, workspace);
     }
     return workspace;

@@ -4,38 +4,33 @@ import type { Attempt, Claim } from "../../core/claim.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Task } from "../../core/task.js";
 import { busyChunk } from "../ready-queue.js";
-import type { Change, Chunk, Fetched, Flush, Queued, ReadyRows, Rows } from "../rows.js";
+import type { Change, Chunk, Fetched, Flush, OfTask, Queued, ReadyRows, Rows } from "../rows.js";
 import {
+  attemptBody,
   attemptColumns,
-  attemptRow,
   claimColumns,
   claimRow,
-  isEdited,
   orgRow,
   projectRow,
   type Row,
-  taskBirthColumns,
-  taskBirthRow,
   taskColumns,
-  taskFixedColumns,
-  taskFixedRow,
-  taskLifeColumns,
-  taskLifeRow,
+  taskKeyColumns,
+  taskRow,
   toTask,
   type Value,
 } from "./codec.js";
 import {
   eventColumns,
-  eventRow,
+  historyText,
   notificationColumns,
   notificationRow,
+  pushEvent,
   recordColumns,
-  recordRow,
   sessionColumns,
   sessionRow,
 } from "./codec-sessions.js";
 import { SqliteReads } from "./read.js";
-import type { Statements } from "./statements.js";
+import { insertInto, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
   columns
@@ -47,24 +42,21 @@ const marks = (columns: string) =>
     .split(", ")
     .map(() => "?")
     .join(", ");
-const byKey = "WHERE org = ? AND project = ? AND id = ?";
+const fetchedColumns = `${taskKeyColumns}, ${taskColumns}`.replaceAll(/\w+/g, "t.$&");
 const claimWritten = `${claimColumns}, due_at`;
-const insertable = `org, project, id, ${taskFixedColumns}, ${taskLifeColumns}, ${taskBirthColumns}`;
 
 const sql = {
   org: `UPDATE org SET event_seq = ?, event_min = ?, ordinal = ?, notification_seq = ?, last_at = ?, highest_at = ?, default_project = ?,
     created_at = ? WHERE org = ?`,
   project:
     "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-  taskLife: `UPDATE task SET ${assignments(taskLifeColumns)} ${byKey}`,
-  taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? ${byKey}`,
-  taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? ${byKey}`,
-  taskFull: `UPDATE task SET ${assignments(`${taskFixedColumns}, ${taskLifeColumns}`)} ${byKey}`,
-  text: "INSERT OR REPLACE INTO task_text (org, project, id, prompt, description, metadata) VALUES (?, ?, ?, ?, ?, ?)",
-  claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE org = ? AND project = ? AND task_id = ?`,
-  claimDelete: "DELETE FROM claim WHERE org = ? AND project = ? AND task_id = ?",
-  attemptUpdate:
-    "UPDATE attempt SET late_result = ? WHERE org = ? AND project = ? AND task_id = ? AND epoch = ?",
+  taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
+  taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? WHERE no = ?`,
+  taskFull: `UPDATE task SET ${assignments(taskColumns)} WHERE no = ?`,
+  text: "INSERT OR REPLACE INTO task_text (no, prompt, description, metadata) VALUES (?, ?, ?, ?)",
+  claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE no = ?`,
+  claimDelete: "DELETE FROM claim WHERE no = ?",
+  attemptUpdate: "UPDATE attempt SET body = ? WHERE no = ? AND epoch = ?",
   session: `INSERT OR REPLACE INTO session (org, ${sessionColumns}) VALUES (?, ${marks(sessionColumns)})`,
   record: `INSERT OR REPLACE INTO session_record (org, ${recordColumns}) VALUES (?, ${marks(recordColumns)})`,
   counter: "INSERT OR REPLACE INTO counter (org, project, parent, value) VALUES (?, ?, ?, ?)",
@@ -76,10 +68,9 @@ const sql = {
   readyRemove:
     "DELETE FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ? AND k1 = ? AND k2 = ?",
   readyClear: "DELETE FROM ready WHERE org = ? AND project = ?",
-  readyTasks: `SELECT ${taskColumns} FROM task t WHERE org = ? AND project = ? AND state = 'queued' AND type = 'task'
-    AND pending_deps = 0 AND open_children = 0 AND ordinal > ?
-    AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.org = t.org AND c.project = t.project AND c.task_id = t.id)
-    ORDER BY ordinal LIMIT 1000`,
+  readyTasks: `SELECT ${taskKeyColumns}, ${taskColumns} FROM task t WHERE org = ? AND project = ? AND state = 'queued' AND type = 'task'
+    AND pending_deps = 0 AND open_children = 0 AND no > ?
+    AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.no = t.no) ORDER BY no LIMIT 1000`,
   lane: "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane >= ? AND lane < ? ORDER BY lane LIMIT 1",
   laneAfter:
     "SELECT lane FROM ready WHERE org = ? AND project = ? AND lane > ? AND lane < ? ORDER BY lane LIMIT 1",
@@ -87,15 +78,21 @@ const sql = {
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
-  chunkWithTasks: `SELECT r.id, r.lane, r.level, r.k1, r.k2, r.not_before, ${taskColumns.replaceAll(/\w+/g, "t.$&")},
+  chunkWithTasks: `SELECT r.id, r.lane, r.level, r.k1, r.k2, r.not_before, ${fetchedColumns},
       CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata
     FROM ready r CROSS JOIN task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
-    CROSS JOIN task_text x ON x.org = r.org AND x.project = r.project AND x.id = r.id
+    CROSS JOIN task_text x ON x.no = t.no
     WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
     ORDER BY r.k1, r.k2 LIMIT ?`,
 };
 
-const readyColumns = "org, project, lane, level, k1, k2, id, not_before";
+const inserts = {
+  task: insertInto("task", `no, org, project, id, ${taskColumns}`),
+  claim: insertInto("claim", `no, org, ${claimWritten}`),
+  attempt: insertInto("attempt", `no, ${attemptColumns}`),
+  event: insertInto("event", `task_no, ${eventColumns}`),
+  ready: insertInto("ready", "org, project, lane, level, k1, k2, id, not_before"),
+};
 const lowest = Number.MIN_SAFE_INTEGER;
 
 export class SqliteRows extends SqliteReads implements Rows {
@@ -146,104 +143,105 @@ export class SqliteRows extends SqliteReads implements Rows {
   }
 
   write(flush: Flush): void {
-    const { orgId: org, db } = this;
+    const { orgId: org, db, first } = this;
     if (flush.org) {
       const [, ...values] = orgRow(flush.org);
       db.run(sql.org, ...values, org);
     }
     for (const project of flush.projects) db.run(sql.project, org, ...projectRow(project));
     this.writeTasks(flush.tasks);
-    for (const { project, id, text } of flush.texts) {
+    for (const { ordinal, row: text } of flush.texts) {
       const metadata = text.metadata === null ? null : JSON.stringify(text.metadata);
-      db.run(sql.text, org, project, id, text.prompt, text.description, metadata);
+      db.run(sql.text, first + ordinal, text.prompt, text.description, metadata);
     }
     this.writeClaims(flush.claims);
     this.writeAttempts(flush.attempts);
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
-    for (const record of flush.records) db.run(sql.record, org, ...recordRow(record));
+    const record = db.prepared(sql.record);
+    for (const { project, id, completed, history } of flush.records) {
+      record.run(org, project, id, completed, historyText(history));
+    }
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
     for (const { edge, isAdded } of flush.edges) {
       db.run(isAdded ? sql.edgeAdd : sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
     }
     for (const notification of flush.notifications)
       db.run(sql.notification, org, ...notificationRow(notification));
-    db.insertMany("event", eventColumns, flush.events.map(eventRow));
+    const events: Value[] = [];
+    for (const event of flush.events) pushEvent(events, event, first);
+    db.insertMany(inserts.event, events);
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
+    const remove = db.prepared(sql.readyRemove);
     for (const { project, entry } of flush.leftQueue) {
-      db.run(sql.readyRemove, org, project, entry.lane, entry.level, entry.k1, entry.k2);
+      remove.run(org, project, entry.lane, entry.level, entry.k1, entry.k2);
     }
     this.insertReady(flush.joinedQueue);
   }
 
   private writeTasks(tasks: Iterable<Change<Task>>): void {
-    const created: Value[][] = [];
+    const created: Value[] = [];
+    const move = this.db.prepared(sql.taskMoved);
     for (const { before, after } of tasks) {
       if (!after) continue;
-      const key = [this.orgId, after.project, after.id];
+      const no = this.first + after.ordinal;
       if (!before) {
-        created.push([...key, ...taskFixedRow(after), ...taskLifeRow(after), ...taskBirthRow(after)]);
-      } else if (isEdited(before, after)) {
-        this.db.run(sql.taskFull, ...taskFixedRow(after), ...taskLifeRow(after), ...key);
+        created.push(no, this.orgId, after.project, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
-        this.db.run(sql.taskMoved, state, epoch, updatedAt, readyAt, startedAt, endedAt, ...key);
+        move.run(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
       } else if (isOnlyFreed(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
-        this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, ...key);
-      } else this.db.run(sql.taskLife, ...taskLifeRow(after), ...key);
+        this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, no);
+      } else this.db.run(sql.taskFull, ...taskRow(after), no);
     }
-    this.db.insertMany("task", insertable, created);
+    this.db.insertMany(inserts.task, created);
   }
 
-  private writeClaims(claims: Iterable<Change<Claim>>): void {
-    const opened: Value[][] = [];
-    for (const { before, after } of claims) {
-      if (before && after) {
-        this.db.run(sql.claimUpdate, ...claimRow(after), this.orgId, after.project, after.taskId);
-      } else if (after) opened.push([this.orgId, ...claimRow(after)]);
-      else if (before) this.db.run(sql.claimDelete, this.orgId, before.project, before.taskId);
+  private writeClaims(claims: Iterable<OfTask<Change<Claim>>>): void {
+    const opened: Value[] = [];
+    const close = this.db.prepared(sql.claimDelete);
+    for (const { ordinal, row } of claims) {
+      const no = this.first + ordinal;
+      if (row.before && row.after) this.db.run(sql.claimUpdate, ...claimRow(row.after), no);
+      else if (row.after) opened.push(no, this.orgId, ...claimRow(row.after));
+      else if (row.before) close.run(no);
     }
-    this.db.insertMany("claim", `org, ${claimWritten}`, opened);
+    this.db.insertMany(inserts.claim, opened);
   }
 
-  private writeAttempts(attempts: Iterable<Change<Attempt>>): void {
-    const closed: Value[][] = [];
-    for (const { before, after } of attempts) {
-      if (!after) continue;
-      if (before) {
-        const late = after.lateResult === null ? null : JSON.stringify(after.lateResult);
-        this.db.run(sql.attemptUpdate, late, this.orgId, after.project, after.taskId, after.epoch);
-      } else closed.push([this.orgId, ...attemptRow(after)]);
+  private writeAttempts(attempts: Iterable<OfTask<Change<Attempt>>>): void {
+    const closed: Value[] = [];
+    for (const { ordinal, row } of attempts) {
+      if (!row.after) continue;
+      const no = this.first + ordinal;
+      if (row.before) this.db.run(sql.attemptUpdate, attemptBody(row.after), no, row.after.epoch);
+      else
+        closed.push(no, row.after.epoch, row.after.sessionId, row.after.releasedAt, attemptBody(row.after));
     }
-    this.db.insertMany("attempt", `org, ${attemptColumns}`, closed);
+    this.db.insertMany(inserts.attempt, closed);
   }
 
   private insertReady(added: readonly Queued[]): void {
-    const rows = added.map(({ project, entry }) => [
-      this.orgId,
-      project,
-      entry.lane,
-      entry.level,
-      entry.k1,
-      entry.k2,
-      entry.id,
-      entry.notBefore,
-    ]);
-    this.db.insertMany("ready", readyColumns, rows);
+    const values: Value[] = [];
+    for (const { project, entry } of added) {
+      const { lane, level, k1, k2, id, notBefore } = entry;
+      values.push(this.orgId, project, lane, level, k1, k2, id, notBefore);
+    }
+    this.db.insertMany(inserts.ready, values);
   }
 
   rebuildReady(project: string): void {
     const order = this.project(project)!.settings.order;
     this.db.run(sql.readyClear, this.orgId, project);
-    for (let after = 0; ; ) {
+    for (let after = this.first; ; ) {
       const tasks = this.db.all(sql.readyTasks, this.orgId, project, after).map(toTask);
       this.insertReady(
         tasks.flatMap((task) => readyEntries(task, order).map((entry) => ({ project, entry }))),
       );
       if (tasks.length < 1000) return;
-      after = tasks[tasks.length - 1]!.ordinal;
+      after = this.first + tasks[tasks.length - 1]!.ordinal;
     }
   }
 }
@@ -262,31 +260,47 @@ const counted = [
   "openChildren",
   "completedChildren",
 ] as const satisfies readonly (keyof Task)[];
-const told = [
+/** Everything else that can change. */
+const other = [
+  "type",
+  "parentId",
+  "title",
+  "phase",
+  "priority",
+  "labels",
+  "files",
+  "dependsOn",
+  "assignee",
+  "agentType",
+  "requires",
+  "maxRetries",
   "retryCount",
   "lostCount",
   "notBefore",
+  "timeoutMs",
   "question",
   "response",
   "responsePending",
   "error",
 ] as const satisfies readonly (keyof Task)[];
 
-const differs = (before: Task, after: Task, fields: readonly (keyof Task)[]) =>
-  fields.some((field) => before[field] !== after[field]);
+function differs(before: Task, after: Task, fields: readonly (keyof Task)[]): boolean {
+  for (const field of fields) if (before[field] !== after[field]) return true;
+  return false;
+}
 
 /** It was held and came to rest, and nothing else. */
 function isOnlyMoved(before: Task, after: Task): boolean {
-  return !differs(before, after, told) && !differs(before, after, counted);
+  return !differs(before, after, other) && !differs(before, after, counted);
 }
 
 /** Only what it waits for has changed. */
 function isOnlyFreed(before: Task, after: Task): boolean {
-  return !differs(before, after, told) && !differs(before, after, moved);
+  return !differs(before, after, other) && !differs(before, after, moved);
 }
 
 const entryWidth = 6;
-const taskWidth = taskColumns.split(",").length;
+const taskWidth = fetchedColumns.split(",").length;
 
 function toFetched(row: Row): Fetched {
   const [prompt, description, metadata] = row.slice(taskWidth);
