@@ -1,4 +1,4 @@
-// Read models inside a transaction: what is pending is written first, then the database answers.
+// Read models inside a transaction: the database answers, with what is pending.
 
 import type { Attempt, Claim } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
@@ -11,63 +11,51 @@ import type { Rows } from "./rows.js";
 export abstract class FlushedReads {
   constructor(protected readonly rows: Rows) {}
 
-  abstract flush(): void;
-  abstract task(project: string, id: string): Task | undefined;
-
-  nextDue(now: number): number | null {
-    this.flush();
-    return this.rows.nextDue(now);
-  }
-
-  attempts(project: string, taskId: string, limit: number): Attempt[] {
-    const task = this.task(project, taskId);
-    if (!task) return [];
-    this.flush();
-    return this.rows.attempts(task, limit);
-  }
+  /** The list that is asked next must contain what is pending. */
+  protected abstract beforeList(): void;
 
   projects(): Project[] {
-    this.flush();
+    this.beforeList();
     return this.rows.projects();
   }
 
   tasks(filter: TaskFilter): Task[] {
-    this.flush();
+    this.beforeList();
     return this.rows.tasks(filter);
   }
 
   openClaims(filter: Parameters<Reads["openClaims"]>[0]): Claim[] {
-    this.flush();
+    this.beforeList();
     return this.rows.openClaims(filter);
   }
 
   lostClaims(filter: ClaimFilter): Attempt[] {
-    this.flush();
+    this.beforeList();
     return this.rows.lostClaims(filter);
   }
 
   events(filter: EventFilter): DibsEvent[] {
-    this.flush();
+    this.beforeList();
     return this.rows.events(filter);
   }
 
   sessions(filter: Parameters<Reads["sessions"]>[0]): Session[] {
-    this.flush();
+    this.beforeList();
     return this.rows.sessions(filter);
   }
 
   notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {
-    this.flush();
+    this.beforeList();
     return this.rows.notifications(filter);
   }
 
   unreadCount(project: string | null): number {
-    this.flush();
+    this.beforeList();
     return this.rows.unreadCount(project);
   }
 
   taskCounts(project: string | null): ReturnType<Reads["taskCounts"]> {
-    this.flush();
+    this.beforeList();
     return this.rows.taskCounts(project);
   }
 }

@@ -4,7 +4,7 @@ import type { Edge } from "../core/changes.js";
 import type { DibsEvent } from "../core/event.js";
 import type { Session } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
-import type { Change, OfTask } from "./rows.js";
+import type { Change, DueClaim, OfTask } from "./rows.js";
 
 /** A session that changed in what it may take, not only in when it was heard of. */
 export function canDoMore(before: Session | undefined, after: Session): boolean {
@@ -49,4 +49,12 @@ export function* eventsOfTasks(
     const task = project === null || taskId === null ? undefined : tasks.task(project, taskId);
     yield { ordinal: task?.ordinal ?? null, row };
   }
+}
+
+export function byDue(a: DueClaim, b: DueClaim): number {
+  return a.dueAt - b.dueAt || byText(a.project, b.project) || byText(a.taskId, b.taskId);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

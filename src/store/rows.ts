@@ -7,7 +7,7 @@ import type { Org, Project } from "../core/project.js";
 import type { ReadyEntry } from "../core/ready.js";
 import type { Session, SessionRecord } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
-import type { IdempotencyRecord, Reads } from "../core/view.js";
+import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
 import type { ReadySource } from "./ready-queue.js";
 
 /** Before and after a transaction; `undefined` means absent. */
@@ -63,6 +63,11 @@ export interface ReadyRows extends Omit<ReadySource, "chunk"> {
   chunk(...where: Parameters<ReadySource["chunk"]>): Chunk;
 }
 
+/** An open claim, by when its lease is over. */
+export interface DueClaim extends ClaimKey {
+  dueAt: number;
+}
+
 type AskedOtherwise =
   | "readyLanes"
   | "readyLevels"
@@ -70,7 +75,9 @@ type AskedOtherwise =
   | "text"
   | "claim"
   | "attempt"
-  | "attempts";
+  | "attempts"
+  | "due"
+  | "nextDue";
 
 export interface Rows extends Omit<Reads, AskedOtherwise> {
   readonly ready: ReadyRows;
@@ -78,7 +85,15 @@ export interface Rows extends Omit<Reads, AskedOtherwise> {
   claim(task: Task): Claim | undefined;
   attempt(task: Task, epoch: number): Attempt | undefined;
   attempts(task: Task, limit: number): Attempt[];
+  /** Open claims whose lease is over, earliest first. */
+  due(now: number, limit: number): DueClaim[];
+  /** Those whose lease is over after `now`, earliest first. */
+  nextDue(now: number, limit: number): DueClaim[];
   write(flush: Flush): void;
+  /** Lists are asked of the database, which must know of what is pending: a store that cannot write at once is given it. */
+  lookAhead?(pending: (() => Flush) | null): void;
+  /** How many answers were only guessed, to go on and find what else to ask; a guess is not kept. */
+  readonly guesses: number;
   /** Writes the ready rows of a project anew, after its order has changed. */
   rebuildReady(project: string): void;
 }

@@ -5,6 +5,8 @@ import type { Change } from "./rows.js";
 export class Table<T> {
   readonly rows = new Map<Key, T | undefined>();
   readonly dirty = new Map<Key, T | undefined>();
+  /** Changed without having been known before. */
+  private readonly fresh = new Set<Key>();
 
   /** What is known of a row; `null` when it has not been read yet. */
   known(key: Key): T | undefined | null {
@@ -19,7 +21,11 @@ export class Table<T> {
 
   /** The value before the transaction must have been read, or be known to be absent. */
   put(key: Key, row: T | undefined): void {
-    if (!this.dirty.has(key)) this.dirty.set(key, this.rows.get(key));
+    if (!this.dirty.has(key)) {
+      const before = this.rows.get(key);
+      if (before === undefined && !this.rows.has(key)) this.fresh.add(key);
+      this.dirty.set(key, before);
+    }
     this.rows.set(key, row);
   }
 
@@ -31,8 +37,23 @@ export class Table<T> {
     for (const key of this.dirty.keys()) yield this.rows.get(key)!;
   }
 
+  /** The changes are stored. */
+  settle(): void {
+    this.dirty.clear();
+    this.fresh.clear();
+  }
+
+  /** Back to what was before the changes. */
+  undo(): void {
+    for (const [key, before] of this.dirty) {
+      if (this.fresh.has(key)) this.rows.delete(key);
+      else this.rows.set(key, before);
+    }
+    this.settle();
+  }
+
   clear(): void {
     this.rows.clear();
-    this.dirty.clear();
+    this.settle();
   }
 }

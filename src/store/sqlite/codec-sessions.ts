@@ -2,8 +2,9 @@
 
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
+import type { Row, Value } from "../row-codec.js";
 import type { OfTask } from "../rows.js";
-import { list, parsedList, type Row, type Value } from "./codec.js";
+import { list, parsedList } from "./codec.js";
 import { numbersPerOrg } from "./schema.js";
 
 export const sessionColumns =

@@ -8,25 +8,22 @@ import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
 import type {
   ClaimFilter,
-  ClaimKey,
   EventFilter,
   IdempotencyRecord,
   SessionFilter,
   TaskFilter,
 } from "../../core/view.js";
+import { attemptColumns, type Row, taskColumns, taskKeyColumns, type Value } from "../row-codec.js";
+import type { DueClaim } from "../rows.js";
 import {
-  attemptColumns,
   claimColumns,
   orgColumns,
   projectColumns,
-  taskColumns,
-  taskKeyColumns,
   toAttempt,
   toClaim,
   toOrg,
   toProject,
   toTask,
-  type Value,
 } from "./codec.js";
 import {
   eventColumns,
@@ -57,17 +54,20 @@ const sql = {
   claimsOf: `SELECT ${claimColumns} FROM claim WHERE org = ? AND project = ? AND session_id = ?`,
   attempt: `SELECT ${attemptColumns} FROM attempt WHERE no = ? AND epoch = ?`,
   attempts: `SELECT ${attemptColumns} FROM attempt WHERE no = ? ORDER BY epoch DESC LIMIT ?`,
-  due: "SELECT project, task_id FROM claim WHERE org = ? AND due_at <= ? ORDER BY due_at, project, task_id LIMIT ?",
-  nextDue: "SELECT due_at FROM claim WHERE org = ? AND due_at > ? ORDER BY due_at LIMIT 1",
+  due: "SELECT project, task_id, due_at FROM claim WHERE org = ? AND due_at <= ? ORDER BY due_at, project, task_id LIMIT ?",
+  nextDue: "SELECT project, task_id, due_at FROM claim WHERE org = ? AND due_at > ? ORDER BY due_at LIMIT ?",
   session: `SELECT ${sessionColumns} FROM session WHERE org = ? AND project = ? AND id = ?`,
   notification: `SELECT ${notificationColumns} FROM notification WHERE org = ? AND number = ?`,
   idempotency: "SELECT key, request, answer, created_at FROM idempotency WHERE org = ? AND key = ?",
   record: `SELECT ${recordColumns} FROM session_record WHERE org = ? AND project = ? AND id = ?`,
 };
 
+const toDueClaim = ([project, taskId, dueAt]: Row): DueClaim => ({ project, taskId, dueAt });
+
 const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
 
 export class SqliteReads {
+  readonly guesses = 0;
   private firstNumber: number | null = null;
 
   constructor(
@@ -143,12 +143,12 @@ export class SqliteReads {
     return rows.map((row) => toAttempt(project, id, row));
   }
 
-  due(now: number, limit: number): ClaimKey[] {
-    return this.db.all(sql.due, this.orgId, now, limit).map((row) => ({ project: row[0], taskId: row[1] }));
+  due(now: number, limit: number): DueClaim[] {
+    return this.db.all(sql.due, this.orgId, now, limit).map(toDueClaim);
   }
 
-  nextDue(now: number): number | null {
-    return this.db.get(sql.nextDue, this.orgId, now)?.[0] ?? null;
+  nextDue(now: number, limit: number): DueClaim[] {
+    return this.db.all(sql.nextDue, this.orgId, now, limit).map(toDueClaim);
   }
 
   session(project: string, id: string): Session | undefined {

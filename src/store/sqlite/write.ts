@@ -4,21 +4,19 @@ import type { Attempt, Claim } from "../../core/claim.js";
 import { type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Task } from "../../core/task.js";
 import { busyChunk } from "../ready-queue.js";
-import type { Change, Chunk, Fetched, Flush, OfTask, Queued, ReadyRows, Rows } from "../rows.js";
 import {
   attemptBody,
   attemptColumns,
-  claimColumns,
-  claimRow,
-  orgRow,
-  projectRow,
+  isOnlyFreed,
+  isOnlyMoved,
   type Row,
   taskColumns,
   taskKeyColumns,
   taskRow,
-  toTask,
   type Value,
-} from "./codec.js";
+} from "../row-codec.js";
+import type { Change, Chunk, Fetched, Flush, OfTask, Queued, ReadyRows, Rows } from "../rows.js";
+import { claimColumns, claimRow, orgRow, projectRow, toTask } from "./codec.js";
 import {
   eventColumns,
   historyText,
@@ -244,59 +242,6 @@ export class SqliteRows extends SqliteReads implements Rows {
       after = this.first + tasks[tasks.length - 1]!.ordinal;
     }
   }
-}
-
-// Most changes touch few fields, and are written by a shorter statement. The fields are compared one by one: two changes may
-// share one instant, so `updatedAt` does not tell.
-const moved = [
-  "state",
-  "epoch",
-  "updatedAt",
-  "startedAt",
-  "endedAt",
-] as const satisfies readonly (keyof Task)[];
-const counted = [
-  "pendingDeps",
-  "openChildren",
-  "completedChildren",
-] as const satisfies readonly (keyof Task)[];
-/** Everything else that can change. */
-const other = [
-  "type",
-  "parentId",
-  "title",
-  "phase",
-  "priority",
-  "labels",
-  "files",
-  "dependsOn",
-  "assignee",
-  "agentType",
-  "requires",
-  "maxRetries",
-  "retryCount",
-  "lostCount",
-  "notBefore",
-  "timeoutMs",
-  "question",
-  "response",
-  "responsePending",
-  "error",
-] as const satisfies readonly (keyof Task)[];
-
-function differs(before: Task, after: Task, fields: readonly (keyof Task)[]): boolean {
-  for (const field of fields) if (before[field] !== after[field]) return true;
-  return false;
-}
-
-/** It was held and came to rest, and nothing else. */
-function isOnlyMoved(before: Task, after: Task): boolean {
-  return !differs(before, after, other) && !differs(before, after, counted);
-}
-
-/** Only what it waits for has changed. */
-function isOnlyFreed(before: Task, after: Task): boolean {
-  return !differs(before, after, other) && !differs(before, after, moved);
 }
 
 const entryWidth = 6;

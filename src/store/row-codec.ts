@@ -1,0 +1,214 @@
+// What the SQL stores write alike: tasks and attempts, each as a few columns for statements to look at and one JSON of the rest.
+
+import type { Attempt } from "../core/claim.js";
+import type { Task } from "../core/task.js";
+
+export type Value = string | number | null;
+// biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
+export type Row = any[];
+
+/** After the key. */
+export const taskColumns =
+  "type, parent_id, title, state, priority, assignee, lost_count, not_before, epoch, created_at, updated_at, ready_at, started_at, ended_at, pending_deps, open_children, completed_children, more";
+export const taskKeyColumns = "no, project, id";
+
+export function taskRow(task: Task): Value[] {
+  return [
+    task.type,
+    task.parentId,
+    task.title,
+    task.state,
+    task.priority,
+    task.assignee,
+    task.lostCount,
+    task.notBefore,
+    task.epoch,
+    task.createdAt,
+    task.updatedAt,
+    task.readyAt,
+    task.startedAt,
+    task.endedAt,
+    task.pendingDeps,
+    task.openChildren,
+    task.completedChildren,
+    more(task),
+  ];
+}
+
+/** Part of the format: what is written without them is read with them, for ever. */
+const usual = {
+  phase: null,
+  labels: [] as string[],
+  files: [] as string[],
+  dependsOn: [] as string[],
+  agentType: null,
+  requires: [] as string[],
+  maxRetries: 3,
+  retryCount: 0,
+  timeoutMs: null,
+  question: null,
+  response: null,
+  responsePending: false,
+  error: null,
+  depth: 0,
+  sequence: 0,
+} satisfies Partial<Task>;
+const unusual = Object.keys(usual) as (keyof typeof usual)[];
+
+/** What is as usual is left out. */
+function more(task: Task): string {
+  const values: Record<string, unknown> = { correlationId: task.correlationId, createdBy: task.createdBy };
+  for (const field of unusual) {
+    const value = task[field];
+    if (value === usual[field] || (Array.isArray(value) && value.length === 0)) continue;
+    values[field] = value;
+  }
+  return JSON.stringify(values);
+}
+
+/** From the key columns and the others; `more` is parsed. */
+export function toTask(row: Row, ordinal: number, more: Partial<Task>): Task {
+  return {
+    project: row[1],
+    id: row[2],
+    type: row[3],
+    parentId: row[4],
+    title: row[5],
+    phase: more.phase ?? null,
+    state: row[6],
+    priority: row[7],
+    labels: more.labels ?? [],
+    files: more.files ?? [],
+    dependsOn: more.dependsOn ?? [],
+    assignee: row[8],
+    agentType: more.agentType ?? null,
+    requires: more.requires ?? [],
+    maxRetries: more.maxRetries ?? usual.maxRetries,
+    retryCount: more.retryCount ?? 0,
+    lostCount: row[9],
+    notBefore: row[10],
+    timeoutMs: more.timeoutMs ?? null,
+    question: more.question ?? null,
+    response: more.response ?? null,
+    responsePending: more.responsePending ?? false,
+    error: more.error ?? null,
+    correlationId: more.correlationId!,
+    epoch: row[11],
+    createdAt: row[12],
+    updatedAt: row[13],
+    readyAt: row[14],
+    startedAt: row[15],
+    endedAt: row[16],
+    createdBy: more.createdBy!,
+    depth: more.depth ?? 0,
+    sequence: more.sequence ?? 0,
+    ordinal,
+    pendingDeps: row[17],
+    openChildren: row[18],
+    completedChildren: row[19],
+  };
+}
+
+// Most changes touch few fields, and are written by a shorter statement. The fields are compared one by one: two changes may
+// share one instant, so `updatedAt` does not tell.
+const moved = [
+  "state",
+  "epoch",
+  "updatedAt",
+  "startedAt",
+  "endedAt",
+] as const satisfies readonly (keyof Task)[];
+const counted = [
+  "pendingDeps",
+  "openChildren",
+  "completedChildren",
+] as const satisfies readonly (keyof Task)[];
+/** Everything else that can change. */
+const other = [
+  "type",
+  "parentId",
+  "title",
+  "phase",
+  "priority",
+  "labels",
+  "files",
+  "dependsOn",
+  "assignee",
+  "agentType",
+  "requires",
+  "maxRetries",
+  "retryCount",
+  "lostCount",
+  "notBefore",
+  "timeoutMs",
+  "question",
+  "response",
+  "responsePending",
+  "error",
+] as const satisfies readonly (keyof Task)[];
+
+function differs(before: Task, after: Task, fields: readonly (keyof Task)[]): boolean {
+  for (const field of fields) if (before[field] !== after[field]) return true;
+  return false;
+}
+
+/** It was held and came to rest, and nothing else. */
+export function isOnlyMoved(before: Task, after: Task): boolean {
+  return !differs(before, after, other) && !differs(before, after, counted);
+}
+
+/** Only what it waits for has changed. */
+export function isOnlyFreed(before: Task, after: Task): boolean {
+  return !differs(before, after, other) && !differs(before, after, moved);
+}
+
+/** Columns of an attempt, after its task. */
+export const attemptColumns = "epoch, session_id, released_at, body";
+
+const absent = {
+  agentType: null,
+  startedAt: null,
+  progress: null,
+  metadata: null,
+  result: null,
+  error: null,
+  lateResult: null,
+  answer: null,
+} satisfies Partial<Attempt>;
+
+/** All but what stands in columns; what is null is left out. */
+export function attemptBody(attempt: Attempt): string {
+  return JSON.stringify({
+    state: attempt.state,
+    agentType: attempt.agentType ?? undefined,
+    claimedAt: attempt.claimedAt,
+    startedAt: attempt.startedAt ?? undefined,
+    expiresAt: attempt.expiresAt,
+    ttlMs: attempt.ttlMs,
+    lastHeartbeat: attempt.lastHeartbeat,
+    heartbeatCount: attempt.heartbeatCount,
+    progress: attempt.progress ?? undefined,
+    metadata: attempt.metadata ?? undefined,
+    updatedAt: attempt.updatedAt,
+    end: attempt.end,
+    releaseReason: attempt.releaseReason,
+    result: attempt.result ?? undefined,
+    error: attempt.error ?? undefined,
+    lateResult: attempt.lateResult ?? undefined,
+    answer: attempt.answer ?? undefined,
+  } satisfies { [F in Exclude<keyof Attempt, InColumns>]: Attempt[F] | undefined });
+}
+
+type InColumns = "project" | "taskId" | "epoch" | "sessionId" | "releasedAt";
+
+export function attemptOf(project: string, taskId: string, row: Row, body: Partial<Attempt>): Attempt {
+  return {
+    project,
+    taskId,
+    epoch: row[0],
+    sessionId: row[1],
+    releasedAt: row[2],
+    ...absent,
+    ...body,
+  } as Attempt;
+}
