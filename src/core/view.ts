@@ -1,6 +1,7 @@
 // What a decision may look at: one org as of one instant inside one transaction. Lookups are synchronous. A store that
 // must fetch asynchronously may interrupt a decision by throwing from a lookup, fetch, and run it again: decisions are pure.
 
+import type { Counter } from "./changes.js";
 import type { Attempt, Claim } from "./claim.js";
 import type { DibsEvent, EventType, Notification } from "./event.js";
 import type { Org, Project } from "./project.js";
@@ -97,6 +98,16 @@ export interface SessionFilter {
   limit: number;
 }
 
+/** A task with all that hangs on it. */
+export interface WholeTask {
+  task: Task;
+  text: TaskText | undefined;
+  /** The open claim. */
+  claim: Claim | undefined;
+  /** The closed ones, oldest first. */
+  attempts: Attempt[];
+}
+
 /** Read models: what lists and pages show. Each list is bounded by its limit. */
 export interface Reads extends View {
   tasks(filter: TaskFilter): Task[];
@@ -113,4 +124,10 @@ export interface Reads extends View {
   }): Notification[];
   unreadCount(project: string | null): number;
   taskCounts(project: string | null): Partial<Record<TaskState, number>>;
+  /** Of the whole org, in creation order. */
+  wholeTasks(page: { afterOrdinal: number; limit: number }): WholeTask[];
+  /** How far the generated ids have come, by parent; the top level's parent is empty. */
+  counters(page: { project: string; afterParent?: string; limit: number }): Counter[];
+  /** In the order of their keys' UTF-8 bytes; there may be some that are too old to be honoured. */
+  idempotencyRecords(page: { afterKey?: string; limit: number }): IdempotencyRecord[];
 }

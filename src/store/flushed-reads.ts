@@ -1,11 +1,19 @@
 // Read models inside a transaction: the database answers, with what is pending.
 
+import type { Counter } from "../core/changes.js";
 import type { Attempt, Claim } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
 import type { Task } from "../core/task.js";
-import type { ClaimFilter, EventFilter, Reads, TaskFilter } from "../core/view.js";
+import type {
+  ClaimFilter,
+  EventFilter,
+  IdempotencyRecord,
+  Reads,
+  TaskFilter,
+  WholeTask,
+} from "../core/view.js";
 import type { Rows } from "./rows.js";
 
 export abstract class FlushedReads {
@@ -57,5 +65,20 @@ export abstract class FlushedReads {
   taskCounts(project: string | null): ReturnType<Reads["taskCounts"]> {
     this.beforeList();
     return this.rows.taskCounts(project);
+  }
+
+  wholeTasks(page: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {
+    this.beforeList();
+    return this.rows.wholeTasks(page);
+  }
+
+  counters(page: Parameters<Reads["counters"]>[0]): Counter[] {
+    this.beforeList();
+    return this.rows.counters(page);
+  }
+
+  idempotencyRecords(page: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
+    this.beforeList();
+    return this.rows.idempotencyRecords(page);
   }
 }

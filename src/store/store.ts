@@ -24,6 +24,12 @@ export interface Capabilities {
   durable: boolean;
 }
 
+/** One state of an org, to be looked at for as long as needed while others go on writing. */
+export interface Snapshot {
+  read<T>(job: ReadJob<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
 /** `mayFree` is false when the change cannot have made anything claimable, such as a heartbeat. */
 export type ChangeListener = (change: { mayFree: boolean }) => void;
 
@@ -43,6 +49,12 @@ export interface Store {
 
   /** Runs a job on a consistent state of the org. */
   read<T>(org: string, job: ReadJob<T>): Promise<T>;
+
+  /**
+   * The org as it is now, time included. Close it soon: until then the store keeps what has been overwritten since.
+   * Closing the store closes it too.
+   */
+  snapshot(org: string): Promise<Snapshot>;
 
   /** Calls back soon after a commit to the org, by this process or another. May call back without a change. */
   onChange(org: string, listener: ChangeListener): () => void;

@@ -1,5 +1,6 @@
 import { capacity } from "./capacity.js";
 import { claims } from "./claims.js";
+import { copying } from "./copying.js";
 import { dependencies } from "./dependencies.js";
 import { events } from "./events.js";
 import { explaining } from "./explaining.js";
@@ -40,4 +41,5 @@ export function conformance(driver: Driver): void {
   events(driver);
   transactions(driver);
   pages(driver);
+  copying(driver);
 }

@@ -10,10 +10,11 @@ import {
   type Job,
   type JobResult,
   type ReadJob,
+  type Snapshot,
   type Store,
   StoreError,
 } from "../store.js";
-import { type MemoryOrg, newOrg, put } from "./tables.js";
+import { copyOf, type MemoryOrg, newOrg, put } from "./tables.js";
 import { MemoryView } from "./view.js";
 
 export function openMemoryStore(clock: Clock): Store {
@@ -73,6 +74,21 @@ class MemoryStore implements Store {
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
     const tables = this.tables(org);
     return job(new MemoryView(tables), orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax));
+  }
+
+  async snapshot(org: string): Promise<Snapshot> {
+    const tables = copyOf(this.tables(org));
+    const now = orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax);
+    let closed = false;
+    return {
+      read: async (job) => {
+        if (closed || this.closed) throw new StoreError("STORE_CLOSED", "This snapshot was closed.");
+        return job(new MemoryView(tables), now);
+      },
+      close: async () => {
+        closed = true;
+      },
+    };
   }
 
   onChange(org: string, listener: ChangeListener): () => void {

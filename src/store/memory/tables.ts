@@ -50,6 +50,24 @@ export function newOrg(org: string, defaultProject: string, now: number): Memory
   };
 }
 
+/** The rows as they are now: nobody changes a row, only puts another in its place. */
+export function copyOf(tables: MemoryOrg): MemoryOrg {
+  return {
+    ...tables,
+    projects: new Map(tables.projects),
+    tasks: new Map(tables.tasks),
+    texts: new Map(tables.texts),
+    claims: new Map(tables.claims),
+    attempts: new Map(tables.attempts),
+    sessions: new Map(tables.sessions),
+    records: new Map(tables.records),
+    counters: new Map(tables.counters),
+    notifications: new Map(tables.notifications),
+    events: [...tables.events],
+    idempotency: new Map(tables.idempotency),
+  };
+}
+
 function setAll<K, V>(into: Map<K, V>, from: Iterable<[K, V | null]>, undo: (() => void)[]): number {
   let count = 0;
   for (const [key, value] of from) {

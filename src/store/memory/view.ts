@@ -1,4 +1,4 @@
-import { attemptKey, keyOf } from "../../core/changes.js";
+import { attemptKey, type Counter, keyOf } from "../../core/changes.js";
 import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
@@ -12,10 +12,13 @@ import type {
   IdempotencyRecord,
   Reads,
   TaskFilter,
+  WholeTask,
 } from "../../core/view.js";
 import type { MemoryOrg } from "./tables.js";
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+/** As databases order: by bytes. A word of two surrogates comes after all others. */
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 export class MemoryView implements Reads {
@@ -224,5 +227,36 @@ export class MemoryView implements Reads {
       counts[state] = (counts[state] ?? 0) + 1;
     }
     return counts;
+  }
+
+  wholeTasks({ afterOrdinal, limit }: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {
+    const tasks = this.tasksWhere((task) => task.ordinal > afterOrdinal).slice(0, limit);
+    const attemptsOf = new Map(tasks.map(({ project, id }) => [keyOf(project, id), [] as Attempt[]]));
+    for (const attempt of this.tables.attempts.values()) {
+      attemptsOf.get(keyOf(attempt.project, attempt.taskId))?.push(attempt);
+    }
+    return tasks.map((task) => ({
+      task,
+      text: this.text(task.project, task.id),
+      claim: this.claim(task.project, task.id),
+      attempts: attemptsOf.get(keyOf(task.project, task.id))!.sort((a, b) => a.epoch - b.epoch),
+    }));
+  }
+
+  counters({ project, afterParent, limit }: Parameters<Reads["counters"]>[0]): Counter[] {
+    const prefix = `${project}/`;
+    return [...this.tables.counters]
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => ({ project, parent: key.slice(prefix.length), value }))
+      .filter(({ parent }) => afterParent === undefined || parent > afterParent)
+      .sort((a, b) => byText(a.parent, b.parent))
+      .slice(0, limit);
+  }
+
+  idempotencyRecords({ afterKey, limit }: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
+    return [...this.tables.idempotency.values()]
+      .filter(({ key }) => afterKey === undefined || byBytes(key, afterKey) > 0)
+      .sort((a, b) => byBytes(a.key, b.key))
+      .slice(0, limit);
   }
 }

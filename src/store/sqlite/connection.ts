@@ -29,7 +29,7 @@ export type Database = InstanceType<typeof DatabaseSync>;
 const fullCheckBytesMax = 8 * 1024 * 1024;
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
-const busyTimeoutMs = 5;
+export const busyTimeoutMs = 5;
 
 /** SQLite before this could corrupt a WAL database under concurrent checkpoints. */
 const sqliteVersionMin = "3.51.3";

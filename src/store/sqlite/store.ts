@@ -13,6 +13,7 @@ import {
   type Job,
   type JobResult,
   type ReadJob,
+  type Snapshot,
   type Store,
   StoreError,
 } from "../store.js";
@@ -20,6 +21,7 @@ import { Workspace } from "../workspace.js";
 import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
 import { isBusy, translate } from "./errors.js";
 import { orgsMax } from "./schema.js";
+import { SqliteSnapshot } from "./snapshot.js";
 import { Statements } from "./statements.js";
 import { SqliteRows } from "./write.js";
 
@@ -48,6 +50,7 @@ class SqliteStore implements Store {
   private readonly rows = new Map<string, SqliteRows>();
   private readonly workspaces = new Map<string, Workspace>();
   private readonly listeners = new Map<string, Set<ChangeListener>>();
+  private readonly snapshots = new Set<Snapshot>();
   private readonly droppedAt = new Map<string, number>();
   private dataVersion = -1;
   private poll: NodeJS.Timeout | null = null;
@@ -187,6 +190,16 @@ class SqliteStore implements Store {
     });
   }
 
+  async snapshot(org: string): Promise<Snapshot> {
+    this.refuseClosed();
+    const snapshot = await SqliteSnapshot.open(this.file, org, this.clock, () =>
+      this.snapshots.delete(snapshot),
+    );
+    this.snapshots.add(snapshot);
+    if (this.closed) await snapshot.close();
+    return snapshot;
+  }
+
   private transaction<T>(run: () => T): T {
     this.statements.run("BEGIN IMMEDIATE");
     try {
@@ -311,6 +324,7 @@ class SqliteStore implements Store {
     this.stopPolling();
     this.listeners.clear();
     this.workspaces.clear();
+    for (const snapshot of this.snapshots) await snapshot.close();
     try {
       this.db.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (error) {

@@ -27,7 +27,7 @@ import {
   sessionColumns,
   sessionRow,
 } from "./codec-sessions.js";
-import { SqliteReads } from "./read.js";
+import { SqliteListings } from "./listings.js";
 import { insertInto, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
@@ -93,7 +93,7 @@ const inserts = {
 };
 const lowest = Number.MIN_SAFE_INTEGER;
 
-export class SqliteRows extends SqliteReads implements Rows {
+export class SqliteRows extends SqliteListings implements Rows {
   readonly ready: ReadyRows;
 
   constructor(db: Statements, orgId: string) {

@@ -1,0 +1,63 @@
+// A read transaction that stays open, on a connection of its own: in WAL mode it sees the file as it was when it began, and
+// stops nobody. Only the log cannot be emptied meanwhile.
+
+import { DatabaseSync } from "@photostructure/sqlite";
+import { clockStepBackMsMax } from "../../core/limits.js";
+import { orgTime } from "../../core/project.js";
+import { type Clock, type ReadJob, type Snapshot, StoreError } from "../store.js";
+import { Workspace } from "../workspace.js";
+import { busyTimeoutMs, type Database, patiently } from "./connection.js";
+import { Statements } from "./statements.js";
+import { SqliteRows } from "./write.js";
+
+export class SqliteSnapshot implements Snapshot {
+  private readonly statements: Statements;
+  private readonly rows: SqliteRows;
+  private readonly now: number;
+  private closed = false;
+
+  private constructor(
+    private readonly db: Database,
+    private readonly file: string,
+    org: string,
+    clock: Clock,
+    private readonly onClose: (snapshot: SqliteSnapshot) => void,
+  ) {
+    this.statements = new Statements(db);
+    this.rows = new SqliteRows(this.statements, org);
+    this.statements.run("BEGIN");
+    // The first look fixes what all later ones see.
+    this.now = orgTime(this.rows.org().lastAt, clock.now(), clockStepBackMsMax);
+  }
+
+  static open(
+    file: string,
+    org: string,
+    clock: Clock,
+    onClose: (snapshot: SqliteSnapshot) => void,
+  ): Promise<SqliteSnapshot> {
+    return patiently(file, () => {
+      const db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+      try {
+        return new SqliteSnapshot(db, file, org, clock, onClose);
+      } catch (error) {
+        db.close();
+        throw error;
+      }
+    });
+  }
+
+  async read<T>(job: ReadJob<T>): Promise<T> {
+    if (this.closed) throw new StoreError("STORE_CLOSED", "This snapshot was closed.");
+    return patiently(this.file, () => job(new Workspace(this.rows), this.now));
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    if (this.db.isTransaction) this.statements.run("ROLLBACK");
+    this.statements.forget();
+    this.db.close();
+    this.onClose(this);
+  }
+}
