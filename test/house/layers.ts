@@ -55,6 +55,12 @@ const rules: Record<string, Rule> = {
     packages: "any",
     instead: "take it as a parameter (runtime's types with `import type`); compose.ts passes it in",
   },
+  transfer: {
+    may: ["core", "contract", "store/store.ts"],
+    node: true,
+    packages: [],
+    instead: "read and write through the port, as whole rows; compose.ts chooses the stores",
+  },
   surfaces: {
     may: ["contract", "operations"],
     node: true,

@@ -1,0 +1,306 @@
+// The lines of an export: a header, one line per row, and at the end how many there are of each kind. The order of the lines
+// is part of the format: what hangs on a task follows it, so that a reader needs to remember only the task before.
+
+import type { Counter } from "../core/changes.js";
+import type {
+  Attempt,
+  AttemptAnswer,
+  AttemptEnd,
+  Claim,
+  HeldState,
+  LateResult,
+  Progress,
+} from "../core/claim.js";
+import { type DibsEvent, eventTypes, type Notification, notificationTypes } from "../core/event.js";
+import type { Org, Project, Settings } from "../core/project.js";
+import type { PastClaim, Session, SessionRecord } from "../core/session.js";
+import type { Question, RestingState, Task, TaskResult, TaskText, TaskType } from "../core/task.js";
+import type { ClaimKey, IdempotencyRecord } from "../core/view.js";
+import {
+  flag,
+  id,
+  json,
+  listOf,
+  object,
+  optional,
+  orNull,
+  real,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "./shape.js";
+
+export const formatVersion = 1;
+
+/** The header names the org; the rows do not. */
+export interface Rows {
+  org: Omit<Org, "org">;
+  project: Project;
+  task: Task;
+  text: ClaimKey & TaskText;
+  claim: Claim;
+  attempt: Attempt;
+  counter: Counter;
+  session: Session;
+  record: SessionRecord;
+  notification: Notification;
+  event: Omit<DibsEvent, "org">;
+  key: IdempotencyRecord;
+}
+
+export type Kind = keyof Rows;
+export type Row = { [K in Kind]: { kind: K; row: Rows[K] } }[Kind];
+
+/** How many rows there are of each kind. */
+export type Counts = Record<Kind, number>;
+
+export interface Header {
+  dibs: "export";
+  version: number;
+  org: string;
+}
+
+const words = <T extends string>(list: readonly T[]) =>
+  word(Object.fromEntries(list.map((each) => [each, true])) as Record<T, true>);
+
+const settings = object<Settings>({
+  claim: object<Settings["claim"]>({
+    defaultTtlMs: real,
+    minTtlMs: real,
+    maxTtlMs: real,
+    startTimeoutMs: real,
+    heartbeatIntervalMs: real,
+    cleanupIntervalMs: real,
+    orphanThresholdMs: real,
+    warningThresholdMs: real,
+    expiringThresholdMs: real,
+    staleAfterMs: real,
+  }),
+  retry: object<Settings["retry"]>({
+    delayMs: real,
+    backoff: word<Settings["retry"]["backoff"]>({ exponential: true, fixed: true }),
+    maxDelayMs: real,
+    jitter: real,
+  }),
+  ageing: object<Settings["ageing"]>({ enabled: flag, stepMs: real, boost: real, boostMax: real }),
+  order: word<Settings["order"]>({ priority: true, "depth-first": true }),
+  maxRetries: real,
+  maxLost: real,
+  notifications: object<Settings["notifications"]>({ taskCompleted: flag }),
+});
+
+const result = object<TaskResult>({
+  output: text,
+  filesCreated: listOf(text),
+  filesModified: listOf(text),
+});
+
+/** What a claim and an attempt begin with. */
+const held = {
+  project: id,
+  taskId: id,
+  epoch: whole,
+  sessionId: id,
+  state: word<HeldState>({ claimed: true, running: true, awaiting_response: true }),
+  agentType: orNull(text),
+  claimedAt: whole,
+  startedAt: orNull(whole),
+  expiresAt: whole,
+  ttlMs: whole,
+  lastHeartbeat: whole,
+  heartbeatCount: whole,
+  progress: orNull(object<Progress>({ note: orNull(text), percent: orNull(real), at: whole })),
+  metadata: orNull(json),
+  updatedAt: whole,
+};
+
+const past = object<PastClaim>({ taskId: id, claimedAt: whole, releasedAt: whole, releaseReason: text });
+
+/** In the order in which they stand in the file. */
+export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
+  org: object<Rows["org"]>({
+    defaultProject: id,
+    createdAt: whole,
+    eventMin: whole,
+    eventSeq: whole,
+    ordinal: whole,
+    notificationSeq: whole,
+    lastAt: whole,
+    highestAt: whole,
+  }),
+  project: object<Project>({ id, settings, paused: flag, createdAt: whole, updatedAt: whole }),
+  task: object<Task>({
+    project: id,
+    id,
+    ordinal: whole,
+    type: word<TaskType>({ task: true, group: true }),
+    parentId: orNull(id),
+    title: text,
+    phase: orNull(text),
+    state: word<RestingState>({
+      queued: true,
+      awaiting_response: true,
+      completed: true,
+      failed: true,
+      cancelled: true,
+    }),
+    priority: whole,
+    labels: listOf(text),
+    files: listOf(text),
+    dependsOn: listOf(id),
+    assignee: orNull(text),
+    agentType: orNull(text),
+    requires: listOf(text),
+    maxRetries: whole,
+    retryCount: whole,
+    lostCount: whole,
+    notBefore: orNull(whole),
+    timeoutMs: orNull(whole),
+    question: orNull(
+      object<Question>({
+        id: text,
+        text,
+        options: optional(listOf(text)),
+        default: optional(text),
+        askedAt: whole,
+      }),
+    ),
+    response: orNull(text),
+    responsePending: flag,
+    error: orNull(text),
+    correlationId: text,
+    epoch: whole,
+    createdAt: whole,
+    updatedAt: whole,
+    readyAt: orNull(whole),
+    startedAt: orNull(whole),
+    endedAt: orNull(whole),
+    createdBy: text,
+    depth: whole,
+    sequence: whole,
+    pendingDeps: whole,
+    openChildren: whole,
+    completedChildren: whole,
+  }),
+  text: object<Rows["text"]>({
+    project: id,
+    taskId: id,
+    prompt: text,
+    description: orNull(text),
+    metadata: orNull(json),
+  }),
+  claim: object<Claim>({
+    ...held,
+    startBy: orNull(whole),
+    deadlineAt: orNull(whole),
+    silentAt: orNull(whole),
+    pausedAt: orNull(whole),
+    acknowledged: flag,
+  }),
+  attempt: object<Attempt>({
+    ...held,
+    end: word<AttemptEnd>({
+      complete: true,
+      fail: true,
+      release: true,
+      expire: true,
+      orphan: true,
+      cancel: true,
+      abandon: true,
+    }),
+    releasedAt: whole,
+    releaseReason: text,
+    result: orNull(result),
+    error: orNull(text),
+    lateResult: orNull(object<LateResult>({ at: whole, result: orNull(result), error: orNull(text) })),
+    answer: orNull(
+      object<AttemptAnswer>({
+        unblocked: optional(listOf(id)),
+        unblockedCount: optional(whole),
+        willRetry: optional(flag),
+        retryAt: optional(orNull(whole)),
+      }),
+    ),
+  }),
+  // The parent of the top level is empty.
+  counter: object<Counter>({ project: id, parent: text, value: whole }),
+  session: object<Session>({
+    project: id,
+    id,
+    name: orNull(text),
+    agentType: orNull(text),
+    pid: orNull(whole),
+    host: orNull(text),
+    processStartedAt: orNull(text),
+    capabilities: listOf(text),
+    capacity: whole,
+    heartbeats: flag,
+    contextPercent: orNull(real),
+    score: orNull(real),
+    startedAt: whole,
+    lastSeenAt: whole,
+    endedAt: orNull(whole),
+    incarnation: whole,
+    avoid: listOf(object<Session["avoid"][number]>({ taskId: id, until: whole })),
+  }),
+  record: object<SessionRecord>({
+    project: id,
+    id,
+    completed: whole,
+    history: listOf(past) as Shape<readonly PastClaim[]>,
+  }),
+  notification: object<Notification>({
+    id: text,
+    type: words(notificationTypes),
+    severity: word<Notification["severity"]>({ info: true, warning: true, error: true }),
+    title: text,
+    message: text,
+    taskId: orNull(id),
+    project: id,
+    createdAt: whole,
+    readAt: orNull(whole),
+  }),
+  event: object<Rows["event"]>({
+    seq: whole,
+    type: words(eventTypes),
+    at: whole,
+    project: orNull(id),
+    taskId: orNull(id),
+    sessionId: orNull(id),
+    epoch: orNull(whole),
+    actor: text,
+    data: json,
+  }),
+  key: object<IdempotencyRecord>({ key: text, request: text, answer: text, createdAt: whole }),
+};
+
+export const kinds = Object.keys(shapes) as Kind[];
+
+export function noRows(): Counts {
+  return Object.fromEntries(kinds.map((kind) => [kind, 0])) as Counts;
+}
+
+/** Not a number if the id is none. */
+export function notificationNumber({ id }: Notification): number {
+  return Number(/^n([1-9]\d*)$/.exec(id)?.[1] ?? Number.NaN);
+}
+
+/** One line, whoever splits the file: some readers take U+2028 and U+2029 for line ends. */
+function line(value: object): string {
+  return JSON.stringify(value).replace(/[\u2028\u2029]/g, (end) =>
+    end === "\u2028" ? "\\u2028" : "\\u2029",
+  );
+}
+
+export function headerLine(org: string): string {
+  return line({ dibs: "export", version: formatVersion, org } satisfies Header);
+}
+
+export function rowLine({ kind, row }: Row): string {
+  return line({ kind, row: (shapes[kind] as Shape<unknown>).ordered(row) });
+}
+
+export function endLine(counts: Counts): string {
+  return line({ kind: "end", counts });
+}

@@ -1,0 +1,109 @@
+// An export into an org that has nothing yet. The file is read twice: first all of it is judged, so that a broken one changes
+// nothing; then it is written, in batches, because a transaction must fit into memory. A small file is one transaction. What
+// the org counts by is written with the last batch: an org with rows but without a single event is an import that did not
+// finish, and is refused as such. Every store fills its queue and its indexes as for any other change.
+
+import { DibsError } from "../contract/error.js";
+import { type Key, keyOf } from "../core/changes.js";
+import type { Org } from "../core/project.js";
+import type { Reads } from "../core/view.js";
+import type { Store } from "../store/store.js";
+import { Batch, batchMax } from "./batch.js";
+import type { Counts } from "./format.js";
+import { type Read, readRows } from "./read.js";
+
+/** Gives the lines from the start each time it is called; it is called twice. */
+export type Lines = () => AsyncIterable<string>;
+
+/** Imports into an org of any name that has no rows, or that does not exist yet. Nobody else may use it until the end. */
+export async function importOrg(store: Store, org: string, lines: Lines, max = batchMax): Promise<Counts> {
+  const file = await judge(lines);
+  await store.open(org, file.org.defaultProject);
+  const target = new Target(store, org, file);
+  let batch = new Batch(org, max);
+  for await (const row of readRows(lines())) {
+    if (batch.isFull) {
+      await target.write(batch);
+      batch = new Batch(org, max);
+    }
+    batch.add(row);
+  }
+  batch.addOrg({ ...file.org, org });
+  await target.write(batch);
+  return file.counts;
+}
+
+async function judge(lines: Lines): Promise<Read> {
+  const rows = readRows(lines());
+  for (let step = await rows.next(); ; step = await rows.next()) if (step.done) return step.value;
+}
+
+class Target {
+  /** The org's row since the first batch: nothing but the last batch may change it. */
+  private before: string | null = null;
+
+  constructor(
+    private readonly store: Store,
+    private readonly org: string,
+    private readonly file: Read,
+  ) {}
+
+  async write(batch: Batch): Promise<void> {
+    const { before } = this;
+    const [result] = await this.store.commit(this.org, [
+      ({ view, apply }) => {
+        const now = JSON.stringify(view.org());
+        if (before === null) this.refuseNonEmpty(view);
+        else if (now !== before) throw this.taken("Somebody else wrote to it during the import.");
+        refuseTwice(view, batch);
+        for (const changes of batch.changes()) apply(changes);
+        return now;
+      },
+    ]);
+    if (!result!.ok) throw result!.error;
+    this.before = result!.value;
+  }
+
+  private refuseNonEmpty(view: Reads): void {
+    const org = view.org();
+    if (org.eventSeq > 0) throw this.taken(`It has ${org.eventSeq} events already.`);
+    if (hasRows(view, org)) throw this.taken("It holds an import that did not finish, or reserved ids.");
+    const other = view.projects().find(({ id }) => !this.file.projects.has(id));
+    if (other) throw this.taken(`It has a project ${other.id}, which the export does not have.`);
+  }
+
+  private taken(why: string): DibsError {
+    return new DibsError("ID_TAKEN", `Org ${this.org} of ${this.store.location} is not empty. ${why}`, {
+      hint: "Import into a new store, or into an org that nobody has opened yet.",
+      details: { org: this.org },
+    });
+  }
+}
+
+/** The only thing about a file that cannot be judged without remembering all of it. */
+function refuseTwice(view: Reads, { tasks }: Batch): void {
+  const seen = new Set<Key>();
+  for (const { row, line } of tasks) {
+    const key = keyOf(row.project, row.id);
+    if (seen.has(key) || view.task(row.project, row.id)) {
+      throw new DibsError("VALIDATION_FAILED", `Line ${line}: there are two tasks ${row.id}.`, {
+        hint: "The import did not finish. Throw its org or file away, and export again.",
+        details: { line, issues: [{ path: `line ${line}`, message: `there are two tasks ${row.id}` }] },
+      });
+    }
+    seen.add(key);
+  }
+}
+
+function hasRows(view: Reads, { defaultProject }: Org): boolean {
+  const one = { project: null, limit: 1 };
+  return (
+    view.projects().length > 1 ||
+    view.tasks({ ...one, afterOrdinal: 0 }).length > 0 ||
+    view.sessions({ ...one, live: false }).length > 0 ||
+    view.notifications({ ...one, unread: false }).length > 0 ||
+    view.events({ after: 0, limit: 1 }).length > 0 ||
+    view.counters({ project: defaultProject, limit: 1 }).length > 0 ||
+    view.idempotencyRecords({ limit: 1 }).length > 0
+  );
+}

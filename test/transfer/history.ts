@@ -1,0 +1,59 @@
+// Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
+
+import type { TestClock } from "../../src/store/conformance/index.js";
+import type { Store, Transaction } from "../../src/store/store.js";
+import { beginning } from "../simulation/beginning.js";
+import { clockAfter } from "../simulation/clock-steps.js";
+import { firstDifference } from "../simulation/difference.js";
+import { type Plan, perform, planOf } from "../simulation/jobs.js";
+import { Picker } from "../simulation/picker.js";
+import type { Script, Step } from "../simulation/script.js";
+
+export const org = "default";
+
+/** A store's life from its first day. */
+export async function live(store: Store, clock: TestClock, { world, steps }: Script): Promise<void> {
+  await store.open(org, "demo");
+  for (const plan of beginning(world)) await commit(store, [() => plan]);
+  await goOn([store], clock, steps);
+}
+
+/** The same steps on all stores; what to do is chosen by what the first one sees. */
+export async function goOn([first, ...others]: Store[], clock: TestClock, steps: Step[]): Promise<void> {
+  const history: Plan[] = [];
+  for (const step of steps) {
+    if (step.step === "clock") {
+      clock.set(await first!.read(org, (view) => clockAfter(new Picker(step.picks), view, clock.now())));
+    }
+    if (step.step !== "commit") continue;
+    const choices = step.ops.map((op) => (transaction: Transaction) => planOf(op, transaction, history));
+    const done = await commit(first!, choices);
+    for (const other of others) {
+      const alike = await commit(
+        other,
+        done.map(
+          ({ plan }) =>
+            () =>
+              plan,
+        ),
+      );
+      const difference = firstDifference(done, alike, ["original", "copy"]);
+      if (difference) throw new Error(`the copy answers differently: ${difference}`);
+    }
+    history.push(...done.map(({ plan }) => plan).filter((plan) => plan.do === "command"));
+  }
+}
+
+async function commit(store: Store, choices: ((transaction: Transaction) => Plan)[]) {
+  const results = await store.commit(
+    org,
+    choices.map((choose) => (transaction: Transaction) => {
+      const plan = choose(transaction);
+      return { plan, answer: perform(transaction, plan) };
+    }),
+  );
+  return results.map((result) => {
+    if (!result.ok) throw result.error;
+    return result.value;
+  });
+}

@@ -1,0 +1,74 @@
+// Random histories, moved between stores. Again with the same numbers: DIBS_SEED=…; longer: DIBS_RUNS=1000.
+
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { brokenInvariants } from "../../src/core/invariants.js";
+import { type Counts, kinds, noRows } from "../../src/transfer/format.js";
+import { importOrg } from "../../src/transfer/import.js";
+import { firstDifference } from "../simulation/difference.js";
+import { everything, snapshot } from "../simulation/looking.js";
+import { script } from "../simulation/script.js";
+import { pairs, withStores } from "./drivers.js";
+import { goOn, live, org } from "./history.js";
+import { again, exported, smallBatches, smallPages } from "./lines.js";
+
+const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const numRuns = Number(process.env.DIBS_RUNS ?? 40);
+
+const moved: Counts = noRows();
+/** What only some rows of a kind have, and must have been among them. */
+const rare = {
+  "a late result": 0,
+  "an answer": 0,
+  "an ended session": 0,
+  "a question": 0,
+  "something read": 0,
+};
+
+function note(lines: string[]): void {
+  for (const line of lines) {
+    const { kind, row } = JSON.parse(line);
+    if (kind === "attempt" && row.lateResult) rare["a late result"]++;
+    if (kind === "attempt" && row.answer) rare["an answer"]++;
+    if (kind === "session" && row.endedAt !== null) rare["an ended session"]++;
+    if (kind === "task" && row.question) rare["a question"]++;
+    if (kind === "notification" && row.readAt !== null) rare["something read"]++;
+  }
+}
+
+describe.each(pairs)("from $from.name to $to.name", ({ from, to }) => {
+  test("and back: all lines are the same, the stores look the same, and go on the same", async () => {
+    const property = fc.asyncProperty(script, script, (before, after) =>
+      withStores([from, to, from], async ([original, copy, back], clock) => {
+        await live(original!, clock, before);
+        const lines = await exported(original!);
+        note(lines);
+        const counts = await importOrg(copy!, org, again(lines), smallBatches);
+        for (const kind of kinds) moved[kind] += counts[kind];
+        expect(await exported(copy!, smallPages)).toEqual(lines);
+        await importOrg(back!, org, again(lines));
+        expect(await exported(back!)).toEqual(lines);
+
+        expect(await copy!.read(org, (view) => brokenInvariants(everything(view)))).toEqual([]);
+        const compare = async () => {
+          const [expected, actual] = [await original!.read(org, snapshot), await copy!.read(org, snapshot)];
+          expect(firstDifference(expected, actual, ["original", "copy"])).toBeNull();
+        };
+        await compare();
+        await goOn([original!, copy!], clock, after.steps);
+        await compare();
+        expect(await exported(copy!)).toEqual(await exported(original!));
+      }),
+    );
+    await fc.assert(property, { seed, numRuns });
+  }, 600_000);
+});
+
+test("something of every kind was moved", () => {
+  for (const kind of kinds) expect(moved[kind], kind).toBeGreaterThan(0);
+  for (const [what, count] of Object.entries(rare)) expect(count, what).toBeGreaterThan(0);
+});
+
+afterAll(() => {
+  if (process.env.DIBS_COVERAGE) console.log(moved, rare);
+});
