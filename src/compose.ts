@@ -1,6 +1,7 @@
 // The only file that names concrete parts and puts them together.
 
 import { setMaxListeners } from "node:events";
+import { existsSync } from "node:fs";
 import {
   type CallOptions,
   type Connection,
@@ -27,6 +28,9 @@ import { groupCommits } from "./store/grouped.js";
 import { openMemoryStore } from "./store/memory/store.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
 import type { Clock, Store } from "./store/store.js";
+import { exportOrg } from "./transfer/export.js";
+import type { Counts } from "./transfer/format.js";
+import { importOrg, type Lines } from "./transfer/import.js";
 
 export interface OpenOptions {
   /** The database file; made if it does not exist. */
@@ -57,10 +61,7 @@ export const environment: Environment = {
 export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
     refuseBadOptions(options);
-    const clock =
-      typeof options.clock === "function" ? { now: options.clock } : (options.clock ?? systemClock);
-    const store = await openStore(options, clock);
-    return await connect(store, options);
+    return await connect(await openStore(options, clockOf(options)), options);
   } catch (error) {
     throw asDibsError(error);
   }
@@ -107,6 +108,54 @@ async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
       await store.close();
     }),
   );
+}
+
+export interface TransferOptions extends Pick<OpenOptions, "org" | "clock"> {
+  path: string;
+}
+
+/**
+ * Everything of one org, line by line, to be written into a file: the state at the beginning, also while a fleet is at work.
+ * A file that lacks its last line is not complete, and `importDibs` will say so.
+ */
+export async function* exportDibs(options: TransferOptions): AsyncGenerator<string, void, undefined> {
+  try {
+    refuseBadOptions(options);
+    const { path, org = "default" } = options;
+    if (typeof path === "string" && !existsSync(path))
+      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${path} to export.`);
+    const store = await openStore(options, clockOf(options));
+    try {
+      await store.open(org, projectNameFor(path));
+      yield* exportOrg(store, org);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
+/**
+ * Imports what `exportDibs` wrote, with its ids, leases, event numbers and keys, into an org that has nothing yet; its name
+ * may be another. The lines are asked for twice: once to judge them all, once to write them.
+ */
+export async function importDibs(options: TransferOptions, lines: Lines): Promise<Counts> {
+  try {
+    refuseBadOptions(options);
+    const store = await openStore(options, clockOf(options));
+    try {
+      return await importOrg(store, options.org ?? "default", lines);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
+function clockOf({ clock }: OpenOptions): Clock {
+  return typeof clock === "function" ? { now: clock } : (clock ?? systemClock);
 }
 
 /** `admitted` refuses what `events.list` would refuse, such as a project that does not exist. */

@@ -7,7 +7,7 @@ export {
   type WorkOptions,
   type WorkResult,
 } from "./client/worker.js";
-export { type OpenOptions, openDibs } from "./compose.js";
+export { exportDibs, importDibs, type OpenOptions, openDibs, type TransferOptions } from "./compose.js";
 export { exitCode, httpStatus } from "./contract/codes.js";
 export { DibsError } from "./contract/error.js";
 export type { InputOf, OutputOf } from "./contract/operation.js";
@@ -23,3 +23,5 @@ export type {
   WireTask as Task,
 } from "./contract/shapes.js";
 export type { Code } from "./core/refusal.js";
+export type { Counts as TransferCounts } from "./transfer/format.js";
+export type { Lines as TransferLines } from "./transfer/import.js";
