@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { exportDibs, importDibs, openDibs } from "../../src/index.js";
 import { scratchDirectory } from "./drivers.js";
 
-let place = scratchDirectory();
+let place: ReturnType<typeof scratchDirectory>;
 const at = (name: string) => join(place.directory, name);
 
 beforeEach(() => {
