@@ -26,6 +26,7 @@ import { projectNameFor } from "./runtime/project-name.js";
 import { userName } from "./runtime/user-name.js";
 import { groupCommits } from "./store/grouped.js";
 import { openMemoryStore } from "./store/memory/store.js";
+import { openPostgresStore } from "./store/postgres/store.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
 import type { Clock, Store } from "./store/store.js";
 import { exportOrg } from "./transfer/export.js";
@@ -35,6 +36,8 @@ import { importOrg, type Lines } from "./transfer/import.js";
 export interface OpenOptions {
   /** The database file; made if it does not exist. */
   path?: string;
+  /** A PostgreSQL database instead, for many machines: `postgres://user:password@host:5432/database`. */
+  url?: string;
   /** Keep everything in memory instead, for tests and short-lived programs. */
   memory?: boolean;
   /** The tenant; default `default`. */
@@ -61,7 +64,9 @@ export const environment: Environment = {
 export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
     refuseBadOptions(options);
-    return await connect(await openStore(options, clockOf(options)), options);
+    const place = placeOf(options);
+    const store = await openStore(place, clockOf(options));
+    return await connect(store, options, place);
   } catch (error) {
     throw asDibsError(error);
   }
@@ -69,7 +74,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
 
 function refuseBadOptions(options: OpenOptions): void {
   if (typeof options !== "object" || options === null) {
-    throw new DibsError("VALIDATION_FAILED", "openDibs needs an object with either a path or memory: true.");
+    throw new DibsError("VALIDATION_FAILED", "openDibs needs an object with a path, a url or memory: true.");
   }
   const { org, project, path } = options;
   if (typeof path === "string" && path.includes("\u0000")) {
@@ -81,17 +86,39 @@ function refuseBadOptions(options: OpenOptions): void {
   }
 }
 
-async function openStore({ path, memory }: OpenOptions, clock: Clock): Promise<Store> {
-  if (memory === true && path === undefined) return openMemoryStore(clock);
-  if (typeof path === "string" && path !== "" && memory !== true) return openSqliteStore(path, clock);
-  throw new DibsError("VALIDATION_FAILED", "openDibs needs a path or memory: true, and not both.", {
-    hint: 'For example openDibs({ path: ".dibs/dibs.db" }).',
-  });
+type Place = { memory: true } | { path: string } | { url: string };
+
+/** Where the data is: exactly one place is named, or else DIBS_DATABASE_URL names it. */
+function placeOf({ path, url, memory }: OpenOptions): Place {
+  const named: Place[] = [];
+  if (memory === true) named.push({ memory });
+  if (typeof path === "string" && path !== "") named.push({ path });
+  if (typeof url === "string" && url !== "") named.push({ url });
+  const set = process.env.DIBS_DATABASE_URL;
+  if (named.length === 0 && set) named.push(isPostgres(set) ? { url: set } : { path: set });
+  const [place] = named;
+  if (place && named.length === 1) return place;
+  throw new DibsError(
+    "VALIDATION_FAILED",
+    "openDibs needs a path, a url or memory: true, and only one of them.",
+    {
+      hint: 'For example openDibs({ path: ".dibs/dibs.db" }), or set DIBS_DATABASE_URL.',
+    },
+  );
 }
 
-async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
+const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
+
+/** Without a clock of the caller's, a store on a server goes by the server's. */
+async function openStore(place: Place, clock: Clock | null): Promise<Store> {
+  if ("memory" in place) return openMemoryStore(clock ?? systemClock);
+  if ("path" in place) return openSqliteStore(place.path, clock ?? systemClock);
+  return openPostgresStore(place.url, clock);
+}
+
+async function connect(store: Store, options: OpenOptions, place: Place): Promise<Dibs> {
   const org = options.org ?? "default";
-  const newName = options.project ?? (options.path === undefined ? "default" : projectNameFor(options.path));
+  const newName = options.project ?? ("path" in place ? projectNameFor(place.path) : "default");
   const defaultProject = await store.open(org, newName);
   const caller: Caller = {
     org,
@@ -110,9 +137,7 @@ async function connect(store: Store, options: OpenOptions): Promise<Dibs> {
   );
 }
 
-export interface TransferOptions extends Pick<OpenOptions, "org" | "clock"> {
-  path: string;
-}
+export type TransferOptions = Pick<OpenOptions, "path" | "url" | "org" | "clock">;
 
 /**
  * Everything of one org, line by line, to be written into a file: the state at the beginning, also while a fleet is at work.
@@ -121,12 +146,13 @@ export interface TransferOptions extends Pick<OpenOptions, "org" | "clock"> {
 export async function* exportDibs(options: TransferOptions): AsyncGenerator<string, void, undefined> {
   try {
     refuseBadOptions(options);
-    const { path, org = "default" } = options;
-    if (typeof path === "string" && !existsSync(path))
-      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${path} to export.`);
-    const store = await openStore(options, clockOf(options));
+    const { org = "default" } = options;
+    const place = placeOf(options);
+    if ("path" in place && !existsSync(place.path))
+      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${place.path} to export.`);
+    const store = await openStore(place, clockOf(options));
     try {
-      await store.open(org, projectNameFor(path));
+      await store.open(org, "path" in place ? projectNameFor(place.path) : "default");
       yield* exportOrg(store, org);
     } finally {
       await store.close();
@@ -143,7 +169,7 @@ export async function* exportDibs(options: TransferOptions): AsyncGenerator<stri
 export async function importDibs(options: TransferOptions, lines: Lines): Promise<Counts> {
   try {
     refuseBadOptions(options);
-    const store = await openStore(options, clockOf(options));
+    const store = await openStore(placeOf(options), clockOf(options));
     try {
       return await importOrg(store, options.org ?? "default", lines);
     } finally {
@@ -154,8 +180,8 @@ export async function importDibs(options: TransferOptions, lines: Lines): Promis
   }
 }
 
-function clockOf({ clock }: OpenOptions): Clock {
-  return typeof clock === "function" ? { now: clock } : (clock ?? systemClock);
+function clockOf({ clock }: OpenOptions): Clock | null {
+  return typeof clock === "function" ? { now: clock } : (clock ?? null);
 }
 
 /** `admitted` refuses what `events.list` would refuse, such as a project that does not exist. */

@@ -50,7 +50,8 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   constructor(rows: Rows) {
     super(rows);
     this.queue = new ReadyQueue({
-      ...rows.ready,
+      lanes: (project, prefix) => rows.ready.lanes(project, prefix),
+      levels: (project, lane) => rows.ready.levels(project, lane),
       chunk: (...where) => this.keepChunk(where[0], rows.ready.chunk(...where)),
     });
   }

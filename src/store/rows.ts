@@ -91,7 +91,7 @@ export interface Rows extends Omit<Reads, AskedOtherwise> {
   nextDue(now: number, limit: number): DueClaim[];
   write(flush: Flush): void;
   /** Lists are asked of the database, which must know of what is pending: a store that cannot write at once is given it. */
-  lookAhead?(pending: (() => Flush) | null): void;
+  lookAhead?(pending: () => Flush | null): void;
   /** How many answers were only guessed, to go on and find what else to ask; a guess is not kept. */
   readonly guesses: number;
   /** Writes the ready rows of a project anew, after its order has changed. */

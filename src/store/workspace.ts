@@ -121,7 +121,7 @@ export class Workspace extends KnownRows {
   }
 
   protected beforeList(): void {
-    if (this.rows.lookAhead) this.rows.lookAhead(this.isDirty() ? () => this.pending() : null);
+    if (this.rows.lookAhead) this.rows.lookAhead(() => (this.isDirty() ? this.pending() : null));
     else this.flush();
   }
 
@@ -199,11 +199,15 @@ export class Workspace extends KnownRows {
       if (after) this.claimsBySession.get(keyOf(after.project, after.sessionId))?.delete(after.taskId);
       if (before) this.claimsBySession.get(keyOf(before.project, before.sessionId))?.add(before.taskId);
     }
+    const created = [...this.taskRows.dirty].filter(([, before]) => before === undefined);
     for (const table of this.tables) table.undo();
+    // A new task was known to be unclaimed; one that only seemed new may be held.
+    for (const [key] of created) this.claimRows.rows.delete(key);
     this.orgRow = null;
     this.forgetPending();
     this.mayFree = false;
     this.queue.clear();
+    this.dueFloor = Number.NEGATIVE_INFINITY;
   }
 
   private forgetPending(): void {

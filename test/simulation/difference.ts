@@ -2,7 +2,7 @@
 export function firstDifference(
   a: unknown,
   b: unknown,
-  [left, right]: readonly [string, string] = ["memory", "sqlite"],
+  [left, right]: readonly [string, string] = ["memory", "the other"],
   path = "",
 ): string | null {
   if (a === b) return null;

@@ -1,26 +1,16 @@
-// Random scripts on the reference model and on SQLite, side by side. Again with the same numbers: DIBS_SEED=… (and
-// DIBS_PATH=… to go straight to the failing script); longer: DIBS_RUNS=20000. DIBS_COVERAGE=1 prints what was reached.
+// Random scripts on the reference model and on SQLite, side by side.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
-import { commandTypes } from "./commands.js";
-import { Coverage } from "./coverage.js";
+import type { Coverage } from "./coverage.js";
+import { staysAlike } from "./property.js";
 import { Rig } from "./rig.js";
-import { script } from "./script.js";
 
-const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const numRuns = Number(process.env.DIBS_RUNS ?? 300);
-const path = process.env.DIBS_PATH;
-/** After a failure, this long is spent on making it smaller. */
-const shrinkMs = Number(process.env.DIBS_SHRINK_MS ?? 60_000);
-
-const coverage = new Coverage();
 let directory = "";
 let run = 0;
 
@@ -40,11 +30,12 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-async function runScript(steps: Parameters<Rig["run"]>[0]): Promise<void> {
+async function runScript(steps: Parameters<Rig["run"]>[0], coverage: Coverage): Promise<void> {
   const place = mkdtempSync(join(directory, `${run++}-`));
   try {
-    copyFileSync(join(directory, "empty.db"), join(place, "dibs.db"));
-    await new Rig(place, coverage).run(steps);
+    const file = join(place, "dibs.db");
+    copyFileSync(join(directory, "empty.db"), file);
+    await new Rig("sqlite", (clock) => openSqliteStore(file, clock), coverage).run(steps);
   } finally {
     rmSync(place, { recursive: true, force: true });
     if (run % collectEvery === 0) await collectAll();
@@ -59,39 +50,4 @@ async function collectAll(): Promise<void> {
   }
 }
 
-describe("memory and SQLite", () => {
-  test(
-    "answer alike and stay alike, whatever happens",
-    async () => {
-      console.log(`simulation: DIBS_SEED=${seed} DIBS_RUNS=${numRuns}`);
-      let failedAt: number | null = null;
-      const property = fc.asyncProperty(script, async (steps) => {
-        if (failedAt !== null && performance.now() - failedAt > shrinkMs) return;
-        try {
-          await runScript(steps);
-        } catch (error) {
-          failedAt ??= performance.now();
-          throw error;
-        }
-      });
-      const details = await fc.check(property, { seed, numRuns, ...(path ? { path } : {}) });
-      if (process.env.DIBS_COVERAGE) console.log(String(coverage));
-      if (!details.failed) return;
-      const error = details.errorInstance;
-      const again = `DIBS_SEED=${details.seed} DIBS_PATH=${details.counterexamplePath} npx vitest run test/simulation`;
-      expect.fail(
-        `after ${details.numRuns} scripts and ${details.numShrinks} shrinks; again: ${again}\n\n${
-          error instanceof Error ? error.message : String(error)
-        }`,
-      );
-    },
-    24 * 60 * 60 * 1000,
-  );
-
-  test("were asked everything", () => {
-    if (numRuns < 200 || path) return;
-    const never = commandTypes.filter((type) => coverage.of(type, "ok") === 0);
-    expect(never).toEqual([]);
-    expect(coverage.codes().size).toBeGreaterThan(20);
-  });
-});
+staysAlike("SQLite", 300, runScript);

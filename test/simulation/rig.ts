@@ -1,14 +1,12 @@
-// Runs a script on the reference model and on SQLite side by side. The model goes first and chooses each command by what it
-// sees; SQLite then gets the same commands. After every commit the answers must be equal, and from time to time everything.
+// Runs a script on the reference model and on another store side by side. The model goes first and chooses each command by what
+// it sees; the other then gets the same commands. After every commit the answers must be equal, and from time to time everything.
 
-import { join } from "node:path";
 import type { Changes } from "../../src/core/changes.js";
 import type { Command } from "../../src/core/command.js";
 import type { Reads } from "../../src/core/view.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
-import type { Job, JobResult, Store, Transaction } from "../../src/store/store.js";
+import type { Clock, Job, JobResult, Store, Transaction } from "../../src/store/store.js";
 import { beginning } from "./beginning.js";
 import { clockAfter } from "./clock-steps.js";
 import type { Coverage } from "./coverage.js";
@@ -32,7 +30,7 @@ class Planned extends Error {}
 export class Rig {
   private readonly clock = new TestClock();
   private readonly memory = openMemoryStore(this.clock);
-  private sqlite: Store | null = null;
+  private other: Store | null = null;
   private second: Store | null = null;
   private readonly ledger = new Ledger();
   private readonly history: Plan[] = [];
@@ -41,27 +39,28 @@ export class Rig {
   private broken: string | null = null;
 
   constructor(
-    private readonly directory: string,
+    private readonly name: string,
+    private readonly openOther: (clock: Clock) => Promise<Store>,
     private readonly coverage: Coverage,
   ) {}
 
   async run(script: Script): Promise<void> {
     try {
       await this.memory.open(org, "demo");
-      this.sqlite = await this.open();
-      await this.sqlite.open(org, "demo");
+      this.other = await this.open();
+      await this.other.open(org, "demo");
       await this.commitAll(beginning(script.world), false);
       for (const step of script.steps) await this.take(step);
       await this.reopen();
       await this.compare(snapshot);
     } finally {
       await this.second?.close();
-      await this.sqlite?.close();
+      await this.other?.close();
     }
   }
 
   private open(): Promise<Store> {
-    return openSqliteStore(join(this.directory, "dibs.db"), this.clock);
+    return this.openOther(this.clock);
   }
 
   private async take(step: Step): Promise<void> {
@@ -86,8 +85,8 @@ export class Rig {
 
   private async reopen(): Promise<void> {
     this.say({ reopen: true });
-    await this.sqlite!.close();
-    this.sqlite = await this.open();
+    await this.other!.close();
+    this.other = await this.open();
   }
 
   private say(line: object): void {
@@ -141,8 +140,8 @@ export class Rig {
           return value;
         },
     );
-    const actual = await (second ? this.second! : this.sqlite!).commit(org, jobs).catch((error) => {
-      this.fail(`sqlite could not commit: ${error instanceof Error ? error.stack : error}`);
+    const actual = await (second ? this.second! : this.other!).commit(org, jobs).catch((error) => {
+      this.fail(`${this.name} could not commit: ${error instanceof Error ? error.stack : error}`);
     });
     this.coverage.commits++;
     this.coverage.jobs += jobs.length;
@@ -150,13 +149,13 @@ export class Rig {
   }
 
   private compareResults(expected: JobResult<unknown>, actual: JobResult<unknown>, index: number): void {
-    for (const [name, result] of [["memory", expected] as const, ["sqlite", actual] as const]) {
+    for (const [name, result] of [["memory", expected] as const, [this.name, actual] as const]) {
       if (result.ok || result.error instanceof Planned) continue;
       this.fail(`job ${index} threw in ${name}: ${(result.error as Error)?.stack ?? result.error}`);
     }
     const difference = firstDifference(expected, actual);
     if (!difference) return;
-    const both = `memory: ${show(expected)}\nsqlite: ${show(actual)}`;
+    const both = `memory: ${show(expected)}\n${this.name}: ${show(actual)}`;
     this.fail(`job ${index} was answered differently: ${difference}\n${both}`);
   }
 
@@ -209,7 +208,7 @@ export class Rig {
   private async compare(look: (view: Reads, now: number) => unknown = stateOf): Promise<void> {
     this.coverage.comparisons++;
     const expected = await this.memory.read(org, look);
-    const difference = firstDifference(expected, await this.sqlite!.read(org, look));
+    const difference = firstDifference(expected, await this.other!.read(org, look));
     if (difference) this.fail(`the stores differ: ${difference}`);
   }
 }

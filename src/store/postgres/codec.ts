@@ -1,0 +1,179 @@
+// Rows of PostgreSQL as the core's, and back. Rows arrive as arrays in column order; numbers and JSON are parsed already.
+
+import { type Claim, dueAt } from "../../core/claim.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { Org, Project } from "../../core/project.js";
+import type { ReadyEntry } from "../../core/ready.js";
+import type { Session, SessionRecord } from "../../core/session.js";
+import type { Task, TaskText } from "../../core/task.js";
+import { toTask as decodeTask, type Row, taskColumns, taskKeyColumns } from "../row-codec.js";
+import type { DueClaim, OfTask } from "../rows.js";
+import type { Value } from "./statement.js";
+
+export const prefixed = (prefix: string, columns: string) => columns.replaceAll(/\w+/g, `${prefix}.$&`);
+
+export const orgColumns =
+  "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";
+
+export function toOrg(row: Row): Org {
+  return {
+    org: row[0],
+    eventSeq: row[1],
+    eventMin: row[2],
+    ordinal: row[3],
+    notificationSeq: row[4],
+    lastAt: row[5],
+    highestAt: row[6],
+    defaultProject: row[7],
+    createdAt: row[8],
+  };
+}
+
+export const projectColumns = "id, settings, paused, created_at, updated_at";
+
+export function toProject([id, settings, paused, createdAt, updatedAt]: Row): Project {
+  return { id, settings, paused, createdAt, updatedAt };
+}
+
+const fullTaskColumns = `${taskKeyColumns}, ${taskColumns}`;
+export const taskWidth = fullTaskColumns.split(",").length;
+export const taskOf = (prefix: string) => prefixed(prefix, fullTaskColumns);
+
+export const toTask = (row: Row): Task => decodeTask(row, row[0], row[20]);
+
+/** The text comes along only if it is short: lists and queues should not carry megabytes. */
+export const shortText = (prefix: string) =>
+  `CASE WHEN octet_length(${prefix}.prompt) <= 4096 THEN ${prefix}.prompt END, ${prefix}.description, ${prefix}.metadata`;
+
+export const textColumns = "prompt, description, metadata";
+
+export function toText([prompt, description, metadata]: Row): TaskText {
+  return { prompt, description, metadata };
+}
+
+export const claimColumns = "project, task_id, session_id, state, claimed_at, body";
+
+/** After the task's number. */
+export function claimRow(claim: Claim): Value[] {
+  const { project, taskId, sessionId, state, claimedAt } = claim;
+  return [project, taskId, sessionId, state, claimedAt, dueAt(claim), claimBody(claim)];
+}
+
+function claimBody(claim: Claim): string {
+  return JSON.stringify({
+    epoch: claim.epoch,
+    agentType: claim.agentType,
+    startedAt: claim.startedAt,
+    expiresAt: claim.expiresAt,
+    ttlMs: claim.ttlMs,
+    lastHeartbeat: claim.lastHeartbeat,
+    heartbeatCount: claim.heartbeatCount,
+    progress: claim.progress,
+    metadata: claim.metadata,
+    startBy: claim.startBy,
+    deadlineAt: claim.deadlineAt,
+    silentAt: claim.silentAt,
+    pausedAt: claim.pausedAt,
+    acknowledged: claim.acknowledged,
+    updatedAt: claim.updatedAt,
+  } satisfies Omit<Claim, "project" | "taskId" | "sessionId" | "state" | "claimedAt">);
+}
+
+export function toClaim([project, taskId, sessionId, state, claimedAt, body]: Row): Claim {
+  return { project, taskId, sessionId, state, claimedAt, ...body };
+}
+
+export const toDueClaim = ([project, taskId, dueAt]: Row): DueClaim => ({ project, taskId, dueAt });
+
+export const sessionColumns = "project, id, last_seen_at, ended_at, body";
+
+export function sessionRow({ project, id, lastSeenAt, endedAt, ...body }: Session): Value[] {
+  return [project, id, lastSeenAt, endedAt, JSON.stringify(body)];
+}
+
+export function toSession([project, id, lastSeenAt, endedAt, body]: Row): Session {
+  return { project, id, lastSeenAt, endedAt, ...body };
+}
+
+export const recordColumns = "project, id, completed, history";
+
+export function recordRow({ project, id, completed, history }: SessionRecord): Value[] {
+  return [project, id, completed, JSON.stringify(history)];
+}
+
+export function toRecord([project, id, completed, history]: Row): SessionRecord {
+  return { project, id, completed, history };
+}
+
+export const eventColumns = "seq, type, at, project, task_id, session_id, epoch, actor, data";
+
+/** Appends one row: the task's number, then the event. */
+export function pushEvent(values: Value[], { ordinal, row: event }: OfTask<DibsEvent, number | null>): void {
+  values.push(
+    ordinal,
+    event.seq,
+    event.type,
+    event.at,
+    event.project,
+    event.taskId,
+    event.sessionId,
+    event.epoch,
+    event.actor,
+    JSON.stringify(event.data),
+  );
+}
+
+export function toEvent(row: Row, org: string): DibsEvent {
+  return {
+    org,
+    seq: row[0],
+    type: row[1],
+    at: row[2],
+    project: row[3],
+    taskId: row[4],
+    sessionId: row[5],
+    epoch: row[6],
+    actor: row[7],
+    data: row[8],
+  };
+}
+
+export const notificationColumns =
+  "number, type, severity, title, message, task_id, project, created_at, read_at";
+
+export const notificationNumber = (id: string): number => Number(/^n([1-9]\d{0,14})$/.exec(id)?.[1] ?? -1);
+
+export function notificationRow(notification: Notification): Value[] {
+  return [
+    notificationNumber(notification.id),
+    notification.type,
+    notification.severity,
+    notification.title,
+    notification.message,
+    notification.taskId,
+    notification.project,
+    notification.createdAt,
+    notification.readAt,
+  ];
+}
+
+export function toNotification(row: Row): Notification {
+  return {
+    id: `n${row[0]}`,
+    type: row[1],
+    severity: row[2],
+    title: row[3],
+    message: row[4],
+    taskId: row[5],
+    project: row[6],
+    createdAt: row[7],
+    readAt: row[8],
+  };
+}
+
+export const readyColumns = "lane, level, k1, k2, id, not_before";
+export const readyWidth = 6;
+
+export function toEntry([lane, level, k1, k2, id, notBefore]: Row): ReadyEntry {
+  return { lane, level, k1, k2, id, notBefore };
+}

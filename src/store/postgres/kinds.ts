@@ -1,0 +1,233 @@
+// The questions about single rows. Each kind asks for any number of keys in one statement, and takes along what a decision
+// will most likely ask next: with a task its claim and a short text, with a session its record and claims, with a task's
+// dependents and children their tasks.
+
+import type { Task } from "../../core/task.js";
+import { attemptColumns, attemptOf, type Row } from "../row-codec.js";
+import {
+  claimColumns,
+  notificationColumns,
+  notificationNumber,
+  prefixed,
+  projectColumns,
+  recordColumns,
+  sessionColumns,
+  shortText,
+  taskOf,
+  taskWidth,
+  textColumns,
+  toClaim,
+  toNotification,
+  toProject,
+  toRecord,
+  toSession,
+  toTask,
+  toText,
+} from "./codec.js";
+import type { Kind } from "./questions.js";
+import { arrayOf, type Value } from "./statement.js";
+
+type Note = Parameters<Kind<never>["take"]>[2];
+type Of = readonly [project: string, id: string];
+
+const column = (keys: readonly (readonly unknown[])[], at: number) =>
+  arrayOf(keys.map((key) => key[at] as Value));
+
+const chainMax = 5_000;
+const pairs = "unnest($2::text[], $3::text[]) AS q(project, id)";
+const taskWithMore = `${taskOf("t")}, ${shortText("x")}, ${prefixed("c", claimColumns)}`;
+const joinMore = `JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no`;
+
+/** A task row with its claim and short text behind it. */
+export function noteTask(row: Row, note: Note): Task {
+  const task = toTask(row);
+  note("task", [task.project, task.id], task);
+  const text = row.slice(taskWidth, taskWidth + 3);
+  if (text[0] !== null) note("text", [task.ordinal], toText(text));
+  const claim = row.slice(taskWidth + 3);
+  note("claim", [task.ordinal], claim[0] === null ? undefined : toClaim(claim));
+  return task;
+}
+
+const oneByOne = `SELECT ${taskWithMore} FROM ${pairs}
+  JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.id = q.id ${joinMore}`;
+
+/** With all that they wait for, and their parents, and so on. */
+const inChains = `WITH RECURSIVE chain(project, id) AS (
+    SELECT q.project COLLATE "C", q.id COLLATE "C" FROM ${pairs}
+    UNION
+    SELECT a.project, d.id FROM chain a JOIN dibs.task t ON t.org = $1 AND t.project = a.project AND t.id = a.id
+    CROSS JOIN LATERAL (SELECT json_array_elements_text(t.more->'dependsOn') AS id
+      UNION ALL SELECT t.parent_id WHERE t.parent_id IS NOT NULL) d
+  ) SELECT ${taskWithMore} FROM (SELECT project, id FROM chain LIMIT ${chainMax}) q
+  JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.id = q.id ${joinMore}`;
+
+export const task: Kind<Of> = {
+  name: "task",
+  statement: (org, keys, deep) => ({
+    text: deep ? inChains : oneByOne,
+    values: [org, column(keys, 0), column(keys, 1)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("task", key, undefined);
+    for (const row of rows) noteTask(row, note);
+  },
+};
+
+export const text: Kind<readonly [no: number]> = {
+  name: "text",
+  statement: (org, keys) => ({
+    text: `SELECT no, ${textColumns} FROM dibs.task_text WHERE org = $1 AND no = ANY($2::bigint[])`,
+    values: [org, column(keys, 0)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("text", key, undefined);
+    for (const [no, ...rest] of rows) note("text", [no], toText(rest));
+  },
+};
+
+export const claim: Kind<readonly [no: number]> = {
+  name: "claim",
+  statement: (org, keys) => ({
+    text: `SELECT no, ${claimColumns} FROM dibs.claim WHERE org = $1 AND no = ANY($2::bigint[])`,
+    values: [org, column(keys, 0)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("claim", key, undefined);
+    for (const [no, ...rest] of rows) note("claim", [no], toClaim(rest));
+  },
+};
+
+/** Answers `record` and `claimsOf`, too. */
+export const session: Kind<Of> = {
+  name: "session",
+  statement: (org, keys) => ({
+    text: `SELECT q.project, q.id,
+        (SELECT json_build_array(${prefixed("s", sessionColumns)}) FROM dibs.session s
+          WHERE s.org = $1 AND s.project = q.project AND s.id = q.id),
+        (SELECT json_build_array(${prefixed("r", recordColumns)}) FROM dibs.session_record r
+          WHERE r.org = $1 AND r.project = q.project AND r.id = q.id),
+        (SELECT json_agg(json_build_array(${prefixed("c", claimColumns)})) FROM dibs.claim c
+          WHERE c.org = $1 AND c.project = q.project AND c.session_id = q.id)
+      FROM ${pairs}`,
+    values: [org, column(keys, 0), column(keys, 1)],
+  }),
+  take(rows, _keys, note) {
+    for (const [project, id, session, record, claims] of rows) {
+      const key = [project, id];
+      note("session", key, session === null ? undefined : toSession(session));
+      note("record", key, record === null ? undefined : toRecord(record));
+      note("claimsOf", key, claims === null ? [] : claims.map(toClaim));
+    }
+  },
+};
+
+export const project: Kind<readonly [id: string]> = {
+  name: "project",
+  statement: (org, keys) => ({
+    text: `SELECT ${projectColumns} FROM dibs.project WHERE org = $1 AND id = ANY($2::text[])`,
+    values: [org, column(keys, 0)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("project", key, undefined);
+    for (const row of rows) note("project", [row[0]], toProject(row));
+  },
+};
+
+export const attempt: Kind<readonly [no: number, epoch: number, project: string, id: string]> = {
+  name: "attempt",
+  statement: (org, keys) => ({
+    text: `SELECT a.no, q.project, q.id, ${prefixed("a", attemptColumns)}
+      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS q(no, epoch, project, id)
+      JOIN dibs.attempt a ON a.org = $1 AND a.no = q.no AND a.epoch = q.epoch`,
+    values: [org, column(keys, 0), column(keys, 1), column(keys, 2), column(keys, 3)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("attempt", key, undefined);
+    for (const [no, project, id, ...row] of rows) {
+      note("attempt", [no, row[0], project, id], attemptOf(project, id, row, row[3]));
+    }
+  },
+};
+
+export const attempts: Kind<readonly [no: number, limit: number, project: string, id: string]> = {
+  name: "attempts",
+  statement: (org, keys) => ({
+    text: `SELECT q.no, q.most, q.project, q.id, ${prefixed("a", attemptColumns)}
+      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS q(no, most, project, id)
+      CROSS JOIN LATERAL (SELECT * FROM dibs.attempt b WHERE b.org = $1 AND b.no = q.no ORDER BY b.epoch DESC LIMIT q.most) a`,
+    values: [org, column(keys, 0), column(keys, 1), column(keys, 2), column(keys, 3)],
+  }),
+  take(rows, keys, note) {
+    const found = new Map<string, unknown[]>(keys.map((key) => [key.join("/"), []]));
+    for (const [no, most, project, id, ...row] of rows) {
+      found.get([no, most, project, id].join("/"))?.push(attemptOf(project, id, row, row[3]));
+    }
+    for (const key of keys) note("attempts", key, found.get(key.join("/")));
+  },
+};
+
+const related = (name: string, join: string, order: string): Kind<Of> => ({
+  name,
+  statement: (org, keys) => ({
+    text: `SELECT q.project, q.id, ${taskWithMore} FROM ${pairs} ${join} ${joinMore} ORDER BY ${order}`,
+    values: [org, column(keys, 0), column(keys, 1)],
+  }),
+  take(rows, keys, note) {
+    const found = new Map<string, string[]>(keys.map((key) => [key.join("/"), []]));
+    for (const [project, id, ...row] of rows) found.get(`${project}/${id}`)?.push(noteTask(row, note).id);
+    for (const key of keys) note(name, key, found.get(key.join("/")));
+  },
+});
+
+export const dependents = related(
+  "dependents",
+  `JOIN dibs.dependency d ON d.org = $1 AND d.project = q.project AND d.depends_on = q.id
+    JOIN dibs.task t ON t.org = d.org AND t.project = d.project AND t.id = d.task_id`,
+  "t.id",
+);
+
+export const children = related(
+  "children",
+  "JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.parent_id = q.id",
+  "t.no",
+);
+
+export const counter: Kind<readonly [project: string, parent: string]> = {
+  name: "counter",
+  statement: (org, keys) => ({
+    text: `SELECT c.project, c.parent, c.value FROM ${pairs}
+      JOIN dibs.counter c ON c.org = $1 AND c.project = q.project AND c.parent = q.id`,
+    values: [org, column(keys, 0), column(keys, 1)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("counter", key, 0);
+    for (const [project, parent, value] of rows) note("counter", [project, parent], value);
+  },
+};
+
+export const notification: Kind<readonly [id: string]> = {
+  name: "notification",
+  statement: (org, keys) => ({
+    text: `SELECT ${notificationColumns} FROM dibs.notification WHERE org = $1 AND number = ANY($2::bigint[])`,
+    values: [org, arrayOf(keys.map(([id]) => notificationNumber(id)))],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("notification", key, undefined);
+    for (const row of rows) note("notification", [`n${row[0]}`], toNotification(row));
+  },
+};
+
+export const idempotency: Kind<readonly [key: string]> = {
+  name: "idempotency",
+  statement: (org, keys) => ({
+    text: "SELECT key, request, answer, created_at FROM dibs.idempotency WHERE org = $1 AND key = ANY($2::text[])",
+    values: [org, column(keys, 0)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("idempotency", key, undefined);
+    for (const [key, request, answer, createdAt] of rows) {
+      note("idempotency", [key], { key, request, answer, createdAt });
+    }
+  },
+};

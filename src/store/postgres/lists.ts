@@ -1,0 +1,207 @@
+// Lists, as statements. Every predicate starts with the org.
+
+import type { TaskState } from "../../core/task.js";
+import type { ClaimFilter, EventFilter, SessionFilter, TaskFilter } from "../../core/view.js";
+import { attemptColumns } from "../row-codec.js";
+import {
+  claimColumns,
+  eventColumns,
+  notificationColumns,
+  prefixed,
+  projectColumns,
+  sessionColumns,
+  taskOf,
+} from "./codec.js";
+import { arrayOf, type Statement, type Value } from "./statement.js";
+
+/** A WHERE clause in the making; `$` stands for the next value. */
+class Where {
+  private readonly conditions: string[] = [];
+  readonly values: Value[] = [];
+
+  add(condition: string, ...values: Value[]): this {
+    let at = 0;
+    this.conditions.push(condition.replaceAll("$", () => `$${this.values.length + ++at}`));
+    this.values.push(...values);
+    return this;
+  }
+
+  value(value: Value): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+
+  get text(): string {
+    return this.conditions.join(" AND ");
+  }
+}
+
+const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
+
+export function tasks(org: string, filter: TaskFilter): Statement {
+  const where = new Where().add("t.org = $", org).add("t.no > $", filter.afterOrdinal);
+  if (filter.project !== null) where.add("t.project = $", filter.project);
+  if (filter.states) where.add(stateCondition(filter.states));
+  if (filter.label !== undefined) {
+    where.add(
+      "EXISTS (SELECT 1 FROM json_array_elements_text(t.more->'labels') l WHERE l = $)",
+      filter.label,
+    );
+  }
+  if (filter.assignee !== undefined) where.add("t.assignee = $", filter.assignee);
+  if (filter.parentId === null) where.add("t.parent_id IS NULL");
+  else if (filter.parentId !== undefined) where.add("t.parent_id = $", filter.parentId);
+  if (filter.text !== undefined) {
+    const like = `%${filter.text.replace(/[\\%_]/g, "\\$&")}%`;
+    where.add(
+      `(t.id ILIKE $ OR t.title ILIKE $ OR EXISTS (SELECT 1 FROM dibs.task_text x WHERE x.org = t.org AND x.no = t.no AND x.prompt ILIKE $))`,
+      like,
+      like,
+      like,
+    );
+  }
+  if (filter.readyBy !== undefined) {
+    where.add(
+      `t.state = 'queued' AND c.no IS NULL AND t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 0
+        AND coalesce(t.not_before, 0) <= $`,
+      filter.readyBy,
+    );
+  }
+  const limit = where.value(filter.limit);
+  return {
+    text: `SELECT ${taskOf("t")} FROM dibs.task t LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
+      WHERE ${where.text} ORDER BY t.no LIMIT ${limit}`,
+    values: where.values,
+  };
+}
+
+/** A held task rests as queued; its state is the claim's. Literals, so that partial indexes can serve. */
+function stateCondition(states: readonly TaskState[]): string {
+  const quoted = states.map((state) => `'${state}'`).join(",");
+  if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
+    return `t.state IN (${quoted})`;
+  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.no IS NULL";
+  if (states.includes("queued") || states.some((state) => !heldStates.includes(state))) {
+    return `coalesce(c.state, t.state) IN (${quoted})`;
+  }
+  // Few are held: start from their claims, and from the questions that nobody holds any more.
+  return `t.no IN (SELECT h.no FROM dibs.claim h WHERE h.org = t.org AND h.state IN (${quoted})
+    UNION ALL SELECT w.no FROM dibs.task w WHERE w.org = t.org AND w.state = 'awaiting_response' AND w.state IN (${quoted}))`;
+}
+
+export function openClaims(org: string, { project, sessionId, limit }: ClaimFilter): Statement {
+  const where = new Where().add("org = $", org);
+  if (project !== null) where.add("project = $", project);
+  if (sessionId !== undefined) where.add("session_id = $", sessionId);
+  const most = where.value(limit);
+  return {
+    text: `SELECT ${claimColumns} FROM dibs.claim WHERE ${where.text} ORDER BY claimed_at, project, task_id LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function lostClaims(org: string, { project, sessionId, limit }: ClaimFilter): Statement {
+  const where = new Where().add("t.org = $", org).add("t.state = 'queued' AND t.lost_count > 0");
+  if (project !== null) where.add("t.project = $", project);
+  if (sessionId !== undefined) where.add("a.session_id = $", sessionId);
+  const most = where.value(limit);
+  return {
+    text: `SELECT t.project, t.id, ${prefixed("a", attemptColumns)} FROM dibs.task t
+      JOIN dibs.attempt a ON a.org = t.org AND a.no = t.no AND a.epoch = t.epoch
+      WHERE ${where.text} AND NOT EXISTS (SELECT 1 FROM dibs.claim c WHERE c.org = t.org AND c.no = t.no)
+      ORDER BY a.released_at DESC, t.id LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function events(org: string, { after, limit, project, taskId, types }: EventFilter): Statement {
+  const where = new Where().add("org = $", org).add("seq > $", after);
+  const one = project !== null && project !== undefined;
+  if (one) where.add("project = $", project);
+  if (taskId !== undefined) {
+    const tasks = "task_no IN (SELECT no FROM dibs.task WHERE org = $ AND id = $";
+    if (one) where.add(`${tasks} AND project = $)`, org, taskId, project);
+    else where.add(`${tasks})`, org, taskId);
+  }
+  if (types) where.add("type = ANY($::text[])", arrayOf(types));
+  const most = where.value(limit);
+  return {
+    text: `SELECT ${eventColumns} FROM dibs.event WHERE ${where.text} ORDER BY seq LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function sessions(org: string, filter: SessionFilter): Statement {
+  const where = new Where().add("s.org = $", org);
+  if (filter.project !== null) where.add("s.project = $", filter.project);
+  if (filter.live) where.add("s.ended_at IS NULL");
+  if (filter.seenSince !== undefined) {
+    where.add(
+      `(s.last_seen_at >= $ OR EXISTS (SELECT 1 FROM dibs.claim c WHERE c.org = s.org AND c.project = s.project
+        AND c.session_id = s.id))`,
+      filter.seenSince,
+    );
+  }
+  if (filter.afterId !== undefined) where.add("s.project || '/' || s.id > $", filter.afterId);
+  const most = where.value(filter.limit);
+  return {
+    text: `SELECT ${prefixed("s", sessionColumns)} FROM dibs.session s WHERE ${where.text}
+      ORDER BY s.project || '/' || s.id LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export interface NotificationFilter {
+  project: string | null;
+  unread: boolean;
+  before?: number;
+  limit: number;
+}
+
+export function notifications(org: string, filter: NotificationFilter): Statement {
+  const where = new Where().add("org = $", org);
+  if (filter.project !== null) where.add("project = $", filter.project);
+  if (filter.unread) where.add("read_at IS NULL");
+  if (filter.before !== undefined) where.add("number < $", filter.before);
+  const most = where.value(filter.limit);
+  return {
+    text: `SELECT ${notificationColumns} FROM dibs.notification WHERE ${where.text} ORDER BY number DESC LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function unreadCount(org: string, project: string | null): Statement {
+  const where = new Where().add("org = $", org).add("read_at IS NULL");
+  if (project !== null) where.add("project = $", project);
+  return { text: `SELECT count(*) FROM dibs.notification WHERE ${where.text}`, values: where.values };
+}
+
+export function taskCounts(org: string, project: string | null): Statement {
+  const where = new Where().add("t.org = $", org);
+  if (project !== null) where.add("t.project = $", project);
+  return {
+    text: `SELECT coalesce(c.state, t.state), count(*) FROM dibs.task t
+      LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no WHERE ${where.text} GROUP BY 1`,
+    values: where.values,
+  };
+}
+
+export function projects(org: string): Statement {
+  return { text: `SELECT ${projectColumns} FROM dibs.project WHERE org = $1 ORDER BY id`, values: [org] };
+}
+
+export function due(org: string, now: number, limit: number): Statement {
+  return {
+    text: `SELECT project, task_id, due_at FROM dibs.claim WHERE org = $1 AND due_at <= $2
+      ORDER BY due_at, project, task_id LIMIT $3`,
+    values: [org, now, limit],
+  };
+}
+
+export function nextDue(org: string, now: number, limit: number): Statement {
+  return {
+    text: `SELECT project, task_id, due_at FROM dibs.claim WHERE org = $1 AND due_at > $2
+      ORDER BY due_at, project, task_id LIMIT $3`,
+    values: [org, now, limit],
+  };
+}

@@ -1,0 +1,91 @@
+// The schema: made and migrated by whoever starts first, under a lock, so that of any number of starters one applies each step.
+
+import { StoreError } from "../store.js";
+import { type Settings, withOwner } from "./connection.js";
+import { migrations, programRole, schemaVersion } from "./schema.js";
+
+const lockKey = "hashtextextended('dibs migration', 0)";
+const serverVersionMin = 150_000;
+
+type Driver = Parameters<Parameters<typeof withOwner>[1]>[0];
+type Query = Pick<Driver, "unsafe">;
+
+/** Brings the schema up to date. Says whether the program's own role can be taken on. */
+export async function migrate(settings: Settings): Promise<{ hasRole: boolean }> {
+  return withOwner(settings, async (driver) => {
+    const [server] = await driver.unsafe(
+      "SELECT current_setting('server_version_num')::int AS version, version() AS text",
+    );
+    if (server!.version < serverVersionMin) {
+      throw new StoreError(
+        "STORE_UNAVAILABLE",
+        `${settings.where} runs ${server!.text}; PostgreSQL 15 or later is needed.`,
+      );
+    }
+    if ((await versionOf(driver)) < schemaVersion) await applyAll(driver);
+    const version = await versionOf(driver);
+    if (version > schemaVersion) {
+      throw new StoreError(
+        "STORE_TOO_NEW",
+        `${settings.where} has schema ${version}; this program knows up to ${schemaVersion}.`,
+        "Update Dibs; nothing was changed.",
+      );
+    }
+    const [role] = await driver.unsafe(
+      `SELECT count(*) > 0 AND bool_and(pg_has_role(oid, 'MEMBER')) AS usable FROM pg_roles WHERE rolname = '${programRole}'`,
+    );
+    return { hasRole: role!.usable === true };
+  });
+}
+
+async function versionOf(query: Query): Promise<number> {
+  const [table] = await query.unsafe("SELECT to_regclass('dibs.migration') IS NOT NULL AS there");
+  if (!table!.there) return 0;
+  const [row] = await query.unsafe("SELECT coalesce(max(version), 0)::int AS version FROM dibs.migration");
+  return row!.version;
+}
+
+async function applyAll(driver: Driver): Promise<void> {
+  await driver.begin(async (transaction) => {
+    await transaction.unsafe("SET LOCAL lock_timeout = '60s'");
+    await transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKey})`);
+    // Read again under the lock: another starter may have been first.
+    const version = await versionOf(transaction as unknown as Query);
+    if (version === 0) await prepare(transaction as unknown as Query);
+    for (const migration of migrations.filter((each) => each.version > version)) {
+      await transaction.unsafe(migration.sql);
+      await transaction.unsafe("INSERT INTO dibs.migration (version, name, applied_by) VALUES ($1, $2, $3)", [
+        migration.version,
+        migration.name,
+        process.pid,
+      ]);
+    }
+    await grant(transaction as unknown as Query);
+  });
+}
+
+/** The schema and, where we may, the role without ownership that the program works as. */
+async function prepare(query: Query): Promise<void> {
+  await query.unsafe(`CREATE SCHEMA IF NOT EXISTS dibs;
+    CREATE TABLE IF NOT EXISTS dibs.migration (
+      version integer PRIMARY KEY, name text NOT NULL, applied_by integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+  await query.unsafe(`DO $$ BEGIN
+      IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${programRole}') THEN
+        CREATE ROLE ${programRole} NOLOGIN;
+      END IF;
+      EXECUTE format('GRANT ${programRole} TO %I', current_user);
+    EXCEPTION
+      WHEN insufficient_privilege THEN NULL; -- Forced row level security still holds for the owner.
+      WHEN duplicate_object OR unique_violation THEN NULL; -- Another database of this server was first.
+    END $$`);
+}
+
+async function grant(query: Query): Promise<void> {
+  await query.unsafe(`DO $$ BEGIN
+      IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${programRole}') THEN
+        GRANT USAGE ON SCHEMA dibs TO ${programRole};
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dibs TO ${programRole};
+        REVOKE INSERT, UPDATE, DELETE ON dibs.migration FROM ${programRole};
+      END IF;
+    END $$`);
+}

@@ -1,0 +1,246 @@
+// What a decision may look at, for one org and one transaction: rows and lists that were asked for, or guesses until they are.
+
+import type { Attempt, Claim } from "../../core/claim.js";
+import type { DibsEvent, Notification } from "../../core/event.js";
+import type { Org, Project } from "../../core/project.js";
+import { assert } from "../../core/refusal.js";
+import type { Session, SessionRecord } from "../../core/session.js";
+import type { Task, TaskState, TaskText } from "../../core/task.js";
+import type {
+  ClaimFilter,
+  EventFilter,
+  IdempotencyRecord,
+  SessionFilter,
+  TaskFilter,
+} from "../../core/view.js";
+import { attemptOf, type Row } from "../row-codec.js";
+import type { DueClaim, Flush, Rows } from "../rows.js";
+import { toClaim, toDueClaim, toEvent, toNotification, toProject, toSession, toTask } from "./codec.js";
+import * as kinds from "./kinds.js";
+import * as lists from "./lists.js";
+import { Questions, Unanswered } from "./questions.js";
+import { ReadyQuestions } from "./ready.js";
+import type { Statement } from "./statement.js";
+import { statementsFor } from "./write.js";
+
+/** What the first round trip of a transaction tells. */
+export interface Begun {
+  org: Org;
+  /** Raised by every commit to the org. */
+  version: number;
+  earliestDue: DueClaim | null;
+  now: number;
+}
+
+/** Leases are asked for in these steps, so that runs which differ a little ask the same. */
+const dueStep = 64;
+
+const nothingPending = () => null;
+
+export class PostgresRows implements Rows {
+  readonly questions = new Questions();
+  readonly ready: ReadyQuestions;
+  private begun: Begun | null = null;
+  private pending: () => Flush | null = nothingPending;
+  private readonly rebuilt = new Set<string>();
+  private written: Statement[] = [];
+  /** How often changes were applied in this run: at the same count, the same is pending in every run. */
+  private applied = 0;
+
+  constructor(private readonly orgId: string) {
+    this.ready = new ReadyQuestions(orgId, (key, project, statement, decode) => {
+      // The queue is overlaid by the workspace, except after it was put in another order.
+      if (!this.rebuilt.has(project)) {
+        return this.questions.list(key, () => ({ statement, decode, pending: [], rebuilt: [] }));
+      }
+      return this.list(key, statement, decode);
+    });
+  }
+
+  get guesses(): number {
+    return this.questions.guesses;
+  }
+
+  begin(begun: Begun, groupSize: number): void {
+    this.begun = begun;
+    this.questions.forget();
+    this.ready.size = Math.min(256, Math.max(64, 4 * groupSize));
+    this.restart();
+  }
+
+  /** A run begins: what is asked, is asked as of now. */
+  restart(): void {
+    this.applied = 0;
+    this.pending = nothingPending;
+    this.rebuilt.clear();
+    this.written = [];
+    this.ready.forget();
+  }
+
+  apply(): void {
+    this.applied++;
+  }
+
+  lookAhead(pending: () => Flush | null): void {
+    this.pending = pending;
+  }
+
+  write(flush: Flush): void {
+    this.written = statementsFor(this.orgId, flush, this.rebuilt);
+  }
+
+  rebuildReady(project: string): void {
+    this.rebuilt.add(project);
+    this.ready.forget();
+  }
+
+  /** What the run writes, and whose queue must be written anew after it. */
+  get result(): { statements: Statement[]; rebuilt: string[] } {
+    return { statements: this.written, rebuilt: [...this.rebuilt] };
+  }
+
+  private list<T>(name: string, statement: Statement, decode: (rows: Row[]) => T): T {
+    const key = `${this.applied} ${name} ${statement.text} ${JSON.stringify(statement.values)}`;
+    // What is pending may come from a guess: first let that be answered.
+    if (this.applied > 0 && this.questions.isOpen) throw new Unanswered(`asking for ${name}`);
+    return this.questions.list(key, () => {
+      const pending = this.pending();
+      return {
+        statement,
+        decode,
+        pending: pending ? statementsFor(this.orgId, pending, this.rebuilt) : [],
+        rebuilt: [...this.rebuilt],
+      };
+    });
+  }
+
+  org(): Org {
+    assert(this.begun, "a transaction has begun");
+    return this.begun.org;
+  }
+
+  project(id: string): Project | undefined {
+    return this.questions.one(kinds.project, [id], undefined);
+  }
+
+  task(project: string, id: string): Task | undefined {
+    return this.questions.one(kinds.task, [project, id], undefined);
+  }
+
+  text({ ordinal }: Task): TaskText | undefined {
+    return this.questions.one(kinds.text, [ordinal], undefined);
+  }
+
+  claim({ ordinal }: Task): Claim | undefined {
+    return this.questions.one(kinds.claim, [ordinal], undefined);
+  }
+
+  claimsOf(project: string, sessionId: string): Claim[] {
+    return this.questions.one(kinds.session, [project, sessionId], [], "claimsOf");
+  }
+
+  attempt({ project, id, ordinal }: Task, epoch: number): Attempt | undefined {
+    return this.questions.one(kinds.attempt, [ordinal, epoch, project, id], undefined);
+  }
+
+  attempts({ project, id, ordinal }: Task, limit: number): Attempt[] {
+    return this.questions.one(kinds.attempts, [ordinal, limit, project, id], []);
+  }
+
+  dependents(project: string, id: string): string[] {
+    return this.questions.one(kinds.dependents, [project, id], []);
+  }
+
+  children(project: string, id: string): string[] {
+    return this.questions.one(kinds.children, [project, id], []);
+  }
+
+  counter(project: string, parent: string): number {
+    return this.questions.one(kinds.counter, [project, parent], 0);
+  }
+
+  session(project: string, id: string): Session | undefined {
+    return this.questions.one(kinds.session, [project, id], undefined);
+  }
+
+  record(project: string, sessionId: string): SessionRecord | undefined {
+    return this.questions.one(kinds.session, [project, sessionId], undefined, "record");
+  }
+
+  notification(id: string): Notification | undefined {
+    return this.questions.one(kinds.notification, [id], undefined);
+  }
+
+  idempotency(key: string): IdempotencyRecord | undefined {
+    return this.questions.one(kinds.idempotency, [key], undefined);
+  }
+
+  due(now: number, limit: number): DueClaim[] {
+    const earliest = this.begun?.earliestDue;
+    if (!earliest || earliest.dueAt > now) return [];
+    return this.leases(`due ${now}`, limit, (most) => lists.due(this.orgId, now, most));
+  }
+
+  nextDue(now: number, limit: number): DueClaim[] {
+    const earliest = this.begun?.earliestDue;
+    if (!earliest) return [];
+    if (limit === 1 && earliest.dueAt > now) return [earliest];
+    return this.leases(`next ${now}`, limit, (most) => lists.nextDue(this.orgId, now, most));
+  }
+
+  /** As stored: the workspace puts what is pending over it. */
+  private leases(name: string, limit: number, statement: (limit: number) => Statement): DueClaim[] {
+    const most = Math.ceil(limit / dueStep) * dueStep;
+    const found = this.questions.list<DueClaim[]>(`${name} ${most}`, () => {
+      return {
+        statement: statement(most),
+        decode: (rows: Row[]) => rows.map(toDueClaim),
+        pending: [],
+        rebuilt: [],
+      };
+    });
+    return found.slice(0, limit);
+  }
+
+  projects(): Project[] {
+    return this.list("projects", lists.projects(this.orgId), (rows) => rows.map(toProject));
+  }
+
+  tasks(filter: TaskFilter): Task[] {
+    return this.list("tasks", lists.tasks(this.orgId, filter), (rows) => rows.map(toTask));
+  }
+
+  openClaims(filter: ClaimFilter): Claim[] {
+    return this.list("claims", lists.openClaims(this.orgId, filter), (rows) => rows.map(toClaim));
+  }
+
+  lostClaims(filter: ClaimFilter): Attempt[] {
+    return this.list("lost", lists.lostClaims(this.orgId, filter), (rows) =>
+      rows.map(([project, id, ...row]) => attemptOf(project, id, row, row[3])),
+    );
+  }
+
+  events(filter: EventFilter): DibsEvent[] {
+    return this.list("events", lists.events(this.orgId, filter), (rows) =>
+      rows.map((row) => toEvent(row, this.orgId)),
+    );
+  }
+
+  sessions(filter: SessionFilter): Session[] {
+    return this.list("sessions", lists.sessions(this.orgId, filter), (rows) => rows.map(toSession));
+  }
+
+  notifications(filter: lists.NotificationFilter): Notification[] {
+    return this.list("notifications", lists.notifications(this.orgId, filter), (rows) =>
+      rows.map(toNotification),
+    );
+  }
+
+  unreadCount(project: string | null): number {
+    return this.list("unread", lists.unreadCount(this.orgId, project), (rows) => rows[0]![0]);
+  }
+
+  taskCounts(project: string | null): Partial<Record<TaskState, number>> {
+    return this.list("counts", lists.taskCounts(this.orgId, project), (rows) => Object.fromEntries(rows));
+  }
+}

@@ -1,0 +1,102 @@
+// A statement with its values. Many rows travel as one array per column, written as PostgreSQL reads arrays: a few values to
+// bind, whatever the number of rows, and one statement text per table to prepare.
+
+export type Value = string | number | boolean | null;
+
+export interface Statement {
+  text: string;
+  values: Value[];
+}
+
+/** `{1,2,NULL}` or `{"a","b"}`. */
+export function arrayOf(values: readonly Value[]): string {
+  let text = "{";
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at]!;
+    if (at > 0) text += ",";
+    if (value === null) text += "NULL";
+    else if (typeof value === "string") text += `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+    else text += value;
+  }
+  return `${text}}`;
+}
+
+/** Columns as in a table definition: `no bigint, id text`. JSON travels as text. */
+export class Columns {
+  readonly names: string[];
+  private readonly types: string[];
+  /** `u.no, u.more::json` */
+  readonly selected: string;
+  /** `unnest($2::bigint[], $3::text[]) AS u(no, more)`, from the given number on. */
+  private readonly width: number;
+
+  constructor(definition: string) {
+    const pairs = definition.split(",").map((column) => column.trim().split(" ") as [string, string]);
+    this.names = pairs.map(([name]) => name);
+    this.types = pairs.map(([, type]) => (type === "json" ? "text" : type));
+    this.selected = pairs
+      .map(([name, type]) => (type === "json" ? `u.${name}::json` : `u.${name}`))
+      .join(", ");
+    this.width = pairs.length;
+  }
+
+  get list(): string {
+    return this.names.join(", ");
+  }
+
+  rows(first = 2): string {
+    const arrays = this.types.map((type, at) => `$${first + at}::${type}[]`).join(", ");
+    return `unnest(${arrays}) AS u(${this.list})`;
+  }
+
+  /** Rows given one after the other, as one array per column. */
+  arrays(flat: readonly Value[]): string[] {
+    const columns: Value[][] = Array.from({ length: this.width }, () => []);
+    for (let at = 0; at < flat.length; at += this.width) {
+      for (let column = 0; column < this.width; column++) columns[column]!.push(flat[at + column]!);
+    }
+    return columns.map(arrayOf);
+  }
+}
+
+/** Inserts rows of one org; with `key`, rows that are there already are replaced. */
+export function insertInto(table: string, definition: string, key?: string) {
+  const columns = new Columns(definition);
+  const isKey = new Set(key?.split(", "));
+  const set = columns.names.filter((name) => !isKey.has(name)).map((name) => `${name} = excluded.${name}`);
+  const conflict =
+    key === undefined
+      ? ""
+      : ` ON CONFLICT (org, ${key}) DO ${set.length > 0 ? `UPDATE SET ${set.join(", ")}` : "NOTHING"}`;
+  const text = `INSERT INTO dibs.${table} (org, ${columns.list}) SELECT $1, ${columns.selected} FROM ${columns.rows()}${conflict}`;
+  return (org: string, flat: readonly Value[]): Statement => ({
+    text,
+    values: [org, ...columns.arrays(flat)],
+  });
+}
+
+/** Changes rows of one org that are known to be there, by a part of their columns. */
+export function updateOf(table: string, key: string, definition: string) {
+  const columns = new Columns(definition);
+  const keyNames = key.split(", ");
+  const set = columns.names
+    .map((name, at) => [name, columns.selected.split(", ")[at]!] as const)
+    .filter(([name]) => !keyNames.includes(name))
+    .map(([name, selected]) => `${name} = ${selected}`);
+  const on = keyNames.map((name) => `t.${name} = u.${name}`).join(" AND ");
+  const text = `UPDATE dibs.${table} t SET ${set.join(", ")} FROM ${columns.rows()} WHERE t.org = $1 AND ${on}`;
+  return (org: string, flat: readonly Value[]): Statement => ({
+    text,
+    values: [org, ...columns.arrays(flat)],
+  });
+}
+
+export function deleteFrom(table: string, definition: string) {
+  const columns = new Columns(definition);
+  const on = columns.names.map((name) => `t.${name} = u.${name}`).join(" AND ");
+  const text = `DELETE FROM dibs.${table} t USING ${columns.rows()} WHERE t.org = $1 AND ${on}`;
+  return (org: string, flat: readonly Value[]): Statement => ({
+    text,
+    values: [org, ...columns.arrays(flat)],
+  });
+}

@@ -1,0 +1,375 @@
+// The store for many machines. All commits of an org happen one after the other, under a lock that is held to the commit: events
+// get their numbers without gaps, in commit order. A whole group of jobs is a handful of round trips: begin, lock and look;
+// fetch what the decisions ask for, if it is not known from before; write and commit.
+
+import { randomUUID } from "node:crypto";
+import { clockStepBackMsMax, limits } from "../../core/limits.js";
+import { defaultSettings, orgTime } from "../../core/project.js";
+import { InvariantError } from "../../core/refusal.js";
+import type { Row } from "../row-codec.js";
+import {
+  type ChangeListener,
+  type Clock,
+  type Job,
+  type JobResult,
+  type ReadJob,
+  type Store,
+  StoreError,
+} from "../store.js";
+import { Workspace } from "../workspace.js";
+import { orgColumns, toDueClaim, toOrg } from "./codec.js";
+import { Database, readUrl, type Session } from "./connection.js";
+import { isConflict, isConnectionLoss, translate } from "./errors.js";
+import { rebuild } from "./fetch.js";
+import { migrate } from "./migrate.js";
+import { Notices } from "./notices.js";
+import { type Begun, PostgresRows } from "./read.js";
+import { runJobs, runLook } from "./runs.js";
+
+/** How long a lost connection or a restarting server is waited for. */
+const patienceMs = 20_000;
+const pauseMs = { first: 20, max: 1_000 };
+
+/** Tokens of this many commits back are kept, to tell what became of a commit whose answer was lost. */
+const tokensKept = 10_000;
+const dropTokensEvery = 256;
+const dropKeysEveryMs = 60_000;
+
+const sql = {
+  lock: "SELECT pg_advisory_xact_lock(hashtextextended('dibs org ' || $1, 0))",
+  begin: `SELECT ${orgColumns}, version, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    (SELECT json_build_array(c.project, c.task_id, c.due_at) FROM dibs.claim c WHERE c.org = $1 AND c.due_at IS NOT NULL
+      ORDER BY c.due_at, c.project, c.task_id LIMIT 1)
+    FROM dibs.org WHERE org = $1`,
+  version: "SELECT version FROM dibs.org WHERE org = $1",
+  newOrg: `INSERT INTO dibs.org (org, version, event_seq, event_min, ordinal, notification_seq, last_at, highest_at,
+    default_project, created_at) VALUES ($1, 0, 0, 1, 0, 0, $2, $2, $3, $2)`,
+  newProject: `INSERT INTO dibs.project (org, id, settings, paused, created_at, updated_at) VALUES ($1, $2, $3::text::json, false, $4, $4)`,
+  now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+  raise: "UPDATE dibs.org SET version = $2 WHERE org = $1",
+  token: "INSERT INTO dibs.commit_token (org, version, token) VALUES ($1, $2, $3)",
+  tokenOf: "SELECT token FROM dibs.commit_token WHERE org = $1 AND version = $2",
+  dropTokens: "DELETE FROM dibs.commit_token WHERE org = $1 AND version < $2",
+  dropKeys: `DELETE FROM dibs.idempotency WHERE org = $1 AND key IN
+    (SELECT key FROM dibs.idempotency WHERE org = $1 AND created_at < $2 ORDER BY created_at LIMIT 1000)`,
+};
+
+const orgWidth = orgColumns.split(",").length;
+
+/** What this process knows of an org between transactions. */
+interface Known {
+  rows: PostgresRows;
+  workspace: Workspace;
+  /** The version that the workspace's rows belong to. */
+  version: number;
+  /** Commits of one org follow each other in this process, too. */
+  last: Promise<unknown>;
+  droppedAt: number;
+}
+
+/** The connection was lost between sending a commit and its answer. */
+class Unknown extends Error {
+  constructor(
+    readonly version: number,
+    readonly token: string,
+    readonly committed: () => unknown,
+    override readonly cause: unknown,
+  ) {
+    super("unknown outcome");
+  }
+}
+
+export async function openPostgresStore(url: string, clock: Clock | null): Promise<Store> {
+  const settings = readUrl(url);
+  const { hasRole } = await migrate(settings);
+  const database = new Database(settings);
+  if (hasRole) database.useRole();
+  return new PostgresStore(database, clock);
+}
+
+class PostgresStore implements Store {
+  readonly capabilities = { shared: true, durable: true };
+  readonly location: string;
+  private readonly known = new Map<string, Known>();
+  private readonly listeners = new Map<string, Set<ChangeListener>>();
+  private readonly notices: Notices;
+  private closed = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock | null,
+  ) {
+    this.location = database.where;
+    this.notices = new Notices({
+      driver: database.driver,
+      look: (org) => this.versionOf(org),
+      onChange: (org, mayFree) => {
+        for (const each of org === null ? [...this.listeners.keys()] : [org]) this.announce(each, mayFree);
+      },
+    });
+  }
+
+  async open(org: string, defaultProject: string): Promise<string> {
+    return this.persistently(async () => {
+      const session = await this.database.take();
+      try {
+        session.begin(org, { write: true });
+        void session.send({ text: sql.lock, values: [org] });
+        const [known] = await session.send({ text: sql.begin, values: [org] });
+        if (known) {
+          return toOrg(known).defaultProject;
+        }
+        const now = this.clock?.now() ?? (await session.send({ text: sql.now, values: [] }))[0]![0];
+        await session.all([
+          { text: sql.newOrg, values: [org, now, defaultProject] },
+          { text: sql.newProject, values: [org, defaultProject, JSON.stringify(defaultSettings), now] },
+        ]);
+        await session.commit();
+        return defaultProject;
+      } finally {
+        await session.end();
+      }
+    });
+  }
+
+  async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    this.refuseClosed();
+    const known = this.knownOf(org);
+    const turn = known.last.then(() => this.commitInTurn(org, known, jobs));
+    known.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async commitInTurn<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    const failed = new Map<number, unknown>();
+    try {
+      return await this.persistently(async () => {
+        try {
+          return await this.commitOnce(org, known, jobs, failed);
+        } catch (error) {
+          if (!(error instanceof Unknown)) throw error;
+          return (await this.becameOf(org, error)) as JobResult<T>[];
+        }
+      });
+    } catch (error) {
+      // What one job wrote may break the group: alone, it breaks only itself.
+      if (jobs.length === 1 || error instanceof StoreError) throw error;
+      return this.commitSingly(org, known, jobs);
+    }
+  }
+
+  private async commitSingly<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
+    const results: JobResult<T>[] = [];
+    for (const job of jobs) {
+      try {
+        results.push(...(await this.commitInTurn(org, known, [job])));
+      } catch (error) {
+        results.push({ ok: false, error });
+      }
+    }
+    return results;
+  }
+
+  private async commitOnce<T>(
+    org: string,
+    known: Known,
+    jobs: readonly Job<T>[],
+    failed: Map<number, unknown>,
+  ): Promise<JobResult<T>[]> {
+    const { rows, workspace } = known;
+    const token = randomUUID();
+    const session = await this.database.take();
+    let sentAs: number | null = null;
+    let results: JobResult<T>[] = [];
+    const committed = (): JobResult<T>[] => {
+      known.version = sentAs!;
+      const written = workspace.committed();
+      if (written) {
+        this.announce(org, written.mayFree);
+        this.notices.committed(org, known.version, written.mayFree);
+      }
+      return results;
+    };
+    try {
+      session.begin(org, { write: true });
+      void session.send({ text: sql.lock, values: [org] });
+      const begun = await this.begun(session, org);
+      if (begun.version !== known.version) workspace.clear();
+      rows.begin(begun, jobs.length);
+      const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
+      results = await runJobs(session, known, { org, jobs, failed, now });
+      workspace.flush();
+      const { statements, rebuilt } = rows.result;
+      if (statements.length === 0 && rebuilt.length === 0) {
+        known.version = begun.version;
+        workspace.committed();
+        return results;
+      }
+      const sent = session.all(statements);
+      for (const project of rebuilt) await rebuild(session, org, project);
+      const version = begun.version + 1;
+      const marks = session.all([
+        { text: sql.raise, values: [org, version] },
+        { text: sql.token, values: [org, version, token] },
+        ...this.upkeep(org, known, version, now),
+      ]);
+      sentAs = version;
+      await Promise.all([sent, marks, session.commit()]);
+      return committed();
+    } catch (error) {
+      if (sentAs !== null && isConnectionLoss(error)) {
+        throw new Unknown(sentAs, token, committed, error);
+      }
+      known.version = -1;
+      workspace.clear();
+      throw error;
+    } finally {
+      await session.end();
+    }
+  }
+
+  /** Now and then: what is too old to be asked for. */
+  private upkeep(org: string, known: Known, version: number, now: number) {
+    const statements = [];
+    if (version % dropTokensEvery === 0)
+      statements.push({ text: sql.dropTokens, values: [org, version - tokensKept] });
+    if (Math.abs(now - known.droppedAt) >= dropKeysEveryMs) {
+      known.droppedAt = now;
+      statements.push({ text: sql.dropKeys, values: [org, now - limits.idempotencyMs] });
+    }
+    return statements;
+  }
+
+  /**
+   * The token tells whether the commit happened. Taking the org's lock first waits for the end of the transaction that may
+   * still be under way on the lost connection.
+   */
+  private async becameOf(org: string, { version, token, committed, cause }: Unknown): Promise<unknown> {
+    const happened = await this.persistently(async () => {
+      const session = await this.database.take();
+      try {
+        session.begin(org, { write: true });
+        void session.send({ text: sql.lock, values: [org] });
+        const [row] = await session.send({ text: sql.tokenOf, values: [org, version] });
+        return row?.[0] === token;
+      } finally {
+        await session.end();
+      }
+    });
+    if (happened) return committed();
+    const known = this.knownOf(org);
+    known.version = -1;
+    known.workspace.clear();
+    throw cause; // It did not happen: the group is tried again.
+  }
+
+  async read<T>(org: string, job: ReadJob<T>): Promise<T> {
+    this.refuseClosed();
+    return this.persistently(async () => {
+      const session = await this.database.take();
+      try {
+        session.begin(org, { write: false });
+        const begun = await this.begun(session, org);
+        const rows = new PostgresRows(org);
+        const workspace = new Workspace(rows);
+        rows.begin(begun, 1);
+        const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
+        return await runLook(session, { rows, workspace }, { org, job, now });
+      } finally {
+        await session.end();
+      }
+    });
+  }
+
+  private async begun(session: Session, org: string): Promise<Begun> {
+    const [row] = await session.send({ text: sql.begin, values: [org] });
+    if (!row) throw new InvariantError(`org ${org} was opened`);
+    const [version, now, earliest] = row.slice(orgWidth) as [number, number, Row | null];
+    return {
+      org: toOrg(row),
+      version,
+      now: this.clock?.now() ?? now,
+      earliestDue: earliest && toDueClaim(earliest),
+    };
+  }
+
+  private async versionOf(org: string): Promise<number> {
+    const session = await this.database.take();
+    try {
+      session.begin(org, { write: false });
+      const [row] = await session.send({ text: sql.version, values: [org] });
+      return row?.[0] ?? -1;
+    } finally {
+      await session.end();
+    }
+  }
+
+  private knownOf(org: string): Known {
+    let known = this.known.get(org);
+    if (!known) {
+      const rows = new PostgresRows(org);
+      known = { rows, workspace: new Workspace(rows), version: -1, last: Promise.resolve(), droppedAt: 0 };
+      this.known.set(org, known);
+    }
+    return known;
+  }
+
+  /** Tries again what a lost connection, a restart or another transaction has spoilt. */
+  private async persistently<T>(attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + patienceMs;
+    for (let tries = 0; ; tries++) {
+      this.refuseClosed();
+      try {
+        return await attempt();
+      } catch (error) {
+        const mayPass = isConnectionLoss(error) || isConflict(error);
+        if (!mayPass || performance.now() > deadline) throw translate(error, this.location);
+      }
+      const pause = Math.min(pauseMs.first * 2 ** tries, pauseMs.max) * (0.5 + Math.random());
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+
+  onChange(org: string, listener: ChangeListener): () => void {
+    const listeners = this.listeners.get(org) ?? new Set();
+    this.listeners.set(org, listeners);
+    listeners.add(listener);
+    if (listeners.size === 1) this.notices.watch(org);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0) return;
+      this.listeners.delete(org);
+      this.notices.unwatch(org);
+    };
+  }
+
+  private announce(org: string, mayFree: boolean): void {
+    for (const listener of this.listeners.get(org) ?? []) listener({ mayFree });
+  }
+
+  async backup(): Promise<void> {
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      "A PostgreSQL database is backed up by its own tools.",
+      "Use pg_dump or your provider's backups (docs/OPERATIONS.md), or export the organisation.",
+    );
+  }
+
+  async check(): Promise<string[]> {
+    const problems: string[] = [];
+    if (this.notices.warning) problems.push(this.notices.warning);
+    return problems;
+  }
+
+  private refuseClosed(): void {
+    if (this.closed) throw new StoreError("STORE_CLOSED", "This client was closed.");
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.notices.close();
+    await Promise.allSettled([...this.known.values()].map((known) => known.last));
+    await this.database.end();
+  }
+}

