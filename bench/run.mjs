@@ -8,7 +8,10 @@ import { bulk } from "./bulk.mjs";
 import { cycles } from "./cycles.mjs";
 import { latency } from "./latency.mjs";
 import { memory } from "./memory.mjs";
+import { pgCycles } from "./pg-cycles.mjs";
 import { scale } from "./scale.mjs";
+
+const all = { cycles, scale, bulk, latency, memory, "pg-cycles": pgCycles };
 
 const { values } = parseArgs({
   options: {
@@ -21,14 +24,11 @@ const { values } = parseArgs({
 });
 
 if (values.help) {
-  console.log(
-    "npm run bench -- [--quick] [--only cycles,scale,bulk,latency,memory] [--json file] [--strict]",
-  );
+  console.log(`npm run bench -- [--quick] [--only ${Object.keys(all).join(",")}] [--json file] [--strict]`);
   console.log("A missed ratio does not fail the run, except with --strict.");
   process.exit(0);
 }
 
-const all = { cycles, scale, bulk, latency, memory };
 const chosen = values.only ? values.only.split(",") : Object.keys(all);
 const results = { node: process.version, cores: cpus().length, quick: values.quick, benchmarks: {} };
 let missed = 0;
