@@ -1,21 +1,13 @@
 // Connections, and the first and last round trip of a transaction. Statements are sent without waiting for each other; the
 // driver keeps them in order on one connection.
 
-import postgres from "postgres";
 import type { Row } from "../row-codec.js";
 import { StoreError } from "../store.js";
 import { translate } from "./errors.js";
+import { connect, type Driver, Line, type Settings } from "./line.js";
+import { Pool } from "./pool.js";
 import { programRole } from "./schema.js";
 import type { Statement } from "./statement.js";
-
-export interface Settings {
-  url: string;
-  /** For people and error texts: without the password. */
-  where: string;
-  max: number;
-  /** Off behind poolers that do not know prepared statements. */
-  prepare: boolean;
-}
 
 /** Waiting for a lock, for one statement, and for us between two statements: each has an end. */
 const timeouts = {
@@ -28,6 +20,8 @@ const timeouts = {
 const byKeys = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
+export type { Settings };
+
   enable_mergejoin: "off",
   plan_cache_mode: "force_generic_plan",
 };
@@ -61,31 +55,12 @@ export function readUrl(url: string): Settings {
   return { url: parsed.href, where, max, prepare };
 }
 
-export type Driver = postgres.Sql<{ bigint: number }>;
-type Reserved = postgres.ReservedSql<{ bigint: number }>;
-
-const numeric = { to: 20, from: [20, 1700], serialize: String, parse: Number };
-
-export function connect({ url, max, prepare }: Settings, name: string): Driver {
-  return postgres(url, {
-    max,
-    prepare,
-    // Without it, `reserve` on a fresh connection never answers.
-    fetch_types: true,
-    idle_timeout: 60,
-    connect_timeout: 10,
-    onnotice: () => undefined,
-    types: { bigint: numeric },
-    connection: { application_name: name },
-  });
-}
-
 export class Database {
-  readonly driver: Driver;
+  private readonly pool: Pool;
   private hasRole = false;
 
   constructor(private readonly settings: Settings) {
-    this.driver = connect(settings, "dibs");
+    this.pool = new Pool(settings, "dibs");
   }
 
   get where(): string {
@@ -98,11 +73,41 @@ export class Database {
   }
 
   async take(): Promise<Session> {
-    return new Session(await this.driver.reserve(), this.settings.prepare, this.hasRole);
+    const line = await this.pool.take();
+    return new Session(line, this.settings.prepare, this.hasRole, () => this.pool.giveBack(line));
+  }
+
+  /** Tells every listener, on all machines. */
+  async notify(channel: string, payload: string): Promise<void> {
+    const session = await this.take();
+    try {
+      await session.send({ text: "SELECT pg_notify($1, $2)", values: [channel, payload] });
+    } finally {
+      await session.end();
+    }
+  }
+
+  /** A connection that hears the channel, until it breaks or is ended. */
+  async listen(
+    channel: string,
+    onNotice: (payload: string) => void,
+    onLost: () => void,
+  ): Promise<Pick<Line, "end">> {
+    const line = await Line.open(this.settings, "dibs listen", {
+      onNotice: (_, payload) => onNotice(payload),
+      onLost,
+    });
+    try {
+      await line.run((sql) => sql.unsafe(`LISTEN ${channel}`).execute());
+      return line;
+    } catch (error) {
+      await line.end();
+      throw error;
+    }
   }
 
   async end(): Promise<void> {
-    await this.driver.end({ timeout: 5 });
+    await this.pool.end();
   }
 }
 
@@ -111,22 +116,22 @@ export class Session {
   private released = false;
   private isOpen = false;
 
+    private readonly giveBack: () => void,
   constructor(
-    private readonly reserved: Reserved,
+    private readonly line: Line,
     private readonly prepare: boolean,
     private readonly hasRole: boolean,
   ) {}
 
   /** Sent at once, in order; not waited for. */
   send({ text, values }: Statement): Promise<Row[]> {
-    const sent = this.reserved
-      .unsafe(text, values as never[], { prepare: this.prepare })
-      .values()
-      .execute();
-    const rows = sent as unknown as Promise<Row[]>;
-    // Whoever waits for a later statement learns of it; this one must not be an unhandled rejection meanwhile.
-    rows.catch(() => undefined);
-    return rows;
+    const { prepare } = this;
+    return this.line.run((sql) =>
+      sql
+        .unsafe(text, values as never[], { prepare })
+        .values()
+        .execute(),
+    );
   }
 
   async all(statements: readonly Statement[]): Promise<Row[][]> {
@@ -134,15 +139,13 @@ export class Session {
   }
 
   plain(text: string): Promise<Row[]> {
-    const sent = this.reserved.unsafe(text).values().execute() as unknown as Promise<Row[]>;
-    sent.catch(() => undefined);
-    return sent;
+    return this.line.run((sql) => sql.unsafe(text).values().execute());
   }
 
   /** Opens a transaction of one org. Settings end with it, so that poolers may hand the connection to others in between. */
   begin(org: string, { write }: { write: boolean }): void {
     this.isOpen = true;
-    this.plain(
+    void this.plain(
       write ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
     const settings = { "dibs.org": null, ...timeouts, ...(write ? byKeys : {}), jit: "off" };
@@ -155,7 +158,7 @@ export class Session {
 
   /** COMMIT of a transaction that has failed answers ROLLBACK: that is no commit. */
   async commit(): Promise<void> {
-    const result = (await this.reserved.unsafe("COMMIT").execute()) as unknown as { command: string };
+    const result = await this.line.run<{ command: string }>((sql) => sql.unsafe("COMMIT").execute());
     this.isOpen = false;
     if (result.command !== "COMMIT") throw new Error("The transaction had failed and was rolled back.");
   }
@@ -164,14 +167,15 @@ export class Session {
   async end(): Promise<void> {
     if (this.released) return;
     this.released = true;
-    if (this.isOpen) await this.plain("ROLLBACK").catch(() => undefined);
-    this.reserved.release();
+    // What cannot even be taken back is not used again.
+    if (this.isOpen) await this.plain("ROLLBACK").catch(() => this.line.end());
+    this.giveBack();
   }
 }
 
 /** Runs a few statements outside of any org, such as those of a migration. */
 export async function withOwner<T>(settings: Settings, run: (driver: Driver) => Promise<T>): Promise<T> {
-  const driver = connect({ ...settings, max: 1 }, "dibs migrate");
+  const driver = connect(settings, "dibs migrate");
   try {
     return await run(driver);
   } catch (error) {

@@ -2,17 +2,20 @@
 // makes it quick; a lost one, a lost listener or a pooler that swallows them costs time, nothing else.
 
 import { randomUUID } from "node:crypto";
-import type { Driver } from "./connection.js";
+import type { Database } from "./connection.js";
 
 const channel = "dibs";
 const publishAfterMs = 3;
 const probeMs = 3_000;
 
+/** Before listening again on a new connection. */
+const againMs = { first: 20, max: 5_000 };
+
 /** How often to look: seldom while notices arrive, often while they do not. */
 const lookMs = { heard: 1_000, unheard: 50 };
 
 interface Options {
-  driver: Driver;
+  database: Pick<Database, "listen" | "notify">;
   /** The version that each of these orgs has now. */
   look(org: string): Promise<number>;
   /** `null`: maybe all of them. */
@@ -35,6 +38,7 @@ export class Notices {
   private isStarted = false;
   private isClosed = false;
   private isHeard = false;
+  private listener: { end(): Promise<void> } | null = null;
   /** Why notices do not arrive, for people. */
   warning: string | null = null;
 
@@ -49,14 +53,12 @@ export class Notices {
 
   unwatch(org: string): void {
     this.versions.delete(org);
-    if (this.versions.size > 0 || !this.looking) return;
-    clearTimeout(this.looking);
-    this.looking = null;
   }
 
   /** This process has committed. */
   committed(org: string, version: number, mayFree: boolean): void {
-    if (this.versions.has(org)) this.versions.set(org, version);
+    // If others have committed in between, the next look tells of them.
+    if (this.versions.get(org) === version - 1) this.versions.set(org, version);
     if (this.isClosed) return;
     this.pending.set(org, mayFree || this.pending.get(org) === true);
     this.publishing ??= setTimeout(() => this.publish(), publishAfterMs).unref();
@@ -72,23 +74,39 @@ export class Notices {
   }
 
   private async send(message: Message): Promise<void> {
-    const { driver } = this.options;
-    await driver
-      .unsafe("SELECT pg_notify($1, $2)", [channel, JSON.stringify(message)])
-      .catch(() => undefined);
+    await this.options.database.notify(channel, JSON.stringify(message)).catch(() => undefined);
   }
 
-  private listen(): void {
+  private async listen(): Promise<void> {
     this.isStarted = true;
-    const again = () => {
+    for (let tries = 0, heard = 0; !this.isClosed; tries++) {
+      try {
+        await this.listenOnce(heard > 0);
+        heard++;
+        tries = 0;
+      } catch (error) {
+        this.deaf(`the server refuses LISTEN (${(error as Error).message})`);
+      }
       this.isHeard = false;
-      // Something may have been missed meanwhile.
-      this.options.onChange(null, true);
-      this.probe();
-    };
-    this.options.driver
-      .listen(channel, (payload) => this.hear(payload), again)
-      .catch((error: Error) => this.deaf(`the server refuses LISTEN (${error.message})`));
+      const pause = Math.min(againMs.first * 2 ** tries, againMs.max) * (0.5 + Math.random());
+      await new Promise((resolve) => setTimeout(resolve, pause).unref());
+    }
+  }
+
+  /** Until the connection is lost. */
+  private async listenOnce(isAgain: boolean): Promise<void> {
+    let onLost = () => {};
+    const lost = new Promise<void>((resolve) => {
+      onLost = resolve;
+    });
+    const { database, onChange } = this.options;
+    const listener = await database.listen(channel, (payload) => this.hear(payload), onLost);
+    this.listener = listener;
+    if (this.isClosed) return listener.end();
+    // Something may have been missed while nobody listened.
+    if (isAgain) onChange(null, true);
+    this.probe();
+    await lost;
   }
 
   /** Behind a transaction pooler LISTEN succeeds, and nothing ever arrives. */
@@ -143,9 +161,10 @@ export class Notices {
     if (this.versions.size > 0) this.scheduleLook();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.isClosed = true;
     this.versions.clear();
     for (const timer of [this.publishing, this.looking, this.probing]) if (timer) clearTimeout(timer);
+    await this.listener?.end();
   }
 }

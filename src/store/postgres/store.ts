@@ -101,7 +101,7 @@ class PostgresStore implements Store {
   ) {
     this.location = database.where;
     this.notices = new Notices({
-      driver: database.driver,
+      database,
       look: (org) => this.versionOf(org),
       onChange: (org, mayFree) => {
         for (const each of org === null ? [...this.listeners.keys()] : [org]) this.announce(each, mayFree);
@@ -250,6 +250,9 @@ class PostgresStore implements Store {
       try {
         session.begin(org, { write: true });
         void session.send({ text: sql.lock, values: [org] });
+    const known = this.knownOf(org);
+    // If nobody can tell, nothing that was pending may go along with the next commit.
+    known.version = -1;
         const [row] = await session.send({ text: sql.tokenOf, values: [org, version] });
         return row?.[0] === token;
       } finally {
@@ -257,8 +260,6 @@ class PostgresStore implements Store {
       }
     });
     if (happened) return committed();
-    const known = this.knownOf(org);
-    known.version = -1;
     known.workspace.clear();
     throw cause; // It did not happen: the group is tried again.
   }
