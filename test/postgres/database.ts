@@ -12,18 +12,30 @@ export interface TestDatabase {
   empty(): Promise<void>;
 }
 
-/** Cloned from the migrated template, dropped when the file is done. */
-export async function testDatabase({ migrated = true } = {}): Promise<TestDatabase> {
+/** Cloned from the migrated template, or empty. */
+export async function cloneDatabase({
+  migrated = true,
+} = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const server = inject("postgresUrl");
   const name = `t_${randomBytes(6).toString("hex")}`;
   const root = postgres(server, { max: 1, onnotice: () => undefined });
   await root.unsafe(`CREATE DATABASE ${name} ${migrated ? "TEMPLATE dibs_template" : ""}`);
-  const url = server.replace(/\/[^/]*$/, `/${name}`);
+  return {
+    url: server.replace(/\/[^/]*$/, `/${name}`),
+    async drop() {
+      await root.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+      await root.end();
+    },
+  };
+}
+
+/** Dropped when the file is done. */
+export async function testDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
+  const { url, drop } = await cloneDatabase(options);
   const admin = postgres(url, { max: 2, onnotice: () => undefined });
   afterAll(async () => {
     await admin.end();
-    await root.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
-    await root.end();
+    await drop();
   });
   const tables = orgTables.map((table) => `dibs.${table}`).join(", ");
   return {

@@ -5,8 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Driver, TestClock } from "../../src/store/conformance/index.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
+import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
+import { cloneDatabase } from "../postgres/database.js";
 
 /** The files are never synced to a disk where there is memory to be had: durability is tested elsewhere. */
 const scratch = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
@@ -23,6 +25,13 @@ export const drivers: Driver[] = [
     async open(clock) {
       const { directory, dispose } = scratchDirectory();
       return { store: await openSqliteStore(join(directory, "dibs.db"), clock), dispose };
+    },
+  },
+  {
+    name: "PostgreSQL",
+    async open(clock) {
+      const { url, drop } = await cloneDatabase();
+      return { store: await openPostgresStore(url, clock), dispose: drop };
     },
   },
 ];
@@ -44,7 +53,7 @@ export async function withStores<T>(
   } finally {
     for (const { store, dispose } of opened) {
       await store.close();
-      dispose?.();
+      await dispose?.();
     }
   }
 }

@@ -20,7 +20,7 @@ import type { Store, Transaction } from "../store.js";
 export interface Driver {
   name: string;
   /** An empty store that goes by this clock, and what to do with it afterwards. */
-  open(clock: TestClock): Promise<{ store: Store; dispose?(): void }>;
+  open(clock: TestClock): Promise<{ store: Store; dispose?(): void | Promise<void> }>;
 }
 
 export class TestClock {
@@ -243,7 +243,7 @@ export function told(driver: Driver, story: (world: World) => Promise<void>): ()
       await world.checkInvariants();
     } finally {
       await store.close();
-      dispose?.();
+      await dispose?.();
     }
   };
 }

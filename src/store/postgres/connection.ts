@@ -10,21 +10,17 @@ import { programRole } from "./schema.js";
 import type { Statement } from "./statement.js";
 
 /** Waiting for a lock, for one statement, and for us between two statements: each has an end. */
-const timeouts = {
-  lock_timeout: "10s",
-  statement_timeout: "60s",
-  idle_in_transaction_session_timeout: "60s",
-};
+const timeouts = { lock_timeout: "10s", statement_timeout: "60s" };
 
 /** Every statement that writes finds its rows by their keys; fresh tables have no statistics to tell the planner so. */
 const byKeys = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
-export type { Settings };
-
   enable_mergejoin: "off",
   plan_cache_mode: "force_generic_plan",
 };
+
+export type { Settings };
 
 export function readUrl(url: string): Settings {
   let parsed: URL;
@@ -116,11 +112,11 @@ export class Session {
   private released = false;
   private isOpen = false;
 
-    private readonly giveBack: () => void,
   constructor(
     private readonly line: Line,
     private readonly prepare: boolean,
     private readonly hasRole: boolean,
+    private readonly giveBack: () => void,
   ) {}
 
   /** Sent at once, in order; not waited for. */
@@ -143,12 +139,18 @@ export class Session {
   }
 
   /** Opens a transaction of one org. Settings end with it, so that poolers may hand the connection to others in between. */
-  begin(org: string, { write }: { write: boolean }): void {
+  begin(org: string, { write, idle = "60s" }: { write: boolean; idle?: string }): void {
     this.isOpen = true;
     void this.plain(
       write ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
-    const settings = { "dibs.org": null, ...timeouts, ...(write ? byKeys : {}), jit: "off" };
+    const settings = {
+      "dibs.org": null,
+      ...timeouts,
+      idle_in_transaction_session_timeout: idle,
+      ...(write ? byKeys : {}),
+      jit: "off",
+    };
     const role = this.hasRole ? `set_config('role', '${programRole}', true), ` : "";
     const list = Object.entries(settings).map(([name, value]) =>
       value === null ? `set_config('${name}', $1, true)` : `set_config('${name}', '${value}', true)`,

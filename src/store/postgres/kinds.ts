@@ -36,7 +36,7 @@ const column = (keys: readonly (readonly unknown[])[], at: number) =>
 const chainMax = 5_000;
 const pairs = "unnest($2::text[], $3::text[]) AS q(project, id)";
 const taskWithMore = `${taskOf("t")}, ${shortText("x")}, ${prefixed("c", claimColumns)}`;
-const joinMore = `JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no`;
+const joinMore = `LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no`;
 
 /** A task row with its claim and short text behind it. */
 export function noteTask(row: Row, note: Note): Task {

@@ -1,8 +1,15 @@
 // Lists, as statements. Every predicate starts with the org.
 
 import type { TaskState } from "../../core/task.js";
-import type { ClaimFilter, EventFilter, SessionFilter, TaskFilter } from "../../core/view.js";
-import { attemptColumns } from "../row-codec.js";
+import type {
+  ClaimFilter,
+  EventFilter,
+  Reads,
+  SessionFilter,
+  TaskFilter,
+  WholeTask,
+} from "../../core/view.js";
+import { attemptColumns, attemptOf, type Row } from "../row-codec.js";
 import {
   claimColumns,
   eventColumns,
@@ -11,6 +18,11 @@ import {
   projectColumns,
   sessionColumns,
   taskOf,
+  taskWidth,
+  textColumns,
+  toClaim,
+  toTask,
+  toText,
 } from "./codec.js";
 import { arrayOf, type Statement, type Value } from "./statement.js";
 
@@ -188,6 +200,55 @@ export function taskCounts(org: string, project: string | null): Statement {
 
 export function projects(org: string): Statement {
   return { text: `SELECT ${projectColumns} FROM dibs.project WHERE org = $1 ORDER BY id`, values: [org] };
+}
+
+/** Tasks with all that hangs on them, for a whole copy. */
+export function wholeTasks(
+  org: string,
+  { afterOrdinal, limit }: Parameters<Reads["wholeTasks"]>[0],
+): Statement {
+  return {
+    text: `SELECT ${taskOf("t")},
+        CASE WHEN x.no IS NOT NULL THEN json_build_array(${prefixed("x", textColumns)}) END,
+        CASE WHEN c.no IS NOT NULL THEN json_build_array(${prefixed("c", claimColumns)}) END,
+        (SELECT json_agg(json_build_array(${prefixed("a", attemptColumns)}) ORDER BY a.epoch) FROM dibs.attempt a
+          WHERE a.org = t.org AND a.no = t.no)
+      FROM dibs.task t LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no
+      LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
+      WHERE t.org = $1 AND t.no > $2 ORDER BY t.no LIMIT $3`,
+    values: [org, afterOrdinal, limit],
+  };
+}
+
+export function toWholeTask(row: Row): WholeTask {
+  const task = toTask(row);
+  const [text, claim, attempts] = row.slice(taskWidth) as (Row | null)[];
+  return {
+    task,
+    text: text ? toText(text) : undefined,
+    claim: claim ? toClaim(claim) : undefined,
+    attempts: (attempts ?? []).map((each: Row) => attemptOf(task.project, task.id, each, each[3])),
+  };
+}
+
+export function counters(org: string, page: Parameters<Reads["counters"]>[0]): Statement {
+  const where = new Where().add("org = $", org).add("project = $", page.project);
+  if (page.afterParent !== undefined) where.add("parent > $", page.afterParent);
+  const most = where.value(page.limit);
+  return {
+    text: `SELECT project, parent, value FROM dibs.counter WHERE ${where.text} ORDER BY parent LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function idempotencyRecords(org: string, page: Parameters<Reads["idempotencyRecords"]>[0]): Statement {
+  const where = new Where().add("org = $", org);
+  if (page.afterKey !== undefined) where.add("key > $", page.afterKey);
+  const most = where.value(page.limit);
+  return {
+    text: `SELECT key, request, answer, created_at FROM dibs.idempotency WHERE ${where.text} ORDER BY key LIMIT ${most}`,
+    values: where.values,
+  };
 }
 
 export function due(org: string, now: number, limit: number): Statement {

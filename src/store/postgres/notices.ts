@@ -44,10 +44,10 @@ export class Notices {
 
   constructor(private readonly options: Options) {}
 
-  /** From now on the org is watched. */
-  watch(org: string): void {
-    this.versions.set(org, -1);
-    if (!this.isStarted) this.listen();
+  /** From now on the org is watched for a version later than that. */
+  watch(org: string, version: number): void {
+    this.versions.set(org, version);
+    if (!this.isStarted) void this.listen();
     this.scheduleLook();
   }
 
@@ -147,12 +147,12 @@ export class Notices {
   }
 
   private async look(): Promise<void> {
-    for (const [org, seen] of [...this.versions]) {
+    for (const org of [...this.versions.keys()]) {
       try {
         const version = await this.options.look(org);
-        if (!this.versions.has(org) || version <= (this.versions.get(org) ?? -1)) continue;
+        if (version <= (this.versions.get(org) ?? version)) continue;
         this.versions.set(org, version);
-        if (seen !== -1) this.options.onChange(org, true);
+        this.options.onChange(org, true);
       } catch {
         // The next look may succeed.
       }

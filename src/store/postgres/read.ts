@@ -1,5 +1,6 @@
 // What a decision may look at, for one org and one transaction: rows and lists that were asked for, or guesses until they are.
 
+import type { Counter } from "../../core/changes.js";
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
@@ -10,8 +11,10 @@ import type {
   ClaimFilter,
   EventFilter,
   IdempotencyRecord,
+  Reads,
   SessionFilter,
   TaskFilter,
+  WholeTask,
 } from "../../core/view.js";
 import { attemptOf, type Row } from "../row-codec.js";
 import type { DueClaim, Flush, Rows } from "../rows.js";
@@ -242,5 +245,21 @@ export class PostgresRows implements Rows {
 
   taskCounts(project: string | null): Partial<Record<TaskState, number>> {
     return this.list("counts", lists.taskCounts(this.orgId, project), (rows) => Object.fromEntries(rows));
+  }
+
+  wholeTasks(page: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {
+    return this.list("whole", lists.wholeTasks(this.orgId, page), (rows) => rows.map(lists.toWholeTask));
+  }
+
+  counters(page: Parameters<Reads["counters"]>[0]): Counter[] {
+    return this.list("counters", lists.counters(this.orgId, page), (rows) =>
+      rows.map(([project, parent, value]) => ({ project, parent, value })),
+    );
+  }
+
+  idempotencyRecords(page: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
+    return this.list("keys", lists.idempotencyRecords(this.orgId, page), (rows) =>
+      rows.map(([key, request, answer, createdAt]) => ({ key, request, answer, createdAt })),
+    );
   }
 }

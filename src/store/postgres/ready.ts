@@ -21,7 +21,7 @@ const lowest = Number.MIN_SAFE_INTEGER;
 
 const headColumns = `${prefixed("r", readyColumns)}, ${taskOf("t")}, ${shortText("x")}`;
 const headTasks = `JOIN dibs.task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
-  JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no`;
+  LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no`;
 
 /** Steps from lane to lane and level to level by seeks: the cost is their number, not that of tasks. */
 const headsText = `WITH RECURSIVE lanes AS (

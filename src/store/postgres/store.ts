@@ -13,22 +13,21 @@ import {
   type Job,
   type JobResult,
   type ReadJob,
+  type Snapshot,
   type Store,
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
 import { orgColumns, toDueClaim, toOrg } from "./codec.js";
 import { Database, readUrl, type Session } from "./connection.js";
-import { isConflict, isConnectionLoss, translate } from "./errors.js";
+import { isConnectionLoss } from "./errors.js";
 import { rebuild } from "./fetch.js";
 import { migrate } from "./migrate.js";
 import { Notices } from "./notices.js";
+import { persistently } from "./patience.js";
 import { type Begun, PostgresRows } from "./read.js";
 import { runJobs, runLook } from "./runs.js";
-
-/** How long a lost connection or a restarting server is waited for. */
-const patienceMs = 20_000;
-const pauseMs = { first: 20, max: 1_000 };
+import { PostgresSnapshot, snapshotIdle } from "./snapshot.js";
 
 /** Tokens of this many commits back are kept, to tell what became of a commit whose answer was lost. */
 const tokensKept = 10_000;
@@ -93,6 +92,9 @@ class PostgresStore implements Store {
   private readonly known = new Map<string, Known>();
   private readonly listeners = new Map<string, Set<ChangeListener>>();
   private readonly notices: Notices;
+  private readonly snapshots = new Set<Snapshot>();
+  /** The last version of each org that anything here has seen. */
+  private readonly seen = new Map<string, number>();
   private closed = false;
 
   constructor(
@@ -117,6 +119,7 @@ class PostgresStore implements Store {
         void session.send({ text: sql.lock, values: [org] });
         const [known] = await session.send({ text: sql.begin, values: [org] });
         if (known) {
+          this.seen.set(org, known[orgWidth]);
           return toOrg(known).defaultProject;
         }
         const now = this.clock?.now() ?? (await session.send({ text: sql.now, values: [] }))[0]![0];
@@ -125,6 +128,7 @@ class PostgresStore implements Store {
           { text: sql.newProject, values: [org, defaultProject, JSON.stringify(defaultSettings), now] },
         ]);
         await session.commit();
+        this.seen.set(org, 0);
         return defaultProject;
       } finally {
         await session.end();
@@ -183,6 +187,7 @@ class PostgresStore implements Store {
     let results: JobResult<T>[] = [];
     const committed = (): JobResult<T>[] => {
       known.version = sentAs!;
+      this.seen.set(org, known.version);
       const written = workspace.committed();
       if (written) {
         this.announce(org, written.mayFree);
@@ -245,14 +250,14 @@ class PostgresStore implements Store {
    * still be under way on the lost connection.
    */
   private async becameOf(org: string, { version, token, committed, cause }: Unknown): Promise<unknown> {
+    const known = this.knownOf(org);
+    // If nobody can tell, nothing that was pending may go along with the next commit.
+    known.version = -1;
     const happened = await this.persistently(async () => {
       const session = await this.database.take();
       try {
         session.begin(org, { write: true });
         void session.send({ text: sql.lock, values: [org] });
-    const known = this.knownOf(org);
-    // If nobody can tell, nothing that was pending may go along with the next commit.
-    known.version = -1;
         const [row] = await session.send({ text: sql.tokenOf, values: [org, version] });
         return row?.[0] === token;
       } finally {
@@ -282,10 +287,32 @@ class PostgresStore implements Store {
     });
   }
 
+  async snapshot(org: string): Promise<Snapshot> {
+    this.refuseClosed();
+    return this.persistently(async () => {
+      const session = await this.database.take();
+      try {
+        session.begin(org, { write: false, idle: snapshotIdle });
+        const begun = await this.begun(session, org);
+        const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
+        const snapshot = new PostgresSnapshot(session, org, begun, now, {
+          where: this.location,
+          onClose: (closed) => this.snapshots.delete(closed),
+        });
+        this.snapshots.add(snapshot);
+        return snapshot;
+      } catch (error) {
+        await session.end();
+        throw error;
+      }
+    });
+  }
+
   private async begun(session: Session, org: string): Promise<Begun> {
     const [row] = await session.send({ text: sql.begin, values: [org] });
     if (!row) throw new InvariantError(`org ${org} was opened`);
     const [version, now, earliest] = row.slice(orgWidth) as [number, number, Row | null];
+    this.seen.set(org, version);
     return {
       org: toOrg(row),
       version,
@@ -315,27 +342,18 @@ class PostgresStore implements Store {
     return known;
   }
 
-  /** Tries again what a lost connection, a restart or another transaction has spoilt. */
-  private async persistently<T>(attempt: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + patienceMs;
-    for (let tries = 0; ; tries++) {
+  private persistently<T>(attempt: () => Promise<T>): Promise<T> {
+    return persistently(this.location, () => {
       this.refuseClosed();
-      try {
-        return await attempt();
-      } catch (error) {
-        const mayPass = isConnectionLoss(error) || isConflict(error);
-        if (!mayPass || performance.now() > deadline) throw translate(error, this.location);
-      }
-      const pause = Math.min(pauseMs.first * 2 ** tries, pauseMs.max) * (0.5 + Math.random());
-      await new Promise((resolve) => setTimeout(resolve, pause));
-    }
+      return attempt();
+    });
   }
 
   onChange(org: string, listener: ChangeListener): () => void {
     const listeners = this.listeners.get(org) ?? new Set();
     this.listeners.set(org, listeners);
     listeners.add(listener);
-    if (listeners.size === 1) this.notices.watch(org);
+    if (listeners.size === 1) this.notices.watch(org, this.seen.get(org) ?? -1);
     return () => {
       listeners.delete(listener);
       if (listeners.size > 0) return;
@@ -369,7 +387,8 @@ class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    this.notices.close();
+    await this.notices.close();
+    for (const snapshot of [...this.snapshots]) await snapshot.close();
     await Promise.allSettled([...this.known.values()].map((known) => known.last));
     await this.database.end();
   }

@@ -77,7 +77,7 @@ const make = {
 };
 
 const org = `UPDATE dibs.org SET event_seq = $2, event_min = $3, ordinal = $4, notification_seq = $5, last_at = $6,
-  highest_at = $7, default_project = $8 WHERE org = $1`;
+  highest_at = $7, default_project = $8, created_at = $9 WHERE org = $1`;
 
 /** `rebuilt` projects have their queue written anew afterwards: what moved in it does not matter. */
 export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<string>): Statement[] {
@@ -91,8 +91,10 @@ export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<
     return values;
   };
   if (flush.org) {
-    const { eventSeq, eventMin, ordinal, notificationSeq, lastAt, highestAt, defaultProject } = flush.org;
-    const values = [orgId, eventSeq, eventMin, ordinal, notificationSeq, lastAt, highestAt, defaultProject];
+    const { eventSeq, eventMin, ordinal, notificationSeq, lastAt, highestAt, defaultProject, createdAt } =
+      flush.org;
+    const counters = [eventSeq, eventMin, ordinal, notificationSeq];
+    const values = [orgId, ...counters, lastAt, highestAt, defaultProject, createdAt];
     statements.push({ text: org, values });
   }
   add(

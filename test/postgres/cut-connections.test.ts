@@ -1,0 +1,176 @@
+// Connections that are cut at the worst moments. What was acknowledged is there, once; what was tried again is there once, too.
+
+import { describe, expect, test } from "vitest";
+import type { Everything } from "../../src/core/invariants.js";
+import type { Dibs } from "../../src/index.js";
+import { afterwards, open } from "../faults/support.js";
+import { testDatabase } from "./database.js";
+import { isDone, isQuery, type Link, ProxyServer, type Rules } from "./proxy.js";
+import { seeded, stored } from "./support.js";
+
+const database = await testDatabase();
+
+async function openBehindProxy() {
+  await database.empty();
+  const proxy = await ProxyServer.before(database.url);
+  afterwards(() => proxy.close());
+  // The fewest connections: one that were lost for good would be missed.
+  const dibs = await open({ url: `${proxy.url}?pool=2` });
+  const { session } = await dibs.sessions.register({ capacity: 1_000 });
+  return { proxy, dibs, sessionId: session.id };
+}
+
+/** Applies to the next COMMIT only. */
+function atNextCommit(then: NonNullable<Rules["fromClient"]>): NonNullable<Rules["fromClient"]> {
+  let isArmed = true;
+  return (message, link) => {
+    if (!isArmed || !isQuery(message, "COMMIT")) return "pass";
+    isArmed = false;
+    return then(message, link);
+  };
+}
+
+/** The server commits, the client never hears of it. */
+function deafAfterCommit(): Rules {
+  const deaf = new Set<Link>();
+  return {
+    fromClient: atNextCommit((_, link) => {
+      deaf.add(link);
+      return "pass";
+    }),
+    fromServer: (message, link) => {
+      if (!deaf.has(link)) return "pass";
+      return isDone(message, "COMMIT") ? "cut" : "drop";
+    },
+  };
+}
+
+const beforeCommit = (): Rules => ({ fromClient: atNextCommit(() => "cut") });
+
+/** A task's whole life; every step must be answered with success. */
+async function work(dibs: Dibs, sessionId: string, name: string): Promise<string> {
+  const { task } = await dibs.tasks.create({ prompt: name });
+  const { claim } = await dibs.tasks.claim({ taskId: task.id, sessionId, start: true });
+  await dibs.tasks.complete({
+    taskId: task.id,
+    sessionId,
+    epoch: claim.epoch,
+    result: { output: `did ${name}` },
+  });
+  return task.id;
+}
+
+/** Each of them was created, claimed and completed, once. */
+function expectOnce({ tasks, claims, attempts, events }: Everything, names: string[]): void {
+  expect(tasks.map(({ title }) => title).sort()).toEqual([...names].sort());
+  expect(tasks.filter(({ state, epoch }) => state !== "completed" || epoch !== 1)).toEqual([]);
+  expect(claims).toEqual([]);
+  expect(attempts.map(({ result }) => result?.output).sort()).toEqual(
+    names.map((name) => `did ${name}`).sort(),
+  );
+  for (const type of ["task:queued", "task:claimed", "task:started", "task:completed"]) {
+    const ids = events.filter((event) => event.type === type).map(({ taskId }) => taskId);
+    expect(ids.sort()).toEqual(tasks.map(({ id }) => id).sort());
+  }
+}
+
+describe.each([
+  ["before its commit reaches the server", beforeCommit],
+  ["after the commit, before the answer arrives", deafAfterCommit],
+])("a connection cut %s", (_, rules) => {
+  test("at any step of a task: the step is done once and answered", async () => {
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    proxy.rules = rules();
+    const { task } = await dibs.tasks.create({ prompt: "a" });
+    expect(proxy.cuts).toBe(1);
+    proxy.rules = rules();
+    const { claim } = await dibs.tasks.claim({ taskId: task.id, sessionId, start: true });
+    expect(proxy.cuts).toBe(2);
+    proxy.rules = rules();
+    const by = { taskId: task.id, sessionId, epoch: claim.epoch };
+    await dibs.tasks.complete({ ...by, result: { output: "did a" } });
+    expect(proxy.cuts).toBe(3);
+    expectOnce(await stored(database.url), ["a"]);
+  });
+
+  test("under a whole group of jobs: each is done once, and refusals stay refusals", async () => {
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    proxy.rules = rules();
+    const names = Array.from({ length: 20 }, (_, n) => `task ${n}`);
+    const missing = dibs.tasks.claim({ taskId: "nothing", sessionId }).catch((error) => error);
+    await Promise.all(names.map((name) => work(dibs, sessionId, name)));
+    expect(await missing).toMatchObject({ code: "TASK_NOT_FOUND" });
+    expect(proxy.cuts).toBe(1);
+    expectOnce(await stored(database.url), names);
+  });
+
+  test("three times in a row: the job is done once", async () => {
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    proxy.rules = rules();
+    const again = setInterval(() => {
+      if (proxy.cuts < 3 && proxy.cuts > cuts) proxy.rules = rules();
+      cuts = proxy.cuts;
+    }, 1);
+    let cuts = 0;
+    try {
+      for (let n = 0; n < 10; n++) await work(dibs, sessionId, `task ${n}`);
+    } finally {
+      clearInterval(again);
+    }
+    expect(proxy.cuts).toBeGreaterThanOrEqual(2);
+    expectOnce(
+      await stored(database.url),
+      Array.from({ length: 10 }, (_, n) => `task ${n}`),
+    );
+  });
+});
+
+describe("a commit that arrives long after its client was cut off", () => {
+  test("is waited for, and not done a second time", async () => {
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    let late: Link | null = null;
+    let isSent = false;
+    proxy.rules = {
+      fromClient: (message, link) => {
+        if (!late && isQuery(message, "COMMIT")) {
+          late = link;
+          link.client.destroy();
+          return "drop";
+        }
+        // Somebody asks for the org's lock, which the late transaction still holds.
+        if (late && !isSent && link !== late && message.includes("dibs org ")) {
+          isSent = true;
+          const commit = Buffer.from("Q\0\0\0\u000bCOMMIT\0", "latin1");
+          setTimeout(() => late!.server.write(commit), 30);
+        }
+        return "pass";
+      },
+      keepsServer: true,
+    };
+    await work(dibs, sessionId, "a");
+    expect(isSent).toBe(true);
+    expectOnce(await stored(database.url), ["a"]);
+  });
+});
+
+describe("connections cut at random bytes", () => {
+  test("everything acknowledged is there once, and nobody has to handle an error", async () => {
+    const random = seeded("cut-connections.test.ts");
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    const some = () => Math.floor(2 ** (7 + random() * 9));
+    proxy.rules.bytesMax = () => ({ toServer: some(), toClient: some() });
+    proxy.cutAll();
+    const names: string[] = [];
+    const worker = async (who: number) => {
+      for (let n = 0; n < 12; n++) {
+        const name = `task ${who}/${n}`;
+        await work(dibs, sessionId, name);
+        names.push(name);
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, (_, who) => worker(who)));
+    expect(proxy.cuts).toBeGreaterThan(5);
+    proxy.rules = {};
+    expectOnce(await stored(database.url), names);
+  });
+});
