@@ -2,6 +2,7 @@
 // it is of no more use. Left to itself the driver would connect again behind our back, in the middle of a transaction, leave
 // statements that it had not sent yet without an answer, or write into a closed socket, which ends the process.
 
+import { createConnection, type Socket } from "node:net";
 import postgres from "postgres";
 
 export interface Settings {
@@ -22,8 +23,25 @@ interface Listeners {
   onNotice?(channel: string, payload: string): void;
 }
 
-const openMsMax = 12_000;
 const numeric = { to: 20, from: [20, 1700], serialize: String, parse: Number };
+
+interface Address {
+  path: string | false;
+  host: string[];
+  port: number[];
+}
+
+/** For one connection: whoever asks for a second one is told that the first is lost. */
+function onlySocket(): (address: Address) => Socket {
+  let isUsed = false;
+  return ({ path, host: [host], port: [port] }) => {
+    if (isUsed) throw lost("CONNECTION_CLOSED");
+    isUsed = true;
+    const socket = path ? createConnection(path) : createConnection({ host: host!, port: port! });
+    // The driver looks for the name of the certificate there.
+    return Object.assign(socket, { host });
+  };
+}
 
 export function connect({ url, prepare }: Settings, name: string, more: object = {}): Driver {
   return postgres(url, {
@@ -32,11 +50,12 @@ export function connect({ url, prepare }: Settings, name: string, more: object =
     fetch_types: false,
     connect_timeout: 10,
     max_lifetime: null,
+    socket: onlySocket(),
     onnotice: () => undefined,
     types: { bigint: numeric },
     connection: { application_name: name },
     ...more,
-  });
+  } as postgres.Options<{ bigint: postgres.PostgresType<number> }>) as Driver;
 }
 
 /** Looks like the driver's own errors, so that it is judged alike. */
@@ -65,22 +84,15 @@ export class Line {
 
   static async open(settings: Settings, name: string, listeners: Listeners = {}): Promise<Line> {
     const line = new Line(settings, name, listeners);
-    let timer: NodeJS.Timeout | undefined;
-    // The driver would try for ever what accepts and closes at once.
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(lost("CONNECT_TIMEOUT")), openMsMax);
-    });
     try {
       // Only a connection that has answered once can be reserved.
-      await Promise.race([line.driver.unsafe("SELECT 1"), late]);
+      await line.driver.unsafe("SELECT 1");
       if (line.isLost) throw lost("CONNECTION_CLOSED");
       line.reserved = await line.driver.reserve();
       return line;
     } catch (error) {
       await line.end();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -10,20 +10,27 @@ const serverVersionMin = 150_000;
 type Driver = Parameters<Parameters<typeof withOwner>[1]>[0];
 type Query = Pick<Driver, "unsafe">;
 
+/** One look for what is there: the usual start needs no more than this and the version. */
+const look = `SELECT current_setting('server_version_num')::int AS server, version() AS text,
+  to_regclass('dibs.migration') IS NOT NULL AS is_made,
+  (SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = '${programRole}') AS has_role`;
+
 /** Brings the schema up to date. Says whether the program's own role can be taken on. */
 export async function migrate(settings: Settings): Promise<{ hasRole: boolean }> {
   return withOwner(settings, async (driver) => {
-    const [server] = await driver.unsafe(
-      "SELECT current_setting('server_version_num')::int AS version, version() AS text",
-    );
-    if (server!.version < serverVersionMin) {
+    let [found] = await driver.unsafe(look);
+    if (found!.server < serverVersionMin) {
       throw new StoreError(
         "STORE_UNAVAILABLE",
-        `${settings.where} runs ${server!.text}; PostgreSQL 15 or later is needed.`,
+        `${settings.where} runs ${found!.text}; PostgreSQL 15 or later is needed.`,
       );
     }
-    if ((await versionOf(driver)) < schemaVersion) await applyAll(driver);
-    const version = await versionOf(driver);
+    let version = found!.is_made ? await versionOf(driver) : 0;
+    if (version < schemaVersion) {
+      await applyAll(driver);
+      [found] = await driver.unsafe(look);
+      version = await versionOf(driver);
+    }
     if (version > schemaVersion) {
       throw new StoreError(
         "STORE_TOO_NEW",
@@ -31,10 +38,7 @@ export async function migrate(settings: Settings): Promise<{ hasRole: boolean }>
         "Update Dibs; nothing was changed.",
       );
     }
-    const [role] = await driver.unsafe(
-      `SELECT count(*) > 0 AND bool_and(pg_has_role(oid, 'MEMBER')) AS usable FROM pg_roles WHERE rolname = '${programRole}'`,
-    );
-    return { hasRole: role!.usable === true };
+    return { hasRole: found!.has_role === true };
   });
 }
 
