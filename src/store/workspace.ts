@@ -144,6 +144,16 @@ export class Workspace extends KnownRows {
     };
   }
 
+  /** Looks up the tasks that writing needs, so that a store which must fetch them learns of it in time. */
+  lookBeforeFlush(): void {
+    for (const key of this.textRows.dirty.keys()) this.loadByKey(key);
+    for (const key of this.claimRows.dirty.keys()) this.loadByKey(key);
+    for (const { project, taskId } of this.attemptRows.changed()) this.task(project, taskId);
+    for (const { project, taskId } of this.newEvents) {
+      if (project !== null && taskId !== null) this.task(project, taskId);
+    }
+  }
+
   /** Writes all pending changes into the open transaction. */
   flush(): void {
     if (!this.isDirty()) return;

@@ -53,7 +53,10 @@ export async function runJobs<T>(
         break;
       }
     }
-    if (!isBroken && !rows.questions.isOpen) return results;
+    if (!isBroken && !rows.questions.isOpen) {
+      workspace.lookBeforeFlush();
+      if (!rows.questions.isOpen) return results;
+    }
     workspace.undo();
     if (rows.questions.isOpen) await answer(session, org, rows.questions, round);
   }
