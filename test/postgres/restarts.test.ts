@@ -42,10 +42,8 @@ async function startFleet(url: string) {
   const ended = Promise.all(loops);
   ended.catch(() => undefined);
   return {
-    ...fleet,
-    get done() {
-      return fleet.completed.size;
-    },
+    created: fleet.created,
+    completed: fleet.completed,
     /** So much more is completed, or a loop has failed. */
     async goesOn(more: number): Promise<void> {
       const goal = fleet.completed.size + more;

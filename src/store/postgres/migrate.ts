@@ -43,7 +43,10 @@ export async function migrate(settings: Settings): Promise<{ hasRole: boolean }>
 }
 
 async function versionOf(query: Query): Promise<number> {
-  const [table] = await query.unsafe("SELECT to_regclass('dibs.migration') IS NOT NULL AS there");
+  // Read, not looked up as a name: names come from a cache that may not know of another starter's commit yet.
+  const [table] = await query.unsafe(
+    "SELECT count(*) > 0 AS there FROM pg_tables WHERE schemaname = 'dibs' AND tablename = 'migration'",
+  );
   if (!table!.there) return 0;
   const [row] = await query.unsafe("SELECT coalesce(max(version), 0)::int AS version FROM dibs.migration");
   return row!.version;
