@@ -107,6 +107,16 @@ export async function startServer(settings = {}) {
       await admin.unsafe("CHECKPOINT");
       return url(name);
     },
+    /** Settings that can be changed while it runs. */
+    async set(changed) {
+      for (const [name, value] of Object.entries(changed)) {
+        await admin.unsafe(
+          value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = ${value}`,
+        );
+      }
+      await admin.unsafe("SELECT pg_reload_conf()");
+    },
+    checkpoint: () => admin.unsafe("CHECKPOINT"),
     drop: (name) => admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`),
     async stop() {
       await admin.end({ timeout: 1 });

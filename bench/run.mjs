@@ -9,9 +9,20 @@ import { cycles } from "./cycles.mjs";
 import { latency } from "./latency.mjs";
 import { memory } from "./memory.mjs";
 import { pgCycles } from "./pg-cycles.mjs";
+import { pgOrgs } from "./pg-orgs.mjs";
+import { pgScale } from "./pg-scale.mjs";
 import { scale } from "./scale.mjs";
 
-const all = { cycles, scale, bulk, latency, memory, "pg-cycles": pgCycles };
+const all = {
+  cycles,
+  scale,
+  bulk,
+  latency,
+  memory,
+  "pg-cycles": pgCycles,
+  "pg-scale": pgScale,
+  "pg-orgs": pgOrgs,
+};
 
 const { values } = parseArgs({
   options: {

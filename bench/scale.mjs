@@ -8,8 +8,8 @@ import { median, openDibs, quantile, registerWorkers, remove, round, temporaryDi
 const workers = 32;
 
 /** A store with one queued, one blocked and one finished task. */
-async function models(file) {
-  const dibs = await openDibs({ path: file });
+export async function models(place) {
+  const dibs = await openDibs(place);
   await dibs.tasks.create({ id: "finished", prompt: "finished" });
   await dibs.sessions.register({ id: "s" });
   const { claim } = await dibs.tasks.claimNext({ sessionId: "s" });
@@ -50,7 +50,7 @@ function multiply(db, model, count, from) {
 async function storeWith({ queued, blocked = 0, finished = 0 }) {
   const directory = temporaryDirectory();
   const file = join(directory, "dibs.db");
-  await models(file);
+  await models({ path: file });
   const db = new DatabaseSync(file);
   db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144");
   if (finished > 0) multiply(db, "finished", finished, 10);
@@ -64,7 +64,7 @@ async function storeWith({ queued, blocked = 0, finished = 0 }) {
 let made = 0;
 
 /** Claims with all workers at once, and measures; then completes them and puts as many new ones in their place. */
-async function claimGroup(dibs) {
+export async function claimGroup(dibs) {
   const start = performance.now();
   const claimed = await Promise.all(
     Array.from({ length: workers }, (_, index) => dibs.tasks.claimNext({ sessionId: `worker-${index}` })),
@@ -81,7 +81,7 @@ async function claimGroup(dibs) {
   return cost;
 }
 
-const nameOf = (size) =>
+export const nameOf = (size) =>
   Object.entries(size)
     .map(([kind, count]) => `${count >= 1_000_000 ? `${count / 1_000_000} M` : `${count / 1_000} k`} ${kind}`)
     .join(", ");
