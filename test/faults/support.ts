@@ -133,7 +133,7 @@ export class Child {
     readonly script: string,
     input: Record<string, unknown> = {},
   ) {
-    this.process = fork(join(import.meta.dirname, "children", script), [JSON.stringify(input)], {
+    this.process = fork(resolve(import.meta.dirname, "children", script), [JSON.stringify(input)], {
       execArgv: [],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
