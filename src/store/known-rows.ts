@@ -37,6 +37,8 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     this.counterRows,
     this.notificationRows,
   ];
+  /** Tasks that nothing depends on, as stored. */
+  protected readonly knownFree = new Set<Key>();
   protected readonly claimsBySession = new Map<Key, Set<string>>();
   protected readonly newChildren = new Map<Key, string[]>();
   /** Dependencies added (true) or removed (false), the last word on each. */
@@ -177,7 +179,7 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   }
 
   dependents(project: string, id: string): string[] {
-    const stored = this.rows.dependents(project, id);
+    const stored = this.knownFree.has(keyOf(project, id)) ? [] : this.rows.dependents(project, id);
     if (this.edges.size === 0) return stored;
     const ids = new Set(stored);
     for (const { edge, isAdded } of this.edges.values()) {
@@ -226,8 +228,9 @@ export abstract class KnownRows extends FlushedReads implements Reads {
 
   /** What came along is known now; and what stands in the queue is not claimed: no need to look. */
   private keepChunk(project: string, { entries, tasks }: Chunk): ReadyEntry[] {
-    for (const { task, text } of tasks) {
+    for (const { task, text, isFree } of tasks) {
       const key = keyOf(project, task.id);
+      if (isFree) this.knownFree.add(key);
       if (this.taskRows.known(key) === null) this.taskRows.keep(key, task);
       if (!text || this.textRows.known(key) !== null) continue;
       this.textLength += lengthOf(text);

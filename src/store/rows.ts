@@ -51,6 +51,8 @@ export interface Flush {
 export interface Fetched {
   task: Task;
   text: TaskText | null;
+  /** Known to have nothing that depends on it. */
+  isFree?: boolean;
 }
 
 export interface Chunk {

@@ -18,6 +18,7 @@ const textLengthCachedMax = 16 * 1024 * 1024;
 
 export class Workspace extends KnownRows {
   private orgDirty = false;
+  private isReordered = false;
   private readonly queueMoves = new QueueMoves();
   private newEvents: DibsEvent[] = [];
   private wrote = false;
@@ -58,6 +59,7 @@ export class Workspace extends KnownRows {
     if (reordered.length === 0) return;
     this.beforeList();
     for (const project of reordered) this.rows.rebuildReady(project);
+    this.isReordered = true;
     this.queue.clear();
   }
 
@@ -162,6 +164,7 @@ export class Workspace extends KnownRows {
     for (const key of this.taskRows.dirty.keys()) {
       if (isTerminal(this.taskRows.rows.get(key)!.state)) this.ended.push(key);
     }
+    for (const { edge } of this.edges.values()) this.knownFree.delete(keyOf(edge.project, edge.dependsOn));
     for (const table of this.tables) table.settle();
     this.forgetPending();
     this.queue.settle();
@@ -191,6 +194,7 @@ export class Workspace extends KnownRows {
       this.taskRows.rows.delete(key);
       this.textRows.rows.delete(key);
       this.claimRows.rows.delete(key);
+      this.knownFree.delete(key);
     }
     this.ended = [];
     if (this.textLength > textLengthCachedMax) {
@@ -198,7 +202,7 @@ export class Workspace extends KnownRows {
       this.textLength = 0;
     }
     const size = this.tables.reduce((sum, table) => sum + table.rows.size, this.claimsBySession.size);
-    if (size + this.queue.size > rowsCachedMax) this.clear();
+    if (size + this.queue.size + this.knownFree.size > rowsCachedMax) this.clear();
     return written;
   }
 
@@ -213,15 +217,19 @@ export class Workspace extends KnownRows {
     for (const table of this.tables) table.undo();
     // A new task was known to be unclaimed; one that only seemed new may be held.
     for (const [key] of created) this.claimRows.rows.delete(key);
+    const { leftQueue, joinedQueue } = this.queueMoves.sum();
+    for (const { project, entry } of joinedQueue) this.queue.take(project, entry);
+    for (const { project, entry } of leftQueue) this.queue.add(project, entry);
+    if (this.isReordered) this.queue.clear();
     this.orgRow = null;
     this.forgetPending();
     this.mayFree = false;
-    this.queue.clear();
     this.dueFloor = Number.NEGATIVE_INFINITY;
   }
 
   private forgetPending(): void {
     this.orgDirty = false;
+    this.isReordered = false;
     this.newChildren.clear();
     this.edges.clear();
     this.queueMoves.clear();
@@ -234,6 +242,7 @@ export class Workspace extends KnownRows {
     this.orgRow = null;
     this.forgetPending();
     this.claimsBySession.clear();
+    this.knownFree.clear();
     this.textLength = 0;
     this.wrote = false;
     this.mayFree = false;

@@ -16,7 +16,7 @@ const sql = {
   order: "SELECT settings->>'order' FROM dibs.project WHERE org = $1 AND id = $2",
   clear: "DELETE FROM dibs.ready WHERE org = $1 AND project = $2",
   readyTasks: `SELECT ${taskOf("t")} FROM dibs.task t WHERE t.org = $1 AND t.project = $2 AND t.state = 'queued'
-    AND t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 0 AND t.no > $3
+    AND t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 0 AND t.no > 0 AND t.no > $3
     AND NOT EXISTS (SELECT 1 FROM dibs.claim c WHERE c.org = t.org AND c.no = t.no) ORDER BY t.no LIMIT ${pageSize}`,
 };
 

@@ -51,7 +51,7 @@ class Where {
 const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
 
 export function tasks(org: string, filter: TaskFilter): Statement {
-  const where = new Where().add("t.org = $", org).add("t.no > $", filter.afterOrdinal);
+  const where = new Where().add("t.org = $ AND t.no > 0", org).add("t.no > $", filter.afterOrdinal);
   if (filter.project !== null) where.add("t.project = $", filter.project);
   if (filter.states) where.add(stateCondition(filter.states));
   if (filter.label !== undefined) {

@@ -19,8 +19,13 @@ import type { Statement } from "./statement.js";
 
 const lowest = Number.MIN_SAFE_INTEGER;
 
-const headColumns = `${prefixed("r", readyColumns)}, ${taskOf("t")}, ${shortText("x")}`;
-const headTasks = `JOIN dibs.task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
+/** So many levels of lanes are fetched at once. */
+const levelsMax = 100;
+
+const headColumns = `${prefixed("r", readyColumns)}, ${taskOf("t")}, ${shortText("x")}, NOT EXISTS (SELECT 1
+  FROM dibs.dependency d WHERE d.org = t.org AND d.project = t.project AND d.depends_on = t.id)`;
+/** By number: by id, a planner without statistics would try all tasks. */
+const headTasks = `JOIN dibs.task t ON t.org = r.org AND t.no = r.no
   LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no`;
 
 /** Steps from lane to lane and level to level by seeks: the cost is their number, not that of tasks. */
@@ -36,10 +41,10 @@ const headsText = `WITH RECURSIVE lanes AS (
     SELECT v.lane, (SELECT r.level FROM dibs.ready r WHERE r.org = $1 AND r.project = $2 AND r.lane = v.lane
       AND r.level < v.level ORDER BY r.level DESC LIMIT 1) FROM levels v WHERE v.level IS NOT NULL
   )
-  SELECT h.* FROM levels v CROSS JOIN LATERAL (
+  SELECT h.* FROM (SELECT * FROM levels WHERE level IS NOT NULL LIMIT $6) v CROSS JOIN LATERAL (
     SELECT ${headColumns} FROM dibs.ready r ${headTasks}
     WHERE r.org = $1 AND r.project = $2 AND r.lane = v.lane AND r.level = v.level ORDER BY r.k1, r.k2 LIMIT $5
-  ) h WHERE v.level IS NOT NULL`;
+  ) h`;
 
 const moreText = `SELECT ${headColumns} FROM dibs.ready r ${headTasks}
   WHERE r.org = $1 AND r.project = $2 AND r.lane = $3 AND r.level = $4 AND (r.k1, r.k2) > ($5, $6)
@@ -67,6 +72,8 @@ export class ReadyQuestions implements ReadyRows {
   /** What is known, by `project/lane`, and of which `project/prefix` everything is. */
   private readonly fetched = new Map<string, Levels>();
   private readonly covered = new Set<string>();
+  /** Projects with too many lanes to fetch the heads of all. */
+  private readonly crowded = new Set<string>();
 
   constructor(
     private readonly org: string,
@@ -79,7 +86,7 @@ export class ReadyQuestions implements ReadyRows {
   }
 
   lanes(project: string, prefix: string): string[] {
-    this.cover(project, prefix);
+    this.coverAround(project, prefix);
     const lanes = [...this.fetched.keys()].filter((key) => key.startsWith(`${project}/${prefix}`));
     return lanes.map((key) => key.slice(project.length + 1)).sort();
   }
@@ -100,15 +107,22 @@ export class ReadyQuestions implements ReadyRows {
   }
 
   private levelsOf(project: string, lane: string): Levels {
-    const key = `${project}/${lane}`;
-    if (![...this.covered].some((prefix) => key.startsWith(prefix))) this.cover(project, lane);
-    return this.fetched.get(key) ?? new Map();
+    this.coverAround(project, lane);
+    return this.fetched.get(`${project}/${lane}`) ?? new Map();
+  }
+
+  /** The whole project at first; only where that is too much, what is asked for. */
+  private coverAround(project: string, prefix: string): void {
+    if (this.covered.has(`${project}/`) || this.covered.has(`${project}/${prefix}`)) return;
+    if (!this.crowded.has(project)) this.cover(project, "");
+    if (this.crowded.has(project)) this.cover(project, prefix);
   }
 
   /** Every lane that begins so, with its levels and their heads. */
   private cover(project: string, prefix: string): void {
     const { size } = this;
-    const values = [this.org, project, prefix, `${prefix}\u{10ffff}`, size];
+    const most = prefix === "" ? levelsMax + 1 : Number.MAX_SAFE_INTEGER;
+    const values = [this.org, project, prefix, `${prefix}\u{10ffff}`, size, most];
     const stretches = this.ask(`heads ${project}/${prefix}`, project, { text: headsText, values }, (rows) => {
       const byLevel = new Map<string, Stretch>();
       for (const row of rows) {
@@ -121,6 +135,10 @@ export class ReadyQuestions implements ReadyRows {
       for (const stretch of byLevel.values()) stretch.isEnd = stretch.heads.length < size;
       return [...byLevel.values()];
     });
+    if (prefix === "" && stretches.length > levelsMax) {
+      this.crowded.add(project);
+      return;
+    }
     for (const stretch of stretches) this.note(project, stretch);
     this.covered.add(`${project}/${prefix}`);
   }
@@ -159,6 +177,7 @@ function toHead(row: Row): Head {
     entry: toEntry(row),
     task: toTask(row.slice(readyWidth)),
     text: text[0] === null ? null : toText(text),
+    isFree: text[3],
   };
 }
 

@@ -92,7 +92,8 @@ CREATE TABLE dibs.task (
   PRIMARY KEY (org, no)
 ) WITH (fillfactor = 85);
 CREATE UNIQUE INDEX task_by_id ON dibs.task (org, project, id);
-CREATE INDEX task_by_project ON dibs.task (org, project, no);
+-- Only for lists, which say 'no > 0': without statistics, the planner would take it for the way to a single task, too.
+CREATE INDEX task_by_project ON dibs.task (org, project, no) WHERE no > 0;
 CREATE INDEX task_by_state ON dibs.task (org, project, state, no) WHERE state <> 'completed';
 CREATE INDEX task_lost ON dibs.task (org, no) WHERE state = 'queued' AND lost_count > 0;
 CREATE INDEX task_by_parent ON dibs.task (org, project, parent_id, no) WHERE parent_id IS NOT NULL;
@@ -121,6 +122,7 @@ CREATE TABLE dibs.ready (
   level bigint NOT NULL,
   k1 bigint NOT NULL,
   k2 bigint NOT NULL,
+  no bigint NOT NULL,
   id ${text} NOT NULL,
   not_before bigint NOT NULL,
   PRIMARY KEY (org, project, lane, level, k1, k2)

@@ -45,7 +45,6 @@ const sql = {
     default_project, created_at) VALUES ($1, 0, 0, 1, 0, 0, $2, $2, $3, $2)`,
   newProject: `INSERT INTO dibs.project (org, id, settings, paused, created_at, updated_at) VALUES ($1, $2, $3::text::json, false, $4, $4)`,
   now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
-  raise: "UPDATE dibs.org SET version = $2 WHERE org = $1",
   token: "INSERT INTO dibs.commit_token (org, version, token) VALUES ($1, $2, $3)",
   tokenOf: "SELECT token FROM dibs.commit_token WHERE org = $1 AND version = $2",
   dropTokens: "DELETE FROM dibs.commit_token WHERE org = $1 AND version < $2",
@@ -214,7 +213,6 @@ class PostgresStore implements Store {
       for (const project of rebuilt) await rebuild(session, org, project);
       const version = begun.version + 1;
       const marks = session.all([
-        { text: sql.raise, values: [org, version] },
         { text: sql.token, values: [org, version, token] },
         ...this.upkeep(org, known, version, now),
       ]);

@@ -73,11 +73,14 @@ const make = {
   ),
   idempotency: insertInto("idempotency", "key text, request text, answer text, created_at bigint", "key"),
   queueLeave: deleteFrom("ready", readyKey),
-  queueJoin: insertInto("ready", `${readyKey}, id text, not_before bigint`),
+  queueJoin: insertInto("ready", `${readyKey}, no bigint, id text, not_before bigint`),
 };
 
+/** Every commit raises the version, whatever else of the org changes. */
 const org = `UPDATE dibs.org SET event_seq = $2, event_min = $3, ordinal = $4, notification_seq = $5, last_at = $6,
-  highest_at = $7, default_project = $8, created_at = $9 WHERE org = $1`;
+  highest_at = $7, default_project = $8, created_at = $9, version = version + 1 WHERE org = $1`;
+
+const orgVersion = "UPDATE dibs.org SET version = version + 1 WHERE org = $1";
 
 /** `rebuilt` projects have their queue written anew afterwards: what moved in it does not matter. */
 export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<string>): Statement[] {
@@ -96,6 +99,8 @@ export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<
     const counters = [eventSeq, eventMin, ordinal, notificationSeq];
     const values = [orgId, ...counters, lastAt, highestAt, defaultProject, createdAt];
     statements.push({ text: org, values });
+  } else {
+    statements.push({ text: orgVersion, values: [orgId] });
   }
   add(
     make.project,
@@ -180,6 +185,7 @@ function queued(entries: readonly Queued[]): Value[] {
     level,
     k1,
     k2,
+    Math.abs(k2), // In either order, the task's number or its negative.
     id,
     notBefore,
   ]);
