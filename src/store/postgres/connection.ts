@@ -25,6 +25,8 @@ export type { Settings };
 export function readUrl(url: string): Settings {
   let parsed: URL;
   try {
+    // Without the slashes, what was meant as a user would be taken for the database, and shown.
+    if (/^postgres(ql)?:(?!\/\/)/.test(url)) throw new Error("no host");
     parsed = new URL(url);
   } catch {
     throw new StoreError(

@@ -11,7 +11,7 @@ if (input.uid !== undefined) {
 await say("ready");
 await go;
 try {
-  const dibs = await openDibs({ path: input.path });
+  const dibs = await openDibs({ path: input.path, url: input.url });
   const { project } = await dibs.projects.get();
   let wrote = null;
   try {

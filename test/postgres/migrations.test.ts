@@ -1,0 +1,147 @@
+// Starting: on a database that is empty, too new, out of reach or closed to us.
+
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DibsError } from "../../src/index.js";
+import { migrations, programRole } from "../../src/store/postgres/schema.js";
+import { Child, open, refusalOf } from "../faults/support.js";
+import { testDatabase } from "./database.js";
+import { freePort, type Server, startServer } from "./server.js";
+import { stored } from "./support.js";
+
+const applied = migrations.map(({ version, name }) => ({ version, name }));
+const migrationRows = (sql: postgres.Sql) => sql`SELECT version, name FROM dibs.migration ORDER BY version`;
+const empty = await testDatabase({ migrated: false });
+const full = await testDatabase();
+
+describe("ten processes that start on an empty database", () => {
+  test("apply each migration once, and all can work", async () => {
+    const children = Array.from({ length: 10 }, () => new Child("opener.mjs", { url: empty.url }));
+    await Promise.all(children.map((child) => child.said("ready")));
+    for (const child of children) child.send("go");
+    await Promise.all(children.map((child) => child.exited));
+
+    expect(children.flatMap((child) => child.of("refused"))).toEqual([]);
+    const wrote = children.map((child) => child.of("opened")[0]?.wrote as string);
+    expect([...(await migrationRows(empty.admin))]).toEqual(applied);
+    expect((await stored(empty.url)).tasks.map(({ id }) => id)).toEqual(wrote.sort());
+  });
+});
+
+describe("a database that a newer Dibs has changed", () => {
+  test("is refused, and left as it is", async () => {
+    const { admin } = full;
+    await admin`INSERT INTO dibs.migration (version, name, applied_by) VALUES (9999, 'from the future', 1)`;
+    const look = async () => ({
+      migrations: await admin`SELECT * FROM dibs.migration`,
+      relations: await admin`SELECT relname, relacl::text FROM pg_class
+        WHERE relnamespace = 'dibs'::regnamespace ORDER BY relname`,
+      orgs: await admin`SELECT * FROM dibs.org`,
+    });
+    const before = await look();
+    const refusal = await refusalOf(open({ url: full.url }));
+    expect(refusal.code).toBe("STORE_TOO_NEW");
+    expect(refusal.message).toContain("9999");
+    expect(await look()).toEqual(before);
+  });
+});
+
+describe("on a server of its own", () => {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-hba-"));
+  let server: Server;
+  let root: postgres.Sql;
+
+  beforeAll(async () => {
+    // Only the superuser comes in without a password.
+    const hba = join(directory, "pg_hba.conf");
+    writeFileSync(hba, "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
+    chmodSync(directory, 0o755);
+    server = await startServer({ hba_file: hba });
+    root = postgres(server.url(), { max: 1, onnotice: () => undefined });
+  });
+
+  afterAll(async () => {
+    await root?.end();
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const as = (user: string, password: string, database: string) =>
+    server.url(database).replace("postgres@", `${user}:${password}@`);
+
+  test("starters on several new databases at once do not disturb each other", async () => {
+    const names = ["one", "two", "three", "four"];
+    for (const name of names) await root.unsafe(`CREATE DATABASE ${name}`);
+    const starts = [...names, ...names].map(async (name) => {
+      const dibs = await open({ url: server.url(name) });
+      await dibs.tasks.create({ prompt: "work" });
+    });
+    await Promise.all(starts);
+    for (const name of names) expect((await stored(server.url(name))).tasks).toHaveLength(2);
+  });
+
+  test("an owner who may not make roles can start and work", async () => {
+    await root`CREATE ROLE owner LOGIN PASSWORD 'sekret'`;
+    await root`CREATE DATABASE owned OWNER owner`;
+    const dibs = await open({ url: as("owner", "sekret", "owned") });
+    const { task } = await dibs.tasks.create({ prompt: "work" });
+    await dibs.close();
+    const again = await open({ url: as("owner", "sekret", "owned") });
+    expect((await again.tasks.get({ taskId: task.id })).task.title).toBe("work");
+    const [role] = await root`SELECT pg_has_role('owner', ${programRole}, 'MEMBER') AS has`;
+    expect(role?.has).toBe(false);
+  });
+
+  test("an owner who may make roles, but is no superuser, can start and work", async () => {
+    await root.unsafe(`ALTER ROLE ${programRole} RENAME TO former_program`);
+    await root`CREATE ROLE maker LOGIN CREATEROLE PASSWORD 'sekret'`;
+    await root`CREATE DATABASE made OWNER maker`;
+    const dibs = await open({ url: as("maker", "sekret", "made") });
+    await dibs.tasks.create({ prompt: "work" });
+    expect((await stored(as("maker", "sekret", "made"))).tasks).toHaveLength(1);
+    const [role] = await root`SELECT pg_has_role('maker', ${programRole}, 'SET') AS has`;
+    expect(role?.has).toBe(true);
+  });
+
+  test.each<[what: string, url: () => string, says: RegExp]>([
+    ["a wrong password", () => as("owner", "sekret2", "owned"), /password/],
+    ["an unknown user", () => as("stranger", "sekret2", "owned"), /stranger/],
+    ["an unknown database", () => as("owner", "sekret", "nowhere"), /nowhere/],
+    ["no right to make the schema", () => as("owner", "sekret", "postgres"), /permission denied/],
+  ])("%s is refused with what to check", async (_, url, says) => {
+    const refusal = await refusalOf(open({ url: url() }));
+    expect(refusal.code).toBe("STORE_UNAVAILABLE");
+    expect(refusal.message).toMatch(says);
+    expect(refusal.hint).toMatch(/user|password|grants/);
+    expectNoSecret(refusal);
+  });
+});
+
+describe("an address where no server answers", () => {
+  test("is named in the refusal, without the password", async () => {
+    const port = await freePort();
+    const refusal = await refusalOf(open({ url: `postgres://me:sekret@127.0.0.1:${port}/work` }));
+    expect(refusal.code).toBe("STORE_UNAVAILABLE");
+    expect(refusal.message).toContain(`postgres://127.0.0.1:${port}/work`);
+    expect(refusal.hint).toMatch(/server runs/);
+    expectNoSecret(refusal);
+  });
+
+  test.each(["postgres://me:sekret@host:port/work", "postgres://me:sekret@", "postgres:me:sekret"])(
+    "that is no address (%s) is refused without repeating it",
+    async (url) => {
+      const refusal = await refusalOf(open({ url }));
+      expect(refusal.code).toBe("STORE_UNAVAILABLE");
+      expectNoSecret(refusal);
+    },
+  );
+});
+
+/** Neither in the texts nor anywhere in what a log would print. */
+function expectNoSecret(refusal: DibsError): void {
+  expect(inspect(refusal, { depth: 20, showHidden: true })).not.toContain("sekret");
+}
