@@ -1,0 +1,240 @@
+// Two orgs in one database. Even a statement that forgot its filter neither shows nor touches a row of the other one.
+
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Reads } from "../../src/core/view.js";
+import type { Dibs } from "../../src/index.js";
+import { Database, readUrl, Session } from "../../src/store/postgres/connection.js";
+import { orgTables, programRole } from "../../src/store/postgres/schema.js";
+import { openPostgresStore } from "../../src/store/postgres/store.js";
+import { afterwards, open } from "../faults/support.js";
+import { testDatabase } from "./database.js";
+
+const database = await testDatabase();
+const { admin, url } = database;
+
+/** Something of everything, with the same ids in every org. */
+async function fill(dibs: Dibs): Promise<void> {
+  const by = { sessionId: "worker" };
+  await dibs.sessions.register({ id: "worker", capacity: 10 });
+  await dibs.tasks.batch({
+    tasks: [
+      { key: "a", prompt: "first", id: "one" },
+      { key: "b", prompt: "second", id: "two", dependsOn: ["a"] },
+      { key: "c", prompt: "third", id: "three" },
+      { key: "d", prompt: "fourth", id: "four" },
+      { key: "e", prompt: "fifth", id: "five" },
+    ],
+  });
+  await dibs.tasks.create({ prompt: "numbered" }, { idempotencyKey: "once" });
+  const held = await dibs.tasks.claim({ ...by, taskId: "one", start: true });
+  await dibs.tasks.complete({ ...by, taskId: "one", epoch: held.claim.epoch });
+  const lost = await dibs.tasks.claim({ ...by, taskId: "three", start: true });
+  await dibs.tasks.fail({ ...by, taskId: "three", epoch: lost.claim.epoch, error: "no", retryable: false });
+  const asking = await dibs.tasks.claim({ ...by, taskId: "four", start: true });
+  await dibs.tasks.ask({ ...by, taskId: "four", epoch: asking.claim.epoch, question: "why?" });
+}
+
+beforeAll(async () => {
+  for (const org of ["a", "b"]) await fill(await openOrg(org));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const openOrg = (org: string) => open({ url, org });
+
+/** All rows of an org, past row level security. */
+async function rowsOf(org: string): Promise<Record<string, unknown[]>> {
+  const all: Record<string, unknown[]> = {};
+  for (const table of orgTables) {
+    const rows = await admin.unsafe(`SELECT to_jsonb(t)::text AS row FROM dibs.${table} t WHERE org = $1`, [
+      org,
+    ]);
+    all[table] = rows.map(({ row }) => row).sort();
+  }
+  return all;
+}
+
+/** As the program does it: its role, and the org as a setting of the transaction. */
+async function asOrgA<T>(run: (session: Session) => Promise<T>): Promise<T> {
+  const program = new Database(readUrl(url));
+  program.useRole();
+  const session = await program.take();
+  try {
+    session.begin("a", { write: true });
+    return await run(session);
+  } finally {
+    await session.end();
+    await program.end();
+  }
+}
+
+const refused = { code: "42501" };
+
+describe.each(orgTables)("the table %s", (table) => {
+  test("has rows of both orgs, and shows one of them its own", async () => {
+    const both = await admin.unsafe(`SELECT DISTINCT org FROM dibs.${table} ORDER BY org`);
+    expect(both.map(({ org }) => org)).toEqual(["a", "b"]);
+    const seen = await asOrgA((session) => session.plain(`SELECT DISTINCT org FROM dibs.${table}`));
+    expect(seen.map(([org]) => org)).toEqual(["a"]);
+  });
+
+  test("takes no row for another org, and lets none be given away", async () => {
+    const given = `INSERT INTO dibs.${table} SELECT (jsonb_populate_record(t, '{"org":"b"}')).* FROM dibs.${table} t LIMIT 1`;
+    await expect(asOrgA((session) => session.plain(given))).rejects.toMatchObject(refused);
+    const moved = `UPDATE dibs.${table} SET org = 'b'`;
+    await expect(asOrgA((session) => session.plain(moved))).rejects.toMatchObject(refused);
+  });
+
+  test("keeps another org's rows from changes without a filter", async () => {
+    const left = await asOrgA(async (session) => {
+      await session.plain(`UPDATE dibs.${table} SET org = org`);
+      await session.plain(`DELETE FROM dibs.${table}`);
+      // Only the superuser behind the role sees what is left.
+      await session.plain("RESET ROLE");
+      return session.plain(`SELECT org, count(*) FROM dibs.${table} GROUP BY org`);
+    });
+    const [b] = await admin.unsafe(`SELECT count(*)::int AS rows FROM dibs.${table} WHERE org = 'b'`);
+    expect(left).toEqual([["b", b!.rows]]);
+  });
+
+  test("cannot be emptied by the program", async () => {
+    await expect(asOrgA((session) => session.plain(`TRUNCATE dibs.${table}`))).rejects.toMatchObject(refused);
+  });
+});
+
+describe("every table", () => {
+  test("but the one of migrations has row level security, forced also on its owner", async () => {
+    const tables = await admin`
+      SELECT relname AS name, relrowsecurity AND relforcerowsecurity AS secured, pg_get_userbyid(relowner) AS owner,
+        (SELECT count(*)::int FROM pg_policy p WHERE p.polrelid = c.oid AND polqual IS NOT NULL AND polwithcheck IS NOT NULL
+          AND polcmd = '*' AND polpermissive) AS policies
+      FROM pg_class c WHERE relnamespace = 'dibs'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'migration'`;
+    const open = tables.filter(({ secured, policies }) => !secured || policies !== 1);
+    expect(open).toEqual([]);
+    expect(tables.map(({ name }) => name).sort()).toEqual([...orgTables].sort());
+    expect(tables.filter(({ owner }) => owner === programRole)).toEqual([]);
+  });
+
+  test("shows nothing to a program that has not said for whom it works", async () => {
+    const seen = await admin.begin(async (sql) => {
+      await sql.unsafe(`SET LOCAL ROLE ${programRole}`);
+      const counts: number[] = [];
+      for (const table of orgTables) {
+        const [row] = await sql.unsafe(`SELECT count(*)::int AS rows FROM dibs.${table}`);
+        counts.push(row!.rows);
+      }
+      return counts;
+    });
+    expect(seen).toEqual(orgTables.map(() => 0));
+  });
+});
+
+describe("the program's role", () => {
+  test("owns nothing and has no power of its own", async () => {
+    const [role] = await admin`SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin,
+      (SELECT count(*)::int FROM pg_shdepend WHERE refobjid = r.oid AND deptype = 'o') AS owned
+      FROM pg_roles r WHERE rolname = ${programRole}`;
+    expect(Object.values(role!)).toEqual([false, false, false, false, false, 0]);
+  });
+
+  test.each([
+    "INSERT INTO dibs.migration (version, name, applied_by) VALUES (9, 'x', 1)",
+    "UPDATE dibs.migration SET name = 'x'",
+    "DELETE FROM dibs.migration",
+    "CREATE TABLE dibs.mine (x int)",
+    "ALTER TABLE dibs.task DISABLE ROW LEVEL SECURITY",
+  ])("may not: %s", async (text) => {
+    await expect(asOrgA((session) => session.plain(text))).rejects.toMatchObject(refused);
+  });
+
+  test("is given back at the end of a transaction", async () => {
+    const program = new Database(readUrl(url));
+    afterwards(() => program.end());
+    program.useRole();
+    for (const end of ["COMMIT", "ROLLBACK"]) {
+      const session = await program.take();
+      session.begin("a", { write: true });
+      expect(await session.plain("SELECT current_user::text")).toEqual([[programRole]]);
+      await session.plain(end);
+      const [after] = await session.plain("SELECT current_user::text, current_setting('dibs.org', true)");
+      expect(after).toEqual(["postgres", ""]);
+      await session.end();
+    }
+  });
+});
+
+/** Takes the org's filter out of every statement that a store sends from now on; returns their texts. */
+function forgetFilters(): string[] {
+  const texts: string[] = [];
+  const { send } = Session.prototype;
+  vi.spyOn(Session.prototype, "send").mockImplementation(function (this: Session, { text, values }) {
+    const open = text.replaceAll(/(\b\w+\.)?\borg = (\$\d+)/g, "$2::text IS NOT NULL");
+    if (open !== text) texts.push(open);
+    return send.call(this, { text: open, values });
+  });
+  return texts;
+}
+
+/** Every list and row that a view can show. */
+function lookAtEverything(view: Reads) {
+  const all = { project: null, limit: 1_000 };
+  const tasks = view.tasks({ ...all, afterOrdinal: 0 });
+  return {
+    org: view.org(),
+    projects: view.projects(),
+    tasks,
+    ready: view.tasks({ ...all, afterOrdinal: 0, readyBy: Number.MAX_SAFE_INTEGER }),
+    each: tasks.map(({ project, id }) => [
+      view.task(project, id),
+      view.text(project, id),
+      view.claim(project, id),
+      view.attempts(project, id, 100),
+      view.dependents(project, id),
+      view.children(project, id),
+    ]),
+    claims: view.openClaims(all),
+    lost: view.lostClaims(all),
+    events: view.events({ after: 0, limit: 1_000 }),
+    sessions: view.sessions({ ...all, live: false }),
+    notifications: view.notifications({ ...all, unread: false }),
+    unread: view.unreadCount(null),
+    counts: view.taskCounts(null),
+    whole: view.wholeTasks({ afterOrdinal: 0, limit: 1_000 }),
+    keys: view.idempotencyRecords({ limit: 1_000 }),
+    counters: view.projects().map(({ id }) => view.counters({ project: id, limit: 1_000 })),
+    due: view.due(Number.MAX_SAFE_INTEGER, 1_000),
+  };
+}
+
+describe("a store whose statements have lost their filter", () => {
+  test("shows the same as before", async () => {
+    const store = await openPostgresStore(url, { now: () => 1 });
+    afterwards(() => store.close());
+    const before = await store.read("a", lookAtEverything);
+    const texts = forgetFilters();
+    const after = await store.read("a", lookAtEverything);
+    expect(texts.length).toBeGreaterThan(15);
+    expect(after).toEqual(before);
+  });
+
+  test("writes the same as before, and nothing of the other org", async () => {
+    const other = await rowsOf("b");
+    const dibs = await openOrg("a");
+    const texts = forgetFilters();
+    const { claim } = await dibs.tasks.claim({ sessionId: "worker", taskId: "two", start: true });
+    const by = { sessionId: "worker", taskId: "two", epoch: claim.epoch };
+    await dibs.tasks.heartbeat(by);
+    await dibs.tasks.complete(by);
+    await dibs.tasks.update({ taskId: "five", priority: 90 });
+    await dibs.tasks.cancel({ taskId: "five" });
+    await dibs.projects.update({ settings: { order: "depth-first" } });
+    await dibs.notifications.list();
+    await dibs.sessions.end({ sessionId: "worker" });
+    await dibs.tasks.claimNext({ sessionId: "worker", register: true });
+    expect(texts.some((text) => text.startsWith("UPDATE"))).toBe(true);
+    expect(texts.some((text) => text.startsWith("DELETE"))).toBe(true);
+    expect(await rowsOf("b")).toEqual(other);
+  });
+});
