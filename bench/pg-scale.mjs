@@ -110,9 +110,14 @@ const summary = (costs) =>
     }),
   );
 
+const medians = (costs) =>
+  Object.values(costs)
+    .map((list) => `${round(median(list), 0)} µs`)
+    .join(", ");
+
 export async function pgScale({ quick, log }) {
-  const groups = quick ? 10 : 100;
-  const pinnedGroups = quick ? 20 : 300;
+  const groups = quick ? 10 : 60;
+  const pinnedGroups = quick ? 20 : 200;
   const million = quick ? 100_000 : 1_000_000;
   const sizes = [
     { queued: 1_000 },
@@ -142,15 +147,15 @@ export async function pgScale({ quick, log }) {
     await server.checkpoint();
 
     const costs = { withoutStatistics: await measure(urls, groups) };
-    log(`  measured without statistics; load ${round(loadavg()[0], 1)}`);
+    log(`  without statistics: ${medians(costs.withoutStatistics)}; load ${round(loadavg()[0], 1)}`);
     for (const url of Object.values(urls)) await withSql(url, (sql) => sql.unsafe("VACUUM ANALYZE"));
     await server.set({ autovacuum: null });
     costs.withStatistics = await measure(urls, groups);
-    log(`  measured with statistics; load ${round(loadavg()[0], 1)}`);
+    log(`  with statistics: ${medians(costs.withStatistics)}; load ${round(loadavg()[0], 1)}`);
     const readers = [];
     for (const url of Object.values(urls)) readers.push(await reader(url));
     costs.withLongReader = await measure(urls, pinnedGroups);
-    log(`  measured with a long reader; load ${round(loadavg()[0], 1)}`);
+    log(`  with a long reader: ${medians(costs.withLongReader)}; load ${round(loadavg()[0], 1)}`);
     for (const end of readers) await end();
 
     const [base, ...names] = Object.keys(urls);
