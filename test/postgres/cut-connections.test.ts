@@ -1,9 +1,10 @@
 // Connections that are cut at the worst moments. What was acknowledged is there, once; what was tried again is there once, too.
 
+import postgres from "postgres";
 import { describe, expect, test } from "vitest";
 import type { Everything } from "../../src/core/invariants.js";
 import type { Dibs } from "../../src/index.js";
-import { afterwards, open } from "../faults/support.js";
+import { afterwards, open, refusalOf, until } from "../faults/support.js";
 import { testDatabase } from "./database.js";
 import { isDone, isQuery, type Link, ProxyServer, type Rules } from "./proxy.js";
 import { seeded, stored } from "./support.js";
@@ -134,6 +135,36 @@ describe("a commit that arrives long after its client was cut off", () => {
     await work(dibs, sessionId, "a");
     expect(isSent).toBe(true);
     expectOnce(await stored(database.url), ["a"]);
+  });
+});
+
+describe("a commit of which nobody can tell what became of it", () => {
+  test("fails, and nothing of it goes along with the next one", async () => {
+    const { proxy, dibs } = await openBehindProxy();
+    let cut: Link | null = null;
+    proxy.rules.fromClient = atCommits(1, (_, link) => {
+      cut = link;
+      return "drop";
+    });
+    const failing = refusalOf(dibs.tasks.create({ prompt: "lost" }));
+    await until("it commits", () => cut !== null);
+    // Whoever asks what became of it waits for the org's lock, in vain.
+    const locker = postgres(database.url, { max: 1 });
+    afterwards(() => locker.end());
+    const locked = locker`SELECT pg_advisory_lock(hashtextextended('dibs org default', 0))`.execute();
+    const waiting = () => database.admin`SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event = 'advisory'`;
+    await until("the lock is asked for", async () => (await waiting()).length === 1);
+    cut!.cut();
+    await locked;
+    await until("the store waits", async () => (await waiting()).length === 1);
+    await database.admin`SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event = 'advisory'`;
+    expect((await failing).code).toBe("STORE_BUSY");
+    await locker.end();
+
+    await dibs.tasks.create({ prompt: "kept" });
+    expect((await stored(database.url)).tasks.map(({ title }) => title)).toEqual(["kept"]);
   });
 });
 

@@ -3,7 +3,7 @@
 
 import type { Row } from "../row-codec.js";
 import { StoreError } from "../store.js";
-import { translate } from "./errors.js";
+import { isAftermath, translate } from "./errors.js";
 import { connect, type Driver, Line, type Settings } from "./line.js";
 import { Pool } from "./pool.js";
 import { programRole } from "./schema.js";
@@ -113,6 +113,8 @@ export class Database {
 export class Session {
   private released = false;
   private isOpen = false;
+  /** The first of the transaction. */
+  private failure: unknown = null;
 
   constructor(
     private readonly line: Line,
@@ -124,7 +126,7 @@ export class Session {
   /** Sent at once, in order; not waited for. */
   send({ text, values }: Statement): Promise<Row[]> {
     const { prepare } = this;
-    return this.line.run((sql) =>
+    return this.run((sql) =>
       sql
         .unsafe(text, values as never[], { prepare })
         .values()
@@ -132,17 +134,29 @@ export class Session {
     );
   }
 
+  private run<T>(send: Parameters<Line["run"]>[0]): Promise<T> {
+    return this.line.run(send, (error) => this.judge(error));
+  }
+
+  /** After a statement that failed, all others fail because of it: its error is the one to tell. */
+  private judge(error: unknown): unknown {
+    if (isAftermath(error)) return this.failure ?? error;
+    this.failure ??= error;
+    return error;
+  }
+
   async all(statements: readonly Statement[]): Promise<Row[][]> {
     return Promise.all(statements.map((statement) => this.send(statement)));
   }
 
   plain(text: string): Promise<Row[]> {
-    return this.line.run((sql) => sql.unsafe(text).values().execute());
+    return this.run((sql) => sql.unsafe(text).values().execute());
   }
 
   /** Opens a transaction of one org. Settings end with it, so that poolers may hand the connection to others in between. */
   begin(org: string, { write, idle = "60s" }: { write: boolean; idle?: string }): void {
     this.isOpen = true;
+    this.failure = null;
     void this.plain(
       write ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
@@ -162,7 +176,7 @@ export class Session {
 
   /** COMMIT of a transaction that has failed answers ROLLBACK: that is no commit. */
   async commit(): Promise<void> {
-    const result = await this.line.run<{ command: string }>((sql) => sql.unsafe("COMMIT").execute());
+    const result = await this.run<{ command: string }>((sql) => sql.unsafe("COMMIT").execute());
     this.isOpen = false;
     if (result.command !== "COMMIT") throw new Error("The transaction had failed and was rolled back.");
   }

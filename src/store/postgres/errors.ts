@@ -27,6 +27,9 @@ export function isConnectionLoss(error: unknown): boolean {
 /** Lost against another transaction; the same again will do. */
 export const isConflict = (error: unknown): boolean => ["40001", "40P01"].includes(codeOf(error));
 
+/** Only says that the transaction has failed before. */
+export const isAftermath = (error: unknown): boolean => codeOf(error) === "25P02";
+
 export function translate(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
   const code = codeOf(error);

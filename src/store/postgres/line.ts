@@ -100,8 +100,11 @@ export class Line {
     return this.reserved !== null && !this.isLost;
   }
 
-  /** Sends a statement at once, after those before it; fails when the connection does. */
-  run<T>(send: (sql: Reserved) => PromiseLike<unknown>): Promise<T> {
+  /** Sends a statement at once, after those before it; fails when the connection does. `judge` says with what. */
+  run<T>(
+    send: (sql: Reserved) => PromiseLike<unknown>,
+    judge = (error: unknown): unknown => error,
+  ): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
       if (!this.isUsable) return reject(lost("CONNECTION_CLOSED"));
       const settle = (end: () => void) => {
@@ -111,7 +114,7 @@ export class Line {
       this.rejects.add(reject);
       send(this.reserved!).then(
         (value) => settle(() => resolve(value as T)),
-        (error) => settle(() => reject(error)),
+        (error) => settle(() => reject(judge(error))),
       );
     });
     // Whoever waits for a later statement learns of it; this one must not be an unhandled rejection meanwhile.
