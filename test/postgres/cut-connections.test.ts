@@ -140,13 +140,16 @@ describe("a commit that arrives long after its client was cut off", () => {
 
 describe("a commit of which nobody can tell what became of it", () => {
   test("fails, and nothing of it goes along with the next one", async () => {
-    const { proxy, dibs } = await openBehindProxy();
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    const { id: taskId } = (await dibs.tasks.create({ prompt: "work" })).task;
+    const { epoch } = (await dibs.tasks.claim({ taskId, sessionId })).claim;
+    const by = { taskId, sessionId, epoch };
     let cut: Link | null = null;
     proxy.rules.fromClient = atCommits(1, (_, link) => {
       cut = link;
       return "drop";
     });
-    const failing = refusalOf(dibs.tasks.create({ prompt: "lost" }));
+    const failing = refusalOf(dibs.tasks.progress({ ...by, note: "lost" }));
     await until("it commits", () => cut !== null);
     // Whoever asks what became of it waits for the org's lock, in vain.
     const locker = postgres(database.url, { max: 1 });
@@ -163,8 +166,10 @@ describe("a commit of which nobody can tell what became of it", () => {
     expect((await failing).code).toBe("STORE_BUSY");
     await locker.end();
 
-    await dibs.tasks.create({ prompt: "kept" });
-    expect((await stored(database.url)).tasks.map(({ title }) => title)).toEqual(["kept"]);
+    await dibs.tasks.progress({ ...by, note: "kept" });
+    const { events } = await stored(database.url);
+    const notes = events.filter(({ type }) => type === "task:progress").map(({ data }) => data.note);
+    expect(notes).toEqual(["kept"]);
   });
 });
 
