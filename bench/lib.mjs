@@ -57,16 +57,22 @@ export async function registerWorkers(dibs, count, more = {}) {
   return ids;
 }
 
-/** Every worker claims and completes until nothing is left; returns the number of cycles. */
+/**
+ * Every worker claims and completes until nothing is left; returns the number of cycles. As in dibs.work, the next claim is sent
+ * together with the report, and each worker goes on only when both are durable.
+ */
 export async function workThrough(dibs, workers) {
   let cycles = 0;
   await Promise.all(
     workers.map(async (sessionId) => {
-      for (;;) {
-        const { claim } = await dibs.tasks.claimNext({ sessionId });
-        if (!claim) return;
-        await dibs.tasks.complete({ taskId: claim.taskId, sessionId, epoch: claim.epoch, result: "done" });
+      let { claim } = await dibs.tasks.claimNext({ sessionId });
+      while (claim) {
+        const { taskId, epoch } = claim;
+        const done = dibs.tasks.complete({ taskId, sessionId, epoch, result: "done" });
+        const next = dibs.tasks.claimNext({ sessionId });
+        await done;
         cycles++;
+        ({ claim } = await next);
       }
     }),
   );

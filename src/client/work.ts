@@ -21,6 +21,11 @@ interface Running {
   answered: ((text: string) => void) | null;
 }
 
+type Claimed = Awaited<ReturnType<Dibs["tasks"]["claimNext"]>>;
+
+/** In an object, or awaiting the one would await the other. */
+type Next = { claimed: Promise<Claimed> } | null;
+
 export function startWorker(
   dibs: Dibs,
   connection: Connection,
@@ -142,41 +147,55 @@ class WorkLoop implements Worker {
   }
 
   private async slot(): Promise<void> {
-    const { untilEmpty, labels, ttlMs } = this.options;
-    while (!this.isStopping) {
-      const { claim, task } = await patiently(
-        () =>
-          this.dibs.tasks.claimNext(
-            {
-              ...this.project,
-              sessionId: this.session,
-              start: true,
-              resume: false,
-              waitMs: untilEmpty && this.running.size === 0 ? 0 : 60_000,
-              ...(labels === undefined ? {} : { labels }),
-              ...(ttlMs === undefined ? {} : { ttlMs }),
-            },
-            { signal: this.waiting.signal },
-          ),
-        (error) => this.options.onError?.(error),
-        () => this.isStopping,
-      );
-      if (claim && task) await this.runTask(claim, task);
-      else if (untilEmpty && this.running.size === 0) return;
+    let next: Next = null;
+    while (next || !this.isStopping) {
+      const { claim, task } = await (next?.claimed ?? this.claimNext());
+      next = null;
+      if (claim && task) next = await this.runTask(claim, task);
+      else if (this.options.untilEmpty && this.running.size === 0) return;
     }
   }
 
-  private async runTask(claim: WireClaim, task: WireTask): Promise<void> {
+  private claimNext(): Promise<Claimed> {
+    const { untilEmpty, labels, ttlMs } = this.options;
+    const claimed = patiently(
+      () =>
+        this.dibs.tasks.claimNext(
+          {
+            ...this.project,
+            sessionId: this.session,
+            start: true,
+            resume: false,
+            waitMs: untilEmpty && this.running.size === 0 ? 0 : 60_000,
+            ...(labels === undefined ? {} : { labels }),
+            ...(ttlMs === undefined ? {} : { ttlMs }),
+          },
+          { signal: this.waiting.signal },
+        ),
+      (error) => this.options.onError?.(error),
+      () => this.isStopping,
+    );
+    claimed.catch(() => undefined);
+    return claimed;
+  }
+
+  /** Asks for the next task together with the report on this one: they share a commit. */
+  private async runTask(claim: WireClaim, task: WireTask): Promise<Next> {
     const running: Running = { claim, abort: new AbortController(), answered: null };
     this.running.set(task.id, running);
     const by = { ...this.project, taskId: task.id, sessionId: this.session, epoch: claim.epoch };
+    let next: Next = null;
     try {
       // Claimed while the stop was on its way.
       if (this.stopsNow) running.abort.abort(new Error("the worker was stopped"));
       running.abort.signal.throwIfAborted();
       const result = await this.handler(this.contextFor(task, running, by));
       if (running.abort.signal.aborted) await this.giveBack(by);
-      else await this.report(by, resultOf(result));
+      else {
+        const reported = this.report(by, resultOf(result));
+        if (!this.isStopping) next = { claimed: this.claimNext() };
+        await reported;
+      }
     } catch (error) {
       if (running.abort.signal.aborted) await this.giveBack(by);
       else if (!isLost(error)) await this.reportFailure(by, error);
@@ -184,6 +203,7 @@ class WorkLoop implements Worker {
       this.running.delete(task.id);
       if (this.running.size === 0 && this.options.untilEmpty) this.wakeWaits();
     }
+    return next;
   }
 
   /** Claims that wait end now: because of a stop, or because nothing runs that could set something free. */

@@ -56,6 +56,19 @@ describe("a worker", () => {
     await checkStore(path);
   });
 
+  test("reports a result and takes the next task in one commit", async () => {
+    let commits = Date.UTC(2026, 0, 1);
+    const dibs = await open({ path: tempFile(), clock: () => ++commits }); // Each commit has a time of its own.
+    await dibs.tasks.batch({ tasks: ["a", "b", "c"].map((id) => ({ id, prompt: id })) });
+    await dibs.work(() => "done", { untilEmpty: true }).done;
+    const { events } = await dibs.events.list({ limit: 100 });
+    const at = (type: string, taskId: string) =>
+      events.find((event) => event.type === type && event.taskId === taskId)!.at;
+    expect(at("task:claimed", "b")).toBe(at("task:completed", "a"));
+    expect(at("task:claimed", "c")).toBe(at("task:completed", "b"));
+    await dibs.close();
+  });
+
   test("an error thrown fails the attempt, which is tried again; PermanentFailure is final", async () => {
     const { dibs, ids } = await withTasks(2);
     const [flaky, hopeless] = ids as [string, string];
