@@ -91,6 +91,12 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       child.once("exit", () => resolve());
       child.kill(signal);
     });
+  // A run that is broken off leaves no server and no directory either.
+  const onExit = () => {
+    child?.kill("SIGQUIT");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", onExit);
   await start();
   return {
     url,
@@ -107,6 +113,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     async stop() {
       await end("SIGQUIT");
       rmSync(directory, { recursive: true, force: true });
+      process.off("exit", onExit);
     },
   };
 }
