@@ -68,19 +68,20 @@ async function fill(url, sizes) {
   await sql.end({ timeout: 5 });
 }
 
-/** Claims in turn on all stores: what one costs, group by group. */
+/** Claims and completes in turn on all stores: what a claim and a completion cost, group by group. */
 async function measure(urls, groups) {
   const stores = {};
   for (const [name, url] of Object.entries(urls)) stores[name] = await openDibs({ url });
   const costs = Object.fromEntries(Object.keys(urls).map((name) => [name, []]));
+  const completions = Object.fromEntries(Object.keys(urls).map((name) => [name, []]));
   for (let at = 0; at < groups + 5; at++) {
     for (const [name, dibs] of Object.entries(stores)) {
-      const cost = await claimGroup(dibs);
+      const cost = await claimGroup(dibs, (each) => at >= 5 && completions[name].push(each));
       if (at >= 5) costs[name].push(cost);
     }
   }
   for (const dibs of Object.values(stores)) await dibs.close();
-  return costs;
+  return { costs, completions };
 }
 
 /** A transaction that has seen something and stays open, on the only connection. */
@@ -110,10 +111,11 @@ const summary = (costs) =>
     }),
   );
 
-const medians = (costs) =>
+const listed = (costs) =>
   Object.values(costs)
     .map((list) => `${round(median(list), 0)} µs`)
     .join(", ");
+const medians = ({ costs, completions }) => `a claim ${listed(costs)}; a completion ${listed(completions)}`;
 
 export async function pgScale({ quick, log }) {
   const groups = quick ? 10 : 60;
@@ -146,28 +148,30 @@ export async function pgScale({ quick, log }) {
     await server.set({ fsync: null, full_page_writes: null });
     await server.checkpoint();
 
-    const costs = { withoutStatistics: await measure(urls, groups) };
-    log(`  without statistics: ${medians(costs.withoutStatistics)}; load ${round(loadavg()[0], 1)}`);
+    const measured = { withoutStatistics: await measure(urls, groups) };
+    log(`  without statistics: ${medians(measured.withoutStatistics)}; load ${round(loadavg()[0], 1)}`);
     for (const url of Object.values(urls)) await withSql(url, (sql) => sql.unsafe("VACUUM ANALYZE"));
     await server.set({ autovacuum: null });
-    costs.withStatistics = await measure(urls, groups);
-    log(`  with statistics: ${medians(costs.withStatistics)}; load ${round(loadavg()[0], 1)}`);
+    measured.withStatistics = await measure(urls, groups);
+    log(`  with statistics: ${medians(measured.withStatistics)}; load ${round(loadavg()[0], 1)}`);
     const readers = [];
     for (const url of Object.values(urls)) readers.push(await reader(url));
-    costs.withLongReader = await measure(urls, pinnedGroups);
-    log(`  with a long reader: ${medians(costs.withLongReader)}; load ${round(loadavg()[0], 1)}`);
+    measured.withLongReader = await measure(urls, pinnedGroups);
+    log(`  with a long reader: ${medians(measured.withLongReader)}; load ${round(loadavg()[0], 1)}`);
     for (const end of readers) await end();
 
     const [base, ...names] = Object.keys(urls);
-    const ratio = (kind, name) => round(median(costs[kind][name]) / median(costs[kind][base]));
+    const figures = (of) =>
+      Object.fromEntries(Object.entries(measured).map(([kind, lists]) => [kind, summary(lists[of])]));
+    const ratio = (kind, name) =>
+      round(median(measured[kind].costs[name]) / median(measured[kind].costs[base]));
     return {
-      microsecondsPerClaim: Object.fromEntries(
-        Object.entries(costs).map(([kind, measured]) => [kind, summary(measured)]),
-      ),
+      microsecondsPerClaim: figures("costs"),
+      microsecondsPerCompletion: figures("completions"),
       withoutToWithStatistics: Object.fromEntries(
         [base, ...names].map((name) => [
           name,
-          round(median(costs.withoutStatistics[name]) / median(costs.withStatistics[name])),
+          round(median(measured.withoutStatistics.costs[name]) / median(measured.withStatistics.costs[name])),
         ]),
       ),
       claimsUnderLongReader: (pinnedGroups + 5) * 32,

@@ -63,18 +63,23 @@ async function storeWith({ queued, blocked = 0, finished = 0 }) {
 
 let made = 0;
 
-/** Claims with all workers at once, and measures; then completes them and puts as many new ones in their place. */
-export async function claimGroup(dibs) {
+/**
+ * Claims with all workers at once, and measures; then completes them and puts as many new ones in their place. Answers what a
+ * claim costs; `completed` is told what a completion does.
+ */
+export async function claimGroup(dibs, completed = () => undefined) {
   const start = performance.now();
   const claimed = await Promise.all(
     Array.from({ length: workers }, (_, index) => dibs.tasks.claimNext({ sessionId: `worker-${index}` })),
   );
   const cost = ((performance.now() - start) * 1000) / workers;
+  const claimedAt = performance.now();
   await Promise.all(
     claimed.map(({ claim: { taskId, sessionId, epoch } }) =>
       dibs.tasks.complete({ taskId, sessionId, epoch }),
     ),
   );
+  completed(((performance.now() - claimedAt) * 1000) / workers);
   await dibs.tasks.batch({
     tasks: claimed.map(() => ({ id: `again-${made++}`, prompt: "one more" })),
   });
