@@ -34,7 +34,7 @@ export async function claimNext(
   const { answer } = await executor.run("tasks.claimNext", input, caller, options);
   if (answer.claim || waitMs === 0) return answer;
   try {
-    return await waitFor(executor, input, caller, options, waitMs);
+    return await waitFor(executor, input, caller, { ...options, waitMs, answer });
   } catch (error) {
     throw asDibsError(error);
   }
@@ -44,8 +44,7 @@ async function waitFor(
   executor: Executor,
   input: InputOf<ClaimNext>,
   caller: Caller,
-  options: WaitOptions,
-  waitMs: number,
+  { waitMs, answer: first, ...options }: WaitOptions & { waitMs: number; answer: OutputOf<ClaimNext> },
 ): Promise<OutputOf<ClaimNext>> {
   const deadline = performance.now() + waitMs;
   const wake = new Wake();
@@ -56,6 +55,8 @@ async function waitFor(
   for (const signal of signals) signal.addEventListener("abort", onAbort);
   let lookedAt = performance.now();
   try {
+    // Ended while the first try was under way.
+    if (isAborted()) return first;
     for (;;) {
       wake.arm();
       const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);

@@ -39,6 +39,8 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   ];
   /** Tasks that nothing depends on, as stored. */
   protected readonly knownFree = new Set<Key>();
+  /** Sessions whose claims were put together with what is pending, which may be taken back. */
+  protected readonly putTogether = new Set<Key>();
   protected readonly claimsBySession = new Map<Key, Set<string>>();
   protected readonly newChildren = new Map<Key, string[]>();
   /** Dependencies added (true) or removed (false), the last word on each. */
@@ -51,11 +53,13 @@ export abstract class KnownRows extends FlushedReads implements Reads {
 
   constructor(rows: Rows) {
     super(rows);
-    this.queue = new ReadyQueue({
-      lanes: (project, prefix) => rows.ready.lanes(project, prefix),
-      levels: (project, lane) => rows.ready.levels(project, lane),
-      chunk: (...where) => this.keepChunk(where[0], rows.ready.chunk(...where)),
-    });
+    const source = {
+      lanes: (project: string, prefix: string) => rows.ready.lanes(project, prefix),
+      levels: (project: string, lane: string) => rows.ready.levels(project, lane),
+      chunk: (...where: Parameters<Rows["ready"]["chunk"]>) =>
+        this.keepChunk(where[0], rows.ready.chunk(...where)),
+    };
+    this.queue = new ReadyQueue(source, rows.lookAhead !== undefined);
   }
 
   org(): Org {
@@ -169,7 +173,10 @@ export abstract class KnownRows extends FlushedReads implements Reads {
       for (const claim of this.claimRows.changed()) {
         if (claim?.project === project && claim.sessionId === sessionId) taskIds.add(claim.taskId);
       }
-      if (this.rows.guesses === guesses) this.claimsBySession.set(key, taskIds);
+      if (this.rows.guesses === guesses) {
+        this.claimsBySession.set(key, taskIds);
+        this.putTogether.add(key);
+      }
     }
     if (taskIds.size === 0) return [];
     const claims = [...taskIds].map((taskId) => this.claim(project, taskId)!);
@@ -200,8 +207,18 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     if (now < this.dueFloor) return [];
     const stored = this.rows.due(now, limit + this.claimRows.dirty.size);
     const due = this.withChanged(stored, (dueAt) => dueAt <= now).slice(0, limit);
-    if (due.length === 0) this.dueFloor = this.nextDue(now) ?? Number.POSITIVE_INFINITY;
+    if (due.length === 0) this.dueFloor = this.earliestDue() ?? this.nextDue(now) ?? Number.POSITIVE_INFINITY;
     return due.map(({ project, taskId }) => ({ project, taskId }));
+  }
+
+  private earliestDue(): number | undefined {
+    let earliest = this.rows.earliestDue?.();
+    if (earliest === undefined) return undefined;
+    for (const claim of this.claimRows.changed()) {
+      const at = claim ? dueAt(claim) : null;
+      if (at !== null && at < earliest) earliest = at;
+    }
+    return earliest;
   }
 
   nextDue(now: number): number | null {

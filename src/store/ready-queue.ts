@@ -8,7 +8,7 @@ export interface ReadySource {
   lanes(project: string, prefix: string): string[];
   /** Levels of a lane, highest first. */
   levels(project: string, lane: string): number[];
-  /** The rows of a level after `after`, in order. */
+  /** The rows of a level after `after`, in order: at least so many, unless there are no more. */
   chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number): ReadyEntry[];
 }
 
@@ -42,8 +42,9 @@ class Level {
   private exhausted = false;
   private next = chunkSize.first;
   /** Added behind the boundary, and places taken behind it. */
-  private readonly added = new Map<string, ReadyEntry>();
-  private readonly taken = new Set<string>();
+  private added = new Map<string, ReadyEntry>();
+  private taken = new Set<string>();
+  private saved: Pick<Level, "rows"> | null = null;
 
   constructor(private readonly fetch: (after: ReadyEntry | null, limit: number) => ReadyEntry[]) {}
 
@@ -84,8 +85,22 @@ class Level {
     else if (!this.added.delete(placeOf(entry)) && !this.exhausted) this.taken.add(placeOf(entry));
   }
 
+  /** To be called before the first change, if the changes may have to be taken back. */
+  save(): void {
+    const { rows, boundary, exhausted, next, added, taken } = this;
+    const copy = { rows: [...rows], boundary, exhausted, next, added: new Map(added), taken: new Set(taken) };
+    this.saved = copy;
+  }
+
+  /** Back to what was saved. (What was changed may have been guessed: undoing it move by move would add what never was.) */
+  restore(): void {
+    if (this.saved) Object.assign(this, this.saved);
+    this.saved = null;
+  }
+
   /** The store has all changes now: forget what it can tell, and keep the head only. */
   settle(): void {
+    this.saved = null;
     this.added.clear();
     this.taken.clear();
     if (this.rows.length <= rowsKeptMax) return;
@@ -129,11 +144,9 @@ class Lane {
     return found;
   }
 
-  add(entry: ReadyEntry): Level {
-    const level = this.level(entry.level);
-    level.add(entry);
+  add(entry: ReadyEntry): void {
+    this.level(entry.level).add(entry);
     if (this.order && !this.order.includes(entry.level)) this.order = null;
-    return level;
   }
 }
 
@@ -142,7 +155,23 @@ export class ReadyQueue {
   private readonly prefixes = new Map<string, string[]>();
   private readonly touched = new Set<Level>();
 
-  constructor(private readonly source: ReadySource) {}
+  constructor(
+    private readonly source: ReadySource,
+    /** Changes may be taken back by `undo`. */
+    private readonly canUndo: boolean,
+  ) {}
+
+  private touch(level: Level): void {
+    if (this.touched.has(level)) return;
+    if (this.canUndo) level.save();
+    this.touched.add(level);
+  }
+
+  /** Takes back all changes since the last `settle`. */
+  undo(): void {
+    for (const level of this.touched) level.restore();
+    this.touched.clear();
+  }
 
   lanesOf(project: string, prefix: string): string[] {
     const key = keyOf(project, prefix);
@@ -173,13 +202,15 @@ export class ReadyQueue {
         if (key.startsWith(prefix) && !lanes.includes(entry.lane)) this.prefixes.delete(prefix);
       }
     }
-    this.touched.add(this.lane(project, entry.lane).add(entry));
+    const lane = this.lane(project, entry.lane);
+    this.touch(lane.level(entry.level));
+    lane.add(entry);
   }
 
   take(project: string, entry: ReadyEntry): void {
     const level = this.lane(project, entry.lane).level(entry.level);
+    this.touch(level);
     level.take(entry);
-    this.touched.add(level);
   }
 
   /** How much it remembers. */

@@ -89,6 +89,8 @@ export interface Rows extends Omit<Reads, AskedOtherwise> {
   attempts(task: Task, limit: number): Attempt[];
   /** Open claims whose lease is over, earliest first. */
   due(now: number, limit: number): DueClaim[];
+  /** No stored lease is over before this instant; where it is known without asking. */
+  earliestDue?(): number;
   /** Those whose lease is over after `now`, earliest first. */
   nextDue(now: number, limit: number): DueClaim[];
   write(flush: Flush): void;

@@ -213,13 +213,12 @@ export class Workspace extends KnownRows {
       if (after) this.claimsBySession.get(keyOf(after.project, after.sessionId))?.delete(after.taskId);
       if (before) this.claimsBySession.get(keyOf(before.project, before.sessionId))?.add(before.taskId);
     }
+    for (const key of this.putTogether) this.claimsBySession.delete(key);
     const created = [...this.taskRows.dirty].filter(([, before]) => before === undefined);
     for (const table of this.tables) table.undo();
     // A new task was known to be unclaimed; one that only seemed new may be held.
     for (const [key] of created) this.claimRows.rows.delete(key);
-    const { leftQueue, joinedQueue } = this.queueMoves.sum();
-    for (const { project, entry } of joinedQueue) this.queue.take(project, entry);
-    for (const { project, entry } of leftQueue) this.queue.add(project, entry);
+    this.queue.undo();
     if (this.isReordered) this.queue.clear();
     this.orgRow = null;
     this.forgetPending();
@@ -228,6 +227,7 @@ export class Workspace extends KnownRows {
   }
 
   private forgetPending(): void {
+    this.putTogether.clear();
     this.orgDirty = false;
     this.isReordered = false;
     this.newChildren.clear();

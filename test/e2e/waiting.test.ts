@@ -109,14 +109,14 @@ describe("claimNext that waits", () => {
 describe("close", () => {
   test("ends waits and streams, and later calls are refused", async () => {
     const { dibs } = await blockedPair();
-    const waiting = dibs.tasks.claimNext({ sessionId: "second", waitMs: 60_000 });
+    const waiting = dibs.tasks.claimNext({ sessionId: "second", waitMs: 60_000 }).catch((error) => error);
     const seen: DibsEvent[] = [];
     const following = (async () => {
       for await (const event of dibs.events.follow({ after: 0 })) seen.push(event);
     })();
     await until("the stream runs", () => seen.length > 0);
     await dibs.close();
-    const end = await waiting.catch((error) => error);
+    const end = await waiting;
     expect(end.claim === null || end.code === "STORE_CLOSED").toBe(true);
     await following;
     expect((await refusalOf(dibs.tasks.list())).code).toBe("STORE_CLOSED");

@@ -18,6 +18,7 @@ const byKeys = {
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   plan_cache_mode: "force_generic_plan",
+  random_page_cost: "0.01",
 };
 
 export type { Settings };

@@ -35,8 +35,12 @@ const column = (keys: readonly (readonly unknown[])[], at: number) =>
 
 const chainMax = 5_000;
 const pairs = "unnest($2::text[], $3::text[]) AS q(project, id)";
+/** Looked up one by one: joined, a planner without statistics, or with misleading ones, may read all tasks of the org. */
+const taskWhere = (condition: string) =>
+  `CROSS JOIN LATERAL (SELECT * FROM dibs.task WHERE org = $1 AND ${condition} OFFSET 0) t`;
 const taskWithMore = `${taskOf("t")}, ${shortText("x")}, ${prefixed("c", claimColumns)}`;
-const joinMore = `LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no`;
+const joinMore = `LEFT JOIN LATERAL (SELECT * FROM dibs.task_text WHERE org = $1 AND no = t.no OFFSET 0) x ON true
+  LEFT JOIN LATERAL (SELECT * FROM dibs.claim WHERE org = $1 AND no = t.no OFFSET 0) c ON true`;
 
 /** A task row with its claim and short text behind it. */
 export function noteTask(row: Row, note: Note): Task {
@@ -49,18 +53,17 @@ export function noteTask(row: Row, note: Note): Task {
   return task;
 }
 
-const oneByOne = `SELECT ${taskWithMore} FROM ${pairs}
-  JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.id = q.id ${joinMore}`;
+const byId = taskWhere("project = q.project AND id = q.id");
+const oneByOne = `SELECT ${taskWithMore} FROM ${pairs} ${byId} ${joinMore}`;
 
 /** With all that they wait for, and their parents, and so on. */
 const inChains = `WITH RECURSIVE chain(project, id) AS (
     SELECT q.project COLLATE "C", q.id COLLATE "C" FROM ${pairs}
     UNION
-    SELECT a.project, d.id FROM chain a JOIN dibs.task t ON t.org = $1 AND t.project = a.project AND t.id = a.id
+    SELECT q.project, d.id FROM chain q ${byId}
     CROSS JOIN LATERAL (SELECT json_array_elements_text(t.more->'dependsOn') AS id
       UNION ALL SELECT t.parent_id WHERE t.parent_id IS NOT NULL) d
-  ) SELECT ${taskWithMore} FROM (SELECT project, id FROM chain LIMIT ${chainMax}) q
-  JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.id = q.id ${joinMore}`;
+  ) SELECT ${taskWithMore} FROM (SELECT project, id FROM chain LIMIT ${chainMax}) q ${byId} ${joinMore}`;
 
 export const task: Kind<Of> = {
   name: "task",
@@ -182,16 +185,12 @@ const related = (name: string, join: string, order: string): Kind<Of> => ({
 
 export const dependents = related(
   "dependents",
-  `JOIN dibs.dependency d ON d.org = $1 AND d.project = q.project AND d.depends_on = q.id
-    JOIN dibs.task t ON t.org = d.org AND t.project = d.project AND t.id = d.task_id`,
+  `CROSS JOIN LATERAL (SELECT task_id FROM dibs.dependency WHERE org = $1 AND project = q.project AND depends_on = q.id
+      OFFSET 0) d ${taskWhere("project = q.project AND id = d.task_id")}`,
   "t.id",
 );
 
-export const children = related(
-  "children",
-  "JOIN dibs.task t ON t.org = $1 AND t.project = q.project AND t.parent_id = q.id",
-  "t.no",
-);
+export const children = related("children", taskWhere("project = q.project AND parent_id = q.id"), "t.no");
 
 export const counter: Kind<readonly [project: string, parent: string]> = {
   name: "counter",

@@ -23,6 +23,9 @@ interface Listeners {
   onNotice?(channel: string, payload: string): void;
 }
 
+/** Longer than any statement may take, see `timeouts`. */
+const silentMsMax = 75_000;
+
 const numeric = { to: 20, from: [20, 1700], serialize: String, parse: Number };
 
 interface Address {
@@ -66,6 +69,7 @@ export function lost(code: string): Error {
 export class Line {
   readonly openedAt = performance.now();
   private isLost = false;
+  private silence: NodeJS.Timeout | undefined;
   private readonly driver: Driver;
   private reserved: Reserved | null = null;
   /** Of the statements under way. */
@@ -109,9 +113,11 @@ export class Line {
       if (!this.isUsable) return reject(lost("CONNECTION_CLOSED"));
       const settle = (end: () => void) => {
         this.rejects.delete(reject);
+        this.listenOn();
         end();
       };
       this.rejects.add(reject);
+      if (this.rejects.size === 1) this.listenOn();
       send(this.reserved!).then(
         (value) => settle(() => resolve(value as T)),
         (error) => settle(() => reject(judge(error))),
@@ -122,8 +128,16 @@ export class Line {
     return answer;
   }
 
+  /** The server ends every statement in time. Whoever hears nothing for longer has lost it: a host can vanish without a word. */
+  private listenOn(): void {
+    clearTimeout(this.silence);
+    if (this.rejects.size === 0) return;
+    this.silence = setTimeout(() => void this.end(), silentMsMax).unref();
+  }
+
   private lose(): void {
     this.isLost = true;
+    clearTimeout(this.silence);
     const error = lost("CONNECTION_CLOSED");
     for (const reject of this.rejects) reject(error);
     this.rejects.clear();

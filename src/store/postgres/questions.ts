@@ -5,10 +5,8 @@
 import type { Row } from "../row-codec.js";
 import type { Statement } from "./statement.js";
 
-/** A run cannot go on: what it asked for cannot be guessed. */
-export class Unanswered extends Error {
-  override name = "Unanswered";
-}
+/** A run cannot go on: what it asked for cannot be guessed. One for all: nobody looks at where it was thrown. */
+export const unanswered = Object.assign(new Error("not answered yet"), { name: "Unanswered" });
 
 /** Asked with others of its kind in one statement; `take` notes the answer for its key, and what came along for others. */
 export interface Kind<K extends readonly unknown[]> {
@@ -70,7 +68,7 @@ export class Questions {
   list<T>(key: string, ask: () => Omit<AskedList, "key">): T {
     if (this.answers.has(key)) return this.answers.get(key) as T;
     if (!this.lists.has(key)) this.lists.set(key, { key, ...ask() });
-    throw new Unanswered(`asking for ${key}`);
+    throw unanswered;
   }
 
   noteList({ key, decode }: AskedList, rows: Row[]): void {

@@ -21,7 +21,7 @@ import type { DueClaim, Flush, Rows } from "../rows.js";
 import { toClaim, toDueClaim, toEvent, toNotification, toProject, toSession, toTask } from "./codec.js";
 import * as kinds from "./kinds.js";
 import * as lists from "./lists.js";
-import { Questions, Unanswered } from "./questions.js";
+import { Questions, unanswered } from "./questions.js";
 import { ReadyQuestions } from "./ready.js";
 import type { Statement } from "./statement.js";
 import { statementsFor } from "./write.js";
@@ -105,7 +105,7 @@ export class PostgresRows implements Rows {
   private list<T>(name: string, statement: Statement, decode: (rows: Row[]) => T): T {
     const key = `${this.applied} ${name} ${statement.text} ${JSON.stringify(statement.values)}`;
     // What is pending may come from a guess: first let that be answered.
-    if (this.applied > 0 && this.questions.isOpen) throw new Unanswered(`asking for ${name}`);
+    if (this.applied > 0 && this.questions.isOpen) throw unanswered;
     return this.questions.list(key, () => {
       const pending = this.pending();
       return {
@@ -182,6 +182,10 @@ export class PostgresRows implements Rows {
     const earliest = this.begun?.earliestDue;
     if (!earliest || earliest.dueAt > now) return [];
     return this.leases(`due ${now}`, limit, (most) => lists.due(this.orgId, now, most));
+  }
+
+  earliestDue(): number {
+    return this.begun?.earliestDue?.dueAt ?? Number.POSITIVE_INFINITY;
   }
 
   nextDue(now: number, limit: number): DueClaim[] {

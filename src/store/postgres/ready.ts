@@ -95,8 +95,10 @@ export class ReadyQuestions implements ReadyRows {
     return [...this.levelsOf(project, lane).keys()].sort((a, b) => b - a);
   }
 
+  /** As many as are at hand, but at least so many unless the level ends. */
   chunk(project: string, lane: string, level: number, after: ReadyEntry | null, limit: number): Chunk {
-    const known = this.levelsOf(project, lane).get(level);
+    const levels = after === null ? this.levelsOf(project, lane) : this.fetched.get(`${project}/${lane}`);
+    const known = levels?.get(level);
     // A lane of which everything is known and that has no such level: there is nothing.
     if (!known && after === null) return { entries: [], tasks: [] };
     for (const stretch of known ?? []) {
@@ -183,7 +185,7 @@ function toHead(row: Row): Head {
 
 const samePlace = (a: ReadyEntry, b: ReadyEntry) => a.k1 === b.k1 && a.k2 === b.k2;
 
-/** So many rows after that one, or null if they are not all in the stretch. */
+/** The rows after that one, or null if they are not so many and the stretch is not the end. */
 function served(
   { after: start, heads, isEnd }: Stretch,
   after: ReadyEntry | null,
@@ -192,7 +194,7 @@ function served(
   const isStart = after === null ? start === null : start !== null && samePlace(start, after);
   const before = after === null || isStart ? -1 : heads.findIndex(({ entry }) => samePlace(entry, after));
   if (!isStart && before < 0) return null;
-  const some = heads.slice(before + 1, before + 1 + limit);
+  const some = heads.slice(before + 1);
   if (some.length < limit && !isEnd) return null;
   return { entries: some.map(({ entry }) => entry), tasks: some };
 }

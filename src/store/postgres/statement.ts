@@ -75,26 +75,33 @@ export function insertInto(table: string, definition: string, key?: string) {
   });
 }
 
-/** Changes rows of one org that are known to be there, by a part of their columns. */
-export function updateOf(table: string, key: string, definition: string) {
+/** The rows that `u` names, by their places: found one by one, whatever the planner knows or does not know. */
+function placesOf(table: string, columns: Columns, key: readonly string[]): string {
+  const same = key.map((name) => `${name} = u.${name}`).join(" AND ");
+  return `${columns.rows()}
+    CROSS JOIN LATERAL (SELECT ctid FROM dibs.${table} WHERE org = $1 AND ${same} OFFSET 0) r`;
+}
+
+/** Changes rows of one org that are known to be there, by a part of their columns; the first is the key. */
+export function updateOf(table: string, definition: string) {
   const columns = new Columns(definition);
-  const keyNames = key.split(", ");
-  const set = columns.names
-    .map((name, at) => [name, columns.selected.split(", ")[at]!] as const)
-    .filter(([name]) => !keyNames.includes(name))
-    .map(([name, selected]) => `${name} = ${selected}`);
-  const on = keyNames.map((name) => `t.${name} = u.${name}`).join(" AND ");
-  const text = `UPDATE dibs.${table} t SET ${set.join(", ")} FROM ${columns.rows()} WHERE t.org = $1 AND ${on}`;
+  const [key, ...rest] = columns.names;
+  const selected = columns.selected.split(", ");
+  const set = rest.map((name, at) => `${name} = ${selected[at + 1]}`);
+  const text = `UPDATE dibs.${table} t SET ${set.join(", ")}
+    FROM (SELECT u.*, r.ctid AS place FROM ${placesOf(table, columns, [key!])} OFFSET 0) u
+    WHERE t.org = $1 AND t.ctid = u.place`;
   return (org: string, flat: readonly Value[]): Statement => ({
     text,
     values: [org, ...columns.arrays(flat)],
   });
 }
 
+/** Deletes rows of one org by their whole keys. */
 export function deleteFrom(table: string, definition: string) {
   const columns = new Columns(definition);
-  const on = columns.names.map((name) => `t.${name} = u.${name}`).join(" AND ");
-  const text = `DELETE FROM dibs.${table} t USING ${columns.rows()} WHERE t.org = $1 AND ${on}`;
+  const text = `DELETE FROM dibs.${table} WHERE org = $1
+    AND ctid = ANY(ARRAY(SELECT r.ctid FROM ${placesOf(table, columns, columns.names)}))`;
   return (org: string, flat: readonly Value[]): Statement => ({
     text,
     values: [org, ...columns.arrays(flat)],

@@ -26,17 +26,15 @@ const make = {
   taskReplace: insertInto("task", taskDefinition, "no"),
   taskMoved: updateOf(
     "task",
-    "no",
     "no bigint, state text, epoch bigint, updated_at bigint, ready_at bigint, started_at bigint, ended_at bigint",
   ),
   taskFreed: updateOf(
     "task",
-    "no",
     "no bigint, pending_deps integer, open_children integer, completed_children integer, ready_at bigint",
   ),
   text: insertInto("task_text", "no bigint, prompt text, description text, metadata json", "no"),
   claimOpen: insertInto("claim", claimDefinition),
-  claimUpdate: updateOf("claim", "no", claimDefinition),
+  claimUpdate: updateOf("claim", claimDefinition),
   claimClose: deleteFrom("claim", "no bigint"),
   attempt: insertInto(
     "attempt",
