@@ -15,6 +15,7 @@ import {
   round,
   seconds,
   temporaryDirectory,
+  workAhead,
   workThrough,
 } from "./lib.mjs";
 import { plainjobPerSecond } from "./plainjob.mjs";
@@ -82,7 +83,7 @@ export async function cycles({ quick, log }) {
   const directory = temporaryDirectory();
   const original = join(directory, "original.db");
   await prepareStore(original, tasks);
-  const rates = { dibs: [], bare: [], plainjob: [] };
+  const rates = { dibs: [], dibsAhead: [], bare: [], plainjob: [] };
 
   // The statements of one run, from the same starting point as every other run.
   const traced = join(directory, "traced.db");
@@ -92,15 +93,17 @@ export async function cycles({ quick, log }) {
   await tracedDibs.close();
 
   for (let at = 0; at < rounds; at++) {
-    const file = join(directory, `dibs-${at}.db`);
-    copyFileSync(original, file);
-    const dibs = await openDibs({ path: file });
-    let done = 0;
-    const elapsed = await seconds(async () => {
-      done = await workThrough(dibs, workerIds);
-    });
-    rates.dibs.push(done / elapsed);
-    await dibs.close();
+    for (const [name, work] of Object.entries({ dibs: workThrough, dibsAhead: workAhead })) {
+      const file = join(directory, `${name}-${at}.db`);
+      copyFileSync(original, file);
+      const dibs = await openDibs({ path: file });
+      let done = 0;
+      const elapsed = await seconds(async () => {
+        done = await work(dibs, workerIds);
+      });
+      rates[name].push(done / elapsed);
+      await dibs.close();
+    }
 
     const bare = join(directory, `bare-${at}.db`);
     copyFileSync(original, bare);
@@ -110,14 +113,15 @@ export async function cycles({ quick, log }) {
     const eight = await plainjobPerSecond(join(directory, `plain8-${at}.db`), tasks, 8);
     rates.plainjob.push(Math.max(alone, eight));
     log(
-      `  round ${at + 1}: dibs ${round(rates.dibs[at], 0)}/s, bare ${round(rates.bare[at], 0)}/s, plainjob ${round(rates.plainjob[at], 0)}/s`,
+      `  round ${at + 1}: dibs ${round(rates.dibs[at], 0)}/s, ahead ${round(rates.dibsAhead[at], 0)}/s, bare ${round(rates.bare[at], 0)}/s, plainjob ${round(rates.plainjob[at], 0)}/s`,
     );
   }
   remove(directory);
-  const ratios = (other) => rates.dibs.map((rate, at) => rate / rates[other][at]);
+  const ratios = (other, own = "dibs") => rates[own].map((rate, at) => rate / rates[other][at]);
   return {
     perSecond: {
       dibs: round(median(rates.dibs), 0),
+      dibsAhead: round(median(rates.dibsAhead), 0),
       bare: round(median(rates.bare), 0),
       plainjob: round(median(rates.plainjob), 0),
     },
@@ -125,6 +129,11 @@ export async function cycles({ quick, log }) {
       {
         name: "dibs (FULL) / plainjob (NORMAL), cycles per second",
         ratio: round(median(ratios("plainjob"))),
+        atLeast: 1,
+      },
+      {
+        name: "the same, reporting and claiming together as dibs.work does",
+        ratio: round(median(ratios("plainjob", "dibsAhead"))),
         atLeast: 1,
       },
       { name: "dibs / bare loop of the same statements", ratio: round(median(ratios("bare"))), atLeast: 0.6 },

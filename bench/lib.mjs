@@ -57,11 +57,24 @@ export async function registerWorkers(dibs, count, more = {}) {
   return ids;
 }
 
-/**
- * Every worker claims and completes until nothing is left; returns the number of cycles. As in dibs.work, the next claim is sent
- * together with the report, and each worker goes on only when both are durable.
- */
+/** Every worker claims, then completes, until nothing is left; returns the number of cycles. */
 export async function workThrough(dibs, workers) {
+  let cycles = 0;
+  await Promise.all(
+    workers.map(async (sessionId) => {
+      for (;;) {
+        const { claim } = await dibs.tasks.claimNext({ sessionId });
+        if (!claim) return;
+        await dibs.tasks.complete({ taskId: claim.taskId, sessionId, epoch: claim.epoch, result: "done" });
+        cycles++;
+      }
+    }),
+  );
+  return cycles;
+}
+
+/** As dibs.work does it: the next claim is sent together with the report; each worker goes on when both are durable. */
+export async function workAhead(dibs, workers) {
   let cycles = 0;
   await Promise.all(
     workers.map(async (sessionId) => {

@@ -3,7 +3,7 @@
 // Each round works through a fresh copy of a prepared database.
 
 import { loadavg } from "node:os";
-import { createTasks, median, openDibs, registerWorkers, round, seconds, workThrough } from "./lib.mjs";
+import { createTasks, median, openDibs, registerWorkers, round, seconds, workAhead } from "./lib.mjs";
 import { pgBossPerSecond, preparePgBoss } from "./pg-boss.mjs";
 import { graphilePerSecond, graphilePresets, prepareGraphile } from "./pg-graphile.mjs";
 import { startServer, withSql } from "./pg-server.mjs";
@@ -24,7 +24,7 @@ async function dibsPerSecond(url, count) {
   const dibs = await openDibs({ url });
   let done = 0;
   const elapsed = await seconds(async () => {
-    done = await workThrough(dibs, workerIds);
+    done = await workAhead(dibs, workerIds);
   });
   await dibs.close();
   return done / elapsed;

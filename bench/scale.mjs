@@ -24,24 +24,25 @@ export async function models(place) {
 /** Multiplies the model task: every table that names it gets `count` copies with their own ids. */
 function multiply(db, model, count, from) {
   db.exec("BEGIN");
-  for (const [table, column] of [
-    ["task", "id"],
-    ["task_text", "id"],
-    ["attempt", "task_id"],
-    ["dependency", "task_id"],
-    ["ready", "id"],
+  const isModel = `no = (SELECT no FROM task WHERE id = '${model}')`;
+  for (const [table, column, where] of [
+    ["task_text", null, isModel],
+    ["attempt", null, isModel],
+    ["dependency", "task_id", `task_id = '${model}'`],
+    ["ready", "id", `id = '${model}'`],
+    ["task", "id", `id = '${model}'`],
   ]) {
     const columns = db
-      .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+      .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'row'`)
       .all()
       .map(({ name }) => name);
     const copied = columns.map((name) => {
       if (name === column) return `printf('${model}-%09d', n)`;
-      if (name === "ordinal" || (table === "ready" && name === "k2")) return `${name} + n`;
+      if (name === "no" || (table === "ready" && name === "k2")) return `${name} + n`;
       return name;
     });
     db.exec(`WITH RECURSIVE numbers(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${from + count - 1})
-      INSERT INTO ${table} (${columns.join(", ")}) SELECT ${copied.join(", ")} FROM ${table}, numbers WHERE ${column} = '${model}'`);
+      INSERT INTO ${table} (${columns.join(", ")}) SELECT ${copied.join(", ")} FROM ${table}, numbers WHERE ${where}`);
   }
   db.exec(`UPDATE org SET ordinal = ordinal + ${count}`);
   db.exec("COMMIT");

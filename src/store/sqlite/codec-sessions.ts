@@ -61,11 +61,33 @@ const fieldEnd = "\u001f";
 
 /** The history as plain text: it is written with every claim that closes, and JSON cost four times as much. */
 export function historyText(history: readonly PastClaim[]): string {
-  let text = "";
-  for (const { taskId, claimedAt, releasedAt, releaseReason } of history) {
-    text += `${taskId}${fieldEnd}${claimedAt}${fieldEnd}${releasedAt - claimedAt}${fieldEnd}${releaseReason}${pastEnd}`;
-  }
+  const [newest, second] = history;
+  if (!newest) return "";
+  // Nearly always one entry has come before those of the last time, and the oldest of ten has gone.
+  const known = second && written.get(second);
+  const rest = known && known.history.length >= history.length - 1 ? known : null;
+  const text =
+    pastText(newest) +
+    (rest ? beginningOf(rest, history.length - 1) : history.slice(1).map(pastText).join(""));
+  written.set(newest, { history, text });
+  if (second) written.delete(second);
   return text;
+}
+
+/** Texts that were written, by the newest entry in them. */
+const written = new WeakMap<PastClaim, { history: readonly PastClaim[]; text: string }>();
+
+function pastText({ taskId, claimedAt, releasedAt, releaseReason }: PastClaim): string {
+  return `${taskId}${fieldEnd}${claimedAt}${fieldEnd}${releasedAt - claimedAt}${fieldEnd}${releaseReason}${pastEnd}`;
+}
+
+function beginningOf(
+  { history, text }: { history: readonly PastClaim[]; text: string },
+  count: number,
+): string {
+  let end = text.length;
+  for (let left = history.length; left > count; left--) end = text.lastIndexOf(pastEnd, end - 2) + 1;
+  return text.slice(0, end);
 }
 
 export function toRecord(row: Row): SessionRecord {

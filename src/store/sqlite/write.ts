@@ -77,7 +77,8 @@ const sql = {
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
   chunkWithTasks: `SELECT r.id, r.lane, r.level, r.k1, r.k2, r.not_before, ${fetchedColumns},
-      CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata
+      CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata,
+      NOT EXISTS (SELECT 1 FROM dependency d WHERE d.org = r.org AND d.project = r.project AND d.depends_on = r.id)
     FROM ready r CROSS JOIN task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
     CROSS JOIN task_text x ON x.no = t.no
     WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
@@ -248,12 +249,12 @@ const entryWidth = 6;
 const taskWidth = fetchedColumns.split(",").length;
 
 function toFetched(row: Row): Fetched {
-  const [prompt, description, metadata] = row.slice(taskWidth);
+  const [prompt, description, metadata, isFree] = row.slice(taskWidth);
   const text =
     prompt === null
       ? null
       : { prompt, description, metadata: metadata === null ? null : JSON.parse(metadata) };
-  return { task: toTask(row), text };
+  return { task: toTask(row), text, isFree: isFree === 1 };
 }
 
 function toEntry(row: Row): ReadyEntry {
