@@ -215,6 +215,8 @@ class InProcess implements Connection {
     if (this.closing.signal.aborted) {
       return Promise.reject(new DibsError("STORE_CLOSED", "This client was closed."));
     }
+    // A worker's calls share one signal, and all of them may wait.
+    if (options.signal) setMaxListeners(0, options.signal);
     return dispatch(this.executor, name, input, this.caller, {
       idempotencyKey: options.idempotencyKey,
       signals: options.signal ? [this.closing.signal, options.signal] : [this.closing.signal],

@@ -56,6 +56,18 @@ describe("a worker", () => {
     await checkStore(path);
   });
 
+  test("with many slots waits without a warning", async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on("warning", note);
+    const { dibs } = await withTasks(40);
+    await dibs.work(() => "done", { concurrency: 32, untilEmpty: true }).done;
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+    await dibs.close();
+  });
+
   test("reports a result and takes the next task in one commit", async () => {
     let commits = Date.UTC(2026, 0, 1);
     const dibs = await open({ path: tempFile(), clock: () => ++commits }); // Each commit has a time of its own.
