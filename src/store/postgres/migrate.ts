@@ -13,7 +13,8 @@ type Query = Pick<Driver, "unsafe">;
 /** One look for what is there: the usual start needs no more than this and the version. */
 const look = `SELECT current_setting('server_version_num')::int AS server, version() AS text,
   to_regclass('dibs.migration') IS NOT NULL AS is_made,
-  (SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = '${programRole}') AS has_role`;
+  (SELECT pg_has_role(oid, CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+    FROM pg_roles WHERE rolname = '${programRole}') AS has_role`;
 
 /** Brings the schema up to date. Says whether the program's own role can be taken on. */
 export async function migrate(settings: Settings): Promise<{ hasRole: boolean }> {
