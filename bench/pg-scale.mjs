@@ -22,7 +22,7 @@ async function multiply(sql, model, count) {
     task_text: { where: `no = ${no}`, set: { no: next } },
     attempt: { where: `no = ${no}`, set: { no: next } },
     dependency: { where: `task_id = '${model}'`, set: { task_id: id } },
-    ready: { where: `id = '${model}'`, set: { k2: next, id } },
+    ready: { where: `id = '${model}'`, set: { k2: next, no: next, id } },
     event: {
       where: `task_no = ${no}`,
       set: { seq: `${eventSeq} + (n - 1) * ${events} + place`, task_no: next, task_id: id },
