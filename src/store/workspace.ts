@@ -210,8 +210,9 @@ export class Workspace extends KnownRows {
   undo(): void {
     for (const [key, before] of this.claimRows.dirty) {
       const after = this.claimRows.rows.get(key);
-      if (after) this.claimsBySession.get(keyOf(after.project, after.sessionId))?.delete(after.taskId);
-      if (before) this.claimsBySession.get(keyOf(before.project, before.sessionId))?.add(before.taskId);
+      // What was before may have been guessed: better forget whose claims they were than mend the sets.
+      if (after) this.claimsBySession.delete(keyOf(after.project, after.sessionId));
+      if (before) this.claimsBySession.delete(keyOf(before.project, before.sessionId));
     }
     for (const key of this.putTogether) this.claimsBySession.delete(key);
     const created = [...this.taskRows.dirty].filter(([, before]) => before === undefined);

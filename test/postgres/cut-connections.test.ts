@@ -163,7 +163,9 @@ describe("a commit of which nobody can tell what became of it", () => {
     await until("the store waits", async () => (await waiting()).length === 1);
     await database.admin`SELECT pg_cancel_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event = 'advisory'`;
-    expect((await failing).code).toBe("STORE_BUSY");
+    const refused = await failing;
+    expect(refused.code).toBe("STORE_UNAVAILABLE");
+    expect(refused.message).toContain("could not be found out");
     await locker.end();
 
     await dibs.tasks.progress({ ...by, note: "kept" });

@@ -19,6 +19,8 @@ const byKeys = {
   enable_mergejoin: "off",
   plan_cache_mode: "force_generic_plan",
   random_page_cost: "0.01",
+  // What is acknowledged has reached the disk, whatever the server's default.
+  synchronous_commit: "on",
 };
 
 export type { Settings };
@@ -43,6 +45,14 @@ export function readUrl(url: string): Settings {
   const prepare = parsed.searchParams.get("prepare") !== "false";
   parsed.searchParams.delete("pool");
   parsed.searchParams.delete("prepare");
+  if (parsed.pathname.includes("@")) {
+    // A slash in the password; the rest of it would show in every message.
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      "This address has an @ in the name of the database.",
+      "Write special characters of the password percent-encoded, such as %2F for a slash.",
+    );
+  }
   const where = `postgres://${parsed.host}${parsed.pathname}`;
   if (!Number.isInteger(max) || max < 2) {
     throw new StoreError(

@@ -30,6 +30,9 @@ export const isConflict = (error: unknown): boolean => ["40001", "40P01"].includ
 /** Only says that the transaction has failed before. */
 export const isAftermath = (error: unknown): boolean => codeOf(error) === "25P02";
 
+/** Another transaction kept the lock for too long. */
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === "55P03";
+
 export function translate(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
   const code = codeOf(error);

@@ -14,10 +14,11 @@ type Query = Pick<Driver, "unsafe">;
 const look = `SELECT current_setting('server_version_num')::int AS server, version() AS text,
   to_regclass('dibs.migration') IS NOT NULL AS is_made,
   (SELECT pg_has_role(oid, CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
-    FROM pg_roles WHERE rolname = '${programRole}') AS has_role`;
+    FROM pg_roles WHERE rolname = '${programRole}') AS has_role,
+  (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS is_exempt`;
 
 /** Brings the schema up to date. Says whether the program's own role can be taken on. */
-export async function migrate(settings: Settings): Promise<{ hasRole: boolean }> {
+export async function migrate(settings: Settings): Promise<{ hasRole: boolean; warning: string | null }> {
   return withOwner(settings, async (driver) => {
     let [found] = await driver.unsafe(look);
     if (found!.server < serverVersionMin) {
@@ -39,7 +40,14 @@ export async function migrate(settings: Settings): Promise<{ hasRole: boolean }>
         "Update Dibs; nothing was changed.",
       );
     }
-    return { hasRole: found!.has_role === true };
+    if (found!.has_role === null) {
+      // The schema came from a dump, which brings no roles along.
+      await ensureRole(driver);
+      await grant(driver);
+      [found] = await driver.unsafe(look);
+    }
+    const hasRole = found!.has_role === true;
+    return { hasRole, warning: hasRole || !found!.is_exempt ? null : exemptWarning };
   });
 }
 
@@ -72,11 +80,17 @@ async function applyAll(driver: Driver): Promise<void> {
   });
 }
 
+const exemptWarning = `This login passes row level security and cannot take on the role ${programRole}: orgs are kept apart by the program alone.`;
+
 /** The schema and, where we may, the role without ownership that the program works as. */
 async function prepare(query: Query): Promise<void> {
   await query.unsafe(`CREATE SCHEMA IF NOT EXISTS dibs;
     CREATE TABLE IF NOT EXISTS dibs.migration (
       version integer PRIMARY KEY, name text NOT NULL, applied_by integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+  await ensureRole(query);
+}
+
+async function ensureRole(query: Query): Promise<void> {
   await query.unsafe(`DO $$ BEGIN
       IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${programRole}') THEN
         CREATE ROLE ${programRole} NOLOGIN;

@@ -61,16 +61,18 @@ export class Notices {
     if (this.versions.get(org) === version - 1) this.versions.set(org, version);
     if (this.isClosed) return;
     this.pending.set(org, mayFree || this.pending.get(org) === true);
-    this.publishing ??= setTimeout(() => this.publish(), publishAfterMs).unref();
+    this.publishing ??= setTimeout(() => void this.publish(), publishAfterMs).unref();
   }
 
-  private publish(): void {
+  private async publish(): Promise<void> {
+    if (this.publishing) clearTimeout(this.publishing);
     this.publishing = null;
     const orgs = [...this.pending];
     this.pending.clear();
     // A payload must stay below 8000 bytes.
-    for (let at = 0; at < orgs.length; at += 50)
-      void this.send({ from: this.id, orgs: orgs.slice(at, at + 50) });
+    for (let at = 0; at < orgs.length; at += 50) {
+      await this.send({ from: this.id, orgs: orgs.slice(at, at + 50) });
+    }
   }
 
   private async send(message: Message): Promise<void> {
@@ -113,7 +115,11 @@ export class Notices {
   private probe(): void {
     void this.send({ from: this.id, probe: true });
     if (this.probing) clearTimeout(this.probing);
-    this.probing = setTimeout(() => this.deaf("a pooler may be in between"), probeMs).unref();
+    this.probing = setTimeout(() => {
+      this.deaf("a pooler may be in between");
+      // The probe itself may have been lost.
+      if (!this.isClosed) this.probe();
+    }, probeMs).unref();
   }
 
   private deaf(reason: string): void {
@@ -128,13 +134,10 @@ export class Notices {
     } catch {
       return; // Not ours.
     }
-    if (message.from === this.id) {
-      if (!message.probe) return;
-      if (this.probing) clearTimeout(this.probing);
-      this.isHeard = true;
-      this.warning = null;
-      return;
-    }
+    if (this.probing) clearTimeout(this.probing);
+    this.isHeard = true;
+    this.warning = null;
+    if (message.from === this.id) return;
     for (const [org, mayFree] of message.orgs ?? []) {
       if (this.versions.has(org)) this.options.onChange(org, mayFree);
     }
@@ -164,7 +167,9 @@ export class Notices {
   async close(): Promise<void> {
     this.isClosed = true;
     this.versions.clear();
-    for (const timer of [this.publishing, this.looking, this.probing]) if (timer) clearTimeout(timer);
+    for (const timer of [this.looking, this.probing]) if (timer) clearTimeout(timer);
+    // A short program's only commit must be heard of, too.
+    if (this.pending.size > 0) await this.publish();
     await this.listener?.end();
   }
 }

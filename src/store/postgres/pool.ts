@@ -1,8 +1,10 @@
 // Connections, kept for the next transaction until they break or get old.
 
+import { StoreError } from "../store.js";
 import { Line, lost, type Settings } from "./line.js";
 
 const idleMsMax = 60_000;
+const waitMsMax = 30_000;
 const ageMsMax = 30 * 60_000;
 
 interface Waiter {
@@ -30,7 +32,28 @@ export class Pool {
       this.drop(next.line);
     }
     if (this.count < this.settings.max) return this.open();
-    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+    return this.wait();
+  }
+
+  private wait(): Promise<Line> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        const hint = "Raise ?pool=… in the address, or look for long transactions in pg_stat_activity.";
+        reject(new StoreError("STORE_BUSY", `All ${this.settings.max} connections are in use.`, hint));
+      }, waitMsMax);
+      const waiter: Waiter = {
+        resolve: (line) => {
+          clearTimeout(timer);
+          resolve(line);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      this.waiting.push(waiter);
+    });
   }
 
   private async open(): Promise<Line> {

@@ -31,6 +31,8 @@ export interface Begun {
   org: Org;
   /** Raised by every commit to the org. */
   version: number;
+  /** Of the commit that made the version. */
+  token: string | null;
   earliestDue: DueClaim | null;
   now: number;
 }

@@ -57,7 +57,11 @@ export async function runJobs<T>(
       workspace.lookBeforeFlush();
       if (!rows.questions.isOpen) return results;
     }
-    workspace.undo();
+    if (isBroken) {
+      // What it looked at on the way was answered for changes that will not be made.
+      rows.questions.forget();
+      workspace.clear();
+    } else workspace.undo();
     if (rows.questions.isOpen) await answer(session, org, rows.questions, round);
   }
   throw new InvariantError("a decision comes to an end");

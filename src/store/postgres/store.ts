@@ -24,6 +24,7 @@ import { isConnectionLoss } from "./errors.js";
 import { rebuild } from "./fetch.js";
 import { migrate } from "./migrate.js";
 import { Notices } from "./notices.js";
+import { hasHappened, lockOrg, Unknown } from "./outcome.js";
 import { persistently } from "./patience.js";
 import { type Begun, PostgresRows } from "./read.js";
 import { runJobs, runLook } from "./runs.js";
@@ -33,23 +34,23 @@ import { PostgresSnapshot, snapshotIdle } from "./snapshot.js";
 const tokensKept = 10_000;
 const dropTokensEvery = 256;
 const dropKeysEveryMs = 60_000;
+const dropKeysMax = 1_000;
 
 const sql = {
-  lock: "SELECT pg_advisory_xact_lock(hashtextextended('dibs org ' || $1, 0))",
   begin: `SELECT ${orgColumns}, version, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     (SELECT json_build_array(c.project, c.task_id, c.due_at) FROM dibs.claim c WHERE c.org = $1 AND c.due_at IS NOT NULL
-      ORDER BY c.due_at, c.project, c.task_id LIMIT 1)
-    FROM dibs.org WHERE org = $1`,
+      ORDER BY c.due_at, c.project, c.task_id LIMIT 1),
+    (SELECT t.token FROM dibs.commit_token t WHERE t.org = $1 AND t.version = o.version)
+    FROM dibs.org o WHERE org = $1`,
   version: "SELECT version FROM dibs.org WHERE org = $1",
   newOrg: `INSERT INTO dibs.org (org, version, event_seq, event_min, ordinal, notification_seq, last_at, highest_at,
     default_project, created_at) VALUES ($1, 0, 0, 1, 0, 0, $2, $2, $3, $2)`,
   newProject: `INSERT INTO dibs.project (org, id, settings, paused, created_at, updated_at) VALUES ($1, $2, $3::text::json, false, $4, $4)`,
   now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   token: "INSERT INTO dibs.commit_token (org, version, token) VALUES ($1, $2, $3)",
-  tokenOf: "SELECT token FROM dibs.commit_token WHERE org = $1 AND version = $2",
   dropTokens: "DELETE FROM dibs.commit_token WHERE org = $1 AND version < $2",
   dropKeys: `DELETE FROM dibs.idempotency WHERE org = $1 AND key IN
-    (SELECT key FROM dibs.idempotency WHERE org = $1 AND created_at < $2 ORDER BY created_at LIMIT 1000)`,
+    (SELECT key FROM dibs.idempotency WHERE org = $1 AND created_at < $2 ORDER BY created_at LIMIT ${dropKeysMax}) RETURNING 1`,
 };
 
 const orgWidth = orgColumns.split(",").length;
@@ -58,31 +59,23 @@ const orgWidth = orgColumns.split(",").length;
 interface Known {
   rows: PostgresRows;
   workspace: Workspace;
-  /** The version that the workspace's rows belong to. */
+  /** The version that the workspace's rows belong to, and the token of the commit that made it. */
   version: number;
+  token: string | null;
   /** Commits of one org follow each other in this process, too. */
   last: Promise<unknown>;
   droppedAt: number;
 }
 
-/** The connection was lost between sending a commit and its answer. */
-class Unknown extends Error {
-  constructor(
-    readonly version: number,
-    readonly token: string,
-    readonly committed: () => unknown,
-    override readonly cause: unknown,
-  ) {
-    super("unknown outcome");
-  }
-}
-
 export async function openPostgresStore(url: string, clock: Clock | null): Promise<Store> {
   const settings = readUrl(url);
-  const { hasRole } = await migrate(settings);
+  // Short: a wrong address should be heard of soon, but a server that restarts is worth a moment.
+  const { hasRole, warning } = await persistently(settings.where, () => migrate(settings), {
+    patienceMs: 3_000,
+  });
   const database = new Database(settings);
   if (hasRole) database.useRole();
-  return new PostgresStore(database, clock);
+  return new PostgresStore(database, clock, warning);
 }
 
 class PostgresStore implements Store {
@@ -99,6 +92,7 @@ class PostgresStore implements Store {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock | null,
+    private readonly warning: string | null,
   ) {
     this.location = database.where;
     this.notices = new Notices({
@@ -115,7 +109,7 @@ class PostgresStore implements Store {
       const session = await this.database.take();
       try {
         session.begin(org, { write: true });
-        void session.send({ text: sql.lock, values: [org] });
+        void session.send({ text: lockOrg, values: [org] });
         const [known] = await session.send({ text: sql.begin, values: [org] });
         if (known) {
           this.seen.set(org, known[orgWidth]);
@@ -151,7 +145,7 @@ class PostgresStore implements Store {
           return await this.commitOnce(org, known, jobs, failed);
         } catch (error) {
           if (!(error instanceof Unknown)) throw error;
-          return (await this.becameOf(org, error)) as JobResult<T>[];
+          return await this.becameOf(org, error as Unknown<JobResult<T>[]>);
         }
       });
     } catch (error) {
@@ -163,10 +157,14 @@ class PostgresStore implements Store {
 
   private async commitSingly<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
     const results: JobResult<T>[] = [];
+    let trouble: StoreError | null = null;
     for (const job of jobs) {
       try {
+        if (trouble) throw trouble;
         results.push(...(await this.commitInTurn(org, known, [job])));
       } catch (error) {
+        // The store itself is in trouble: the others need not wait for the same.
+        if (error instanceof StoreError) trouble = error;
         results.push({ ok: false, error });
       }
     }
@@ -186,6 +184,7 @@ class PostgresStore implements Store {
     let results: JobResult<T>[] = [];
     const committed = (): JobResult<T>[] => {
       known.version = sentAs!;
+      known.token = token;
       this.seen.set(org, known.version);
       const written = workspace.committed();
       if (written) {
@@ -196,9 +195,10 @@ class PostgresStore implements Store {
     };
     try {
       session.begin(org, { write: true });
-      void session.send({ text: sql.lock, values: [org] });
+      void session.send({ text: lockOrg, values: [org] });
       const begun = await this.begun(session, org);
-      if (begun.version !== known.version) workspace.clear();
+      // After a failover the numbers may have gone back and come again, with other commits behind them.
+      if (begun.version !== known.version || begun.token !== known.token) workspace.clear();
       rows.begin(begun, jobs.length);
       const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
       results = await runJobs(session, known, { org, jobs, failed, now });
@@ -206,6 +206,7 @@ class PostgresStore implements Store {
       const { statements, rebuilt } = rows.result;
       if (statements.length === 0 && rebuilt.length === 0) {
         known.version = begun.version;
+        known.token = begun.token;
         workspace.committed();
         return results;
       }
@@ -214,10 +215,14 @@ class PostgresStore implements Store {
       const version = begun.version + 1;
       const marks = session.all([
         { text: sql.token, values: [org, version, token] },
-        ...this.upkeep(org, known, version, now),
+        ...(version % dropTokensEvery === 0
+          ? [{ text: sql.dropTokens, values: [org, version - tokensKept] }]
+          : []),
       ]);
+      const dropped = this.dropOldKeys(session, org, known, now);
       sentAs = version;
-      await Promise.all([sent, marks, session.commit()]);
+      await Promise.all([sent, marks, dropped, session.commit()]);
+      if ((await dropped) < dropKeysMax) known.droppedAt = now;
       return committed();
     } catch (error) {
       if (sentAs !== null && isConnectionLoss(error)) {
@@ -231,40 +236,19 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Now and then: what is too old to be asked for. */
-  private upkeep(org: string, known: Known, version: number, now: number) {
-    const statements = [];
-    if (version % dropTokensEvery === 0)
-      statements.push({ text: sql.dropTokens, values: [org, version - tokensKept] });
-    if (Math.abs(now - known.droppedAt) >= dropKeysEveryMs) {
-      known.droppedAt = now;
-      statements.push({ text: sql.dropKeys, values: [org, now - limits.idempotencyMs] });
-    }
-    return statements;
+  /** Now and then: a key that is too old is not honoured anyway. */
+  private async dropOldKeys(session: Session, org: string, known: Known, now: number): Promise<number> {
+    if (Math.abs(now - known.droppedAt) < dropKeysEveryMs) return dropKeysMax;
+    return (await session.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyMs] })).length;
   }
 
-  /**
-   * The token tells whether the commit happened. Taking the org's lock first waits for the end of the transaction that may
-   * still be under way on the lost connection.
-   */
-  private async becameOf(org: string, { version, token, committed, cause }: Unknown): Promise<unknown> {
+  private async becameOf<T>(org: string, unknown: Unknown<T>): Promise<T> {
     const known = this.knownOf(org);
     // If nobody can tell, nothing that was pending may go along with the next commit.
     known.version = -1;
-    const happened = await this.persistently(async () => {
-      const session = await this.database.take();
-      try {
-        session.begin(org, { write: true });
-        void session.send({ text: sql.lock, values: [org] });
-        const [row] = await session.send({ text: sql.tokenOf, values: [org, version] });
-        return row?.[0] === token;
-      } finally {
-        await session.end();
-      }
-    });
-    if (happened) return committed();
+    if (await hasHappened(this.database, org, unknown)) return unknown.committed();
     known.workspace.clear();
-    throw cause; // It did not happen: the group is tried again.
+    throw unknown.cause; // The group is tried again.
   }
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
@@ -309,13 +293,19 @@ class PostgresStore implements Store {
   private async begun(session: Session, org: string): Promise<Begun> {
     const [row] = await session.send({ text: sql.begin, values: [org] });
     if (!row) throw new InvariantError(`org ${org} was opened`);
-    const [version, now, earliest] = row.slice(orgWidth) as [number, number, Row | null];
+    const [version, now, earliest, token] = row.slice(orgWidth) as [
+      number,
+      number,
+      Row | null,
+      string | null,
+    ];
     this.seen.set(org, version);
     return {
       org: toOrg(row),
       version,
       now: this.clock?.now() ?? now,
       earliestDue: earliest && toDueClaim(earliest),
+      token,
     };
   }
 
@@ -334,7 +324,14 @@ class PostgresStore implements Store {
     let known = this.known.get(org);
     if (!known) {
       const rows = new PostgresRows(org);
-      known = { rows, workspace: new Workspace(rows), version: -1, last: Promise.resolve(), droppedAt: 0 };
+      known = {
+        rows,
+        workspace: new Workspace(rows),
+        version: -1,
+        token: null,
+        last: Promise.resolve(),
+        droppedAt: 0,
+      };
       this.known.set(org, known);
     }
     return known;
@@ -373,9 +370,7 @@ class PostgresStore implements Store {
   }
 
   async check(): Promise<string[]> {
-    const problems: string[] = [];
-    if (this.notices.warning) problems.push(this.notices.warning);
-    return problems;
+    return [this.warning, this.notices.warning].filter((problem) => problem !== null);
   }
 
   private refuseClosed(): void {
