@@ -1,6 +1,8 @@
-// What the SQL stores write alike: tasks and attempts, each as a few columns for statements to look at and one JSON of the rest.
+// What the SQL stores write alike. Tasks and attempts are a few columns for statements to look at, and one JSON of the rest.
 
 import type { Attempt } from "../core/claim.js";
+import type { Notification } from "../core/event.js";
+import type { Org } from "../core/project.js";
 import type { Task } from "../core/task.js";
 
 export type Value = string | number | null;
@@ -211,4 +213,54 @@ export function attemptOf(project: string, taskId: string, row: Row, body: Parti
     ...absent,
     ...body,
   } as Attempt;
+}
+
+export const orgColumns =
+  "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";
+
+export function toOrg(row: Row): Org {
+  return {
+    org: row[0],
+    eventSeq: row[1],
+    eventMin: row[2],
+    ordinal: row[3],
+    notificationSeq: row[4],
+    lastAt: row[5],
+    highestAt: row[6],
+    defaultProject: row[7],
+    createdAt: row[8],
+  };
+}
+
+export const notificationColumns =
+  "number, type, severity, title, message, task_id, project, created_at, read_at";
+
+export const notificationNumber = (id: string): number => Number(/^n([1-9]\d{0,14})$/.exec(id)?.[1] ?? -1);
+
+export function notificationRow(notification: Notification): Value[] {
+  return [
+    notificationNumber(notification.id),
+    notification.type,
+    notification.severity,
+    notification.title,
+    notification.message,
+    notification.taskId,
+    notification.project,
+    notification.createdAt,
+    notification.readAt,
+  ];
+}
+
+export function toNotification(row: Row): Notification {
+  return {
+    id: `n${row[0]}`,
+    type: row[1],
+    severity: row[2],
+    title: row[3],
+    message: row[4],
+    taskId: row[5],
+    project: row[6],
+    createdAt: row[7],
+    readAt: row[8],
+  };
 }

@@ -1,8 +1,8 @@
 // Rows of PostgreSQL as the core's, and back. Rows arrive as arrays in column order; numbers and JSON are parsed already.
 
 import { type Claim, dueAt } from "../../core/claim.js";
-import type { DibsEvent, Notification } from "../../core/event.js";
-import type { Org, Project } from "../../core/project.js";
+import type { DibsEvent } from "../../core/event.js";
+import type { Project } from "../../core/project.js";
 import type { ReadyEntry } from "../../core/ready.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
@@ -11,23 +11,6 @@ import type { DueClaim, OfTask } from "../rows.js";
 import type { Value } from "./statement.js";
 
 export const prefixed = (prefix: string, columns: string) => columns.replaceAll(/\w+/g, `${prefix}.$&`);
-
-export const orgColumns =
-  "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";
-
-export function toOrg(row: Row): Org {
-  return {
-    org: row[0],
-    eventSeq: row[1],
-    eventMin: row[2],
-    ordinal: row[3],
-    notificationSeq: row[4],
-    lastAt: row[5],
-    highestAt: row[6],
-    defaultProject: row[7],
-    createdAt: row[8],
-  };
-}
 
 export const projectColumns = "id, settings, paused, created_at, updated_at";
 
@@ -135,39 +118,6 @@ export function toEvent(row: Row, org: string): DibsEvent {
     epoch: row[6],
     actor: row[7],
     data: row[8],
-  };
-}
-
-export const notificationColumns =
-  "number, type, severity, title, message, task_id, project, created_at, read_at";
-
-export const notificationNumber = (id: string): number => Number(/^n([1-9]\d{0,14})$/.exec(id)?.[1] ?? -1);
-
-export function notificationRow(notification: Notification): Value[] {
-  return [
-    notificationNumber(notification.id),
-    notification.type,
-    notification.severity,
-    notification.title,
-    notification.message,
-    notification.taskId,
-    notification.project,
-    notification.createdAt,
-    notification.readAt,
-  ];
-}
-
-export function toNotification(row: Row): Notification {
-  return {
-    id: `n${row[0]}`,
-    type: row[1],
-    severity: row[2],
-    title: row[3],
-    message: row[4],
-    taskId: row[5],
-    project: row[6],
-    createdAt: row[7],
-    readAt: row[8],
   };
 }
 

@@ -3,11 +3,16 @@
 // dependents and children their tasks.
 
 import type { Task } from "../../core/task.js";
-import { attemptColumns, attemptOf, type Row } from "../row-codec.js";
 import {
-  claimColumns,
+  attemptColumns,
+  attemptOf,
   notificationColumns,
   notificationNumber,
+  type Row,
+  toNotification,
+} from "../row-codec.js";
+import {
+  claimColumns,
   prefixed,
   projectColumns,
   recordColumns,
@@ -17,7 +22,6 @@ import {
   taskWidth,
   textColumns,
   toClaim,
-  toNotification,
   toProject,
   toRecord,
   toSession,

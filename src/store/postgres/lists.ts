@@ -9,11 +9,10 @@ import type {
   TaskFilter,
   WholeTask,
 } from "../../core/view.js";
-import { attemptColumns, attemptOf, type Row } from "../row-codec.js";
+import { attemptColumns, attemptOf, notificationColumns, type Row } from "../row-codec.js";
 import {
   claimColumns,
   eventColumns,
-  notificationColumns,
   prefixed,
   projectColumns,
   sessionColumns,

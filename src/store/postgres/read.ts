@@ -16,9 +16,9 @@ import type {
   TaskFilter,
   WholeTask,
 } from "../../core/view.js";
-import { attemptOf, type Row } from "../row-codec.js";
+import { attemptOf, type Row, toNotification } from "../row-codec.js";
 import type { DueClaim, Flush, Rows } from "../rows.js";
-import { toClaim, toDueClaim, toEvent, toNotification, toProject, toSession, toTask } from "./codec.js";
+import { toClaim, toDueClaim, toEvent, toProject, toSession, toTask } from "./codec.js";
 import * as kinds from "./kinds.js";
 import * as lists from "./lists.js";
 import { Questions, unanswered } from "./questions.js";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
 import { InvariantError } from "../../core/refusal.js";
-import type { Row } from "../row-codec.js";
+import { orgColumns, type Row, toOrg } from "../row-codec.js";
 import {
   type ChangeListener,
   type Clock,
@@ -18,7 +18,7 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
-import { orgColumns, toDueClaim, toOrg } from "./codec.js";
+import { toDueClaim } from "./codec.js";
 import { Database, readUrl, type Session } from "./connection.js";
 import { isConnectionLoss } from "./errors.js";
 import { rebuild } from "./fetch.js";

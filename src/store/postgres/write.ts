@@ -2,9 +2,9 @@
 
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { Task } from "../../core/task.js";
-import { attemptBody, isOnlyFreed, isOnlyMoved, taskRow } from "../row-codec.js";
+import { attemptBody, isOnlyFreed, isOnlyMoved, notificationRow, taskRow } from "../row-codec.js";
 import type { Change, Flush, OfTask, Queued } from "../rows.js";
-import { claimRow, notificationRow, pushEvent, recordRow, sessionRow } from "./codec.js";
+import { claimRow, pushEvent, recordRow, sessionRow } from "./codec.js";
 import { deleteFrom, insertInto, type Statement, updateOf, type Value } from "./statement.js";
 
 const taskDefinition = `no bigint, project text, id text, type text, parent_id text, title text, state text, priority integer,

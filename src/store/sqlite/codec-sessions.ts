@@ -1,6 +1,6 @@
 // Sessions, events and notifications as rows, and back.
 
-import type { DibsEvent, Notification } from "../../core/event.js";
+import type { DibsEvent } from "../../core/event.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Row, Value } from "../row-codec.js";
 import type { OfTask } from "../rows.js";
@@ -132,38 +132,5 @@ export function toEvent(row: Row, org: string): DibsEvent {
     epoch: row[6],
     actor: row[7],
     data: JSON.parse(row[8]),
-  };
-}
-
-export const notificationColumns =
-  "number, type, severity, title, message, task_id, project, created_at, read_at";
-
-export const notificationNumber = (id: string): number => Number(/^n([1-9]\d{0,14})$/.exec(id)?.[1] ?? -1);
-
-export function notificationRow(notification: Notification): Value[] {
-  return [
-    notificationNumber(notification.id),
-    notification.type,
-    notification.severity,
-    notification.title,
-    notification.message,
-    notification.taskId,
-    notification.project,
-    notification.createdAt,
-    notification.readAt,
-  ];
-}
-
-export function toNotification(row: Row): Notification {
-  return {
-    id: `n${row[0]}`,
-    type: row[1],
-    severity: row[2],
-    title: row[3],
-    message: row[4],
-    taskId: row[5],
-    project: row[6],
-    createdAt: row[7],
-    readAt: row[8],
   };
 }

@@ -15,9 +15,6 @@ const json = (value: unknown): string | null =>
 export const parsedList = (value: string | null) => (value === null ? [] : JSON.parse(value));
 const parsed = (value: string | null) => (value === null ? null : JSON.parse(value));
 
-export const orgColumns =
-  "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";
-
 export function orgRow(org: Org): Value[] {
   return [
     org.org,
@@ -30,20 +27,6 @@ export function orgRow(org: Org): Value[] {
     org.defaultProject,
     org.createdAt,
   ];
-}
-
-export function toOrg(row: Row): Org {
-  return {
-    org: row[0],
-    eventSeq: row[1],
-    eventMin: row[2],
-    ordinal: row[3],
-    notificationSeq: row[4],
-    lastAt: row[5],
-    highestAt: row[6],
-    defaultProject: row[7],
-    createdAt: row[8],
-  };
 }
 
 export const projectColumns = "id, settings, paused, created_at, updated_at";

@@ -13,26 +13,25 @@ import type {
   SessionFilter,
   TaskFilter,
 } from "../../core/view.js";
-import { attemptColumns, type Row, taskColumns, taskKeyColumns, type Value } from "../row-codec.js";
-import type { DueClaim } from "../rows.js";
 import {
-  claimColumns,
-  orgColumns,
-  projectColumns,
-  toAttempt,
-  toClaim,
-  toOrg,
-  toProject,
-  toTask,
-} from "./codec.js";
-import {
-  eventColumns,
+  attemptColumns,
   notificationColumns,
   notificationNumber,
+  orgColumns,
+  type Row,
+  taskColumns,
+  taskKeyColumns,
+  toNotification,
+  toOrg,
+  type Value,
+} from "../row-codec.js";
+import type { DueClaim } from "../rows.js";
+import { claimColumns, projectColumns, toAttempt, toClaim, toProject, toTask } from "./codec.js";
+import {
+  eventColumns,
   recordColumns,
   sessionColumns,
   toEvent,
-  toNotification,
   toRecord,
   toSession,
 } from "./codec-sessions.js";

@@ -9,6 +9,8 @@ import {
   attemptColumns,
   isOnlyFreed,
   isOnlyMoved,
+  notificationColumns,
+  notificationRow,
   type Row,
   taskColumns,
   taskKeyColumns,
@@ -20,8 +22,6 @@ import { claimColumns, claimRow, orgRow, projectRow, toTask } from "./codec.js";
 import {
   eventColumns,
   historyText,
-  notificationColumns,
-  notificationRow,
   pushEvent,
   recordColumns,
   sessionColumns,
