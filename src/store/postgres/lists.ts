@@ -1,6 +1,5 @@
 // Lists, as statements. Every predicate starts with the org.
 
-import type { TaskState } from "../../core/task.js";
 import type {
   ClaimFilter,
   EventFilter,
@@ -10,6 +9,7 @@ import type {
   WholeTask,
 } from "../../core/view.js";
 import { attemptColumns, attemptOf, notificationColumns, type Row } from "../row-codec.js";
+import { stateCondition } from "../state-condition.js";
 import {
   claimColumns,
   eventColumns,
@@ -47,12 +47,10 @@ class Where {
   }
 }
 
-const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
-
 export function tasks(org: string, filter: TaskFilter): Statement {
   const where = new Where().add("t.org = $ AND t.no > 0", org).add("t.no > $", filter.afterOrdinal);
   if (filter.project !== null) where.add("t.project = $", filter.project);
-  if (filter.states) where.add(stateCondition(filter.states));
+  if (filter.states) where.add(stateCondition(filter.states, "dibs."));
   if (filter.label !== undefined) {
     where.add(
       "EXISTS (SELECT 1 FROM json_array_elements_text(t.more->'labels') l WHERE l = $)",
@@ -84,20 +82,6 @@ export function tasks(org: string, filter: TaskFilter): Statement {
       WHERE ${where.text} ORDER BY t.no LIMIT ${limit}`,
     values: where.values,
   };
-}
-
-/** A held task rests as queued; its state is the claim's. Literals, so that partial indexes can serve. */
-function stateCondition(states: readonly TaskState[]): string {
-  const quoted = states.map((state) => `'${state}'`).join(",");
-  if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
-    return `t.state IN (${quoted})`;
-  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.no IS NULL";
-  if (states.includes("queued") || states.some((state) => !heldStates.includes(state))) {
-    return `coalesce(c.state, t.state) IN (${quoted})`;
-  }
-  // Few are held: start from their claims, and from the questions that nobody holds any more.
-  return `t.no IN (SELECT h.no FROM dibs.claim h WHERE h.org = t.org AND h.state IN (${quoted})
-    UNION ALL SELECT w.no FROM dibs.task w WHERE w.org = t.org AND w.state = 'awaiting_response' AND w.state IN (${quoted}))`;
 }
 
 export function openClaims(org: string, { project, sessionId, limit }: ClaimFilter): Statement {

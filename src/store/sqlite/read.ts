@@ -26,6 +26,7 @@ import {
   type Value,
 } from "../row-codec.js";
 import type { DueClaim } from "../rows.js";
+import { stateCondition } from "../state-condition.js";
 import { claimColumns, projectColumns, toAttempt, toClaim, toProject, toTask } from "./codec.js";
 import {
   eventColumns,
@@ -62,8 +63,6 @@ const sql = {
 };
 
 const toDueClaim = ([project, taskId, dueAt]: Row): DueClaim => ({ project, taskId, dueAt });
-
-const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
 
 export class SqliteReads {
   readonly guesses = 0;
@@ -180,7 +179,7 @@ export class SqliteReads {
       values.push(...more);
     };
     if (filter.project !== null) add("t.org = ? AND t.project = ?", this.orgId, filter.project);
-    if (filter.states) where.push(stateCondition(filter.states));
+    if (filter.states) where.push(stateCondition(filter.states, ""));
     if (filter.label !== undefined) {
       add("EXISTS (SELECT 1 FROM json_each(t.more, '$.labels') WHERE value = ?)", filter.label);
     }
@@ -338,19 +337,4 @@ export class SqliteReads {
     }
     return counts;
   }
-}
-
-/** A held task rests as queued; its state is the claim's. Literals, so that partial indexes can serve. */
-function stateCondition(states: readonly TaskState[]): string {
-  const quoted = states.map((state) => `'${state}'`).join(",");
-  if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
-    return `t.state IN (${quoted})`;
-  if (states.length === 1 && states[0] === "queued") return "t.state = 'queued' AND c.no IS NULL";
-  if (states.includes("queued") || states.some((state) => !heldStates.includes(state))) {
-    return `coalesce(c.state, t.state) IN (${quoted})`;
-  }
-  // Few are held: start from their claims, and from the questions that nobody holds any more.
-  return `t.no IN (SELECT h.no FROM claim h WHERE h.state IN (${quoted})
-    UNION ALL SELECT w.no FROM task w WHERE w.org = t.org AND w.state = 'awaiting_response'
-      AND w.state IN (${quoted}))`;
 }
