@@ -35,6 +35,8 @@ export const limits = {
   waitMsMax: 60_000,
   idempotencyKeyLengthMax: 255,
   idempotencyMs: 24 * 60 * 60 * 1000,
+  /** Stores forget a key only when a clock set back by a day could not bring it to life again: nobody sees when they tidy up. */
+  idempotencyKeepMs: 48 * 60 * 60 * 1000,
 } as const;
 
 /** How long a session is not handed again what it just released. */

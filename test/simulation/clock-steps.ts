@@ -7,8 +7,13 @@ import type { Picker } from "./picker.js";
 
 const all = 1_000_000;
 
-/** Where the clock stands after the step. */
-export function clockAfter(pick: Picker, view: Reads, clock: number): number {
+/** Where the clock stands after the step. It goes back by a day at most: beyond that, it shows when a store forgot a key. */
+export function clockAfter(pick: Picker, view: Reads, clock: number, furthest: number): number {
+  const back = limits.idempotencyKeepMs - limits.idempotencyMs;
+  return Math.max(furthest - back, anywhere(pick, view, clock));
+}
+
+function anywhere(pick: Picker, view: Reads, clock: number): number {
   const little = [0, 1, 7, 100, 999, 1000, 2500, 5000];
   const kind = pick.below(100);
   if (kind < 30) return clock + pick.of(little);

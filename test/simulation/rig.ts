@@ -36,6 +36,7 @@ export class Rig {
   private readonly history: Plan[] = [];
   private readonly log: string[] = [];
   private commits = 0;
+  private furthest = 0;
   private broken: string | null = null;
 
   constructor(
@@ -71,7 +72,10 @@ export class Rig {
         return;
       case "clock": {
         const before = this.clock.now();
-        const after = await this.memory.read(org, (view) => clockAfter(new Picker(step.picks), view, before));
+        this.furthest = Math.max(this.furthest, before);
+        const after = await this.memory.read(org, (view) =>
+          clockAfter(new Picker(step.picks), view, before, this.furthest),
+        );
         this.clock.set(after);
         this.say({ clock: after - before, now: after });
         return;

@@ -21,9 +21,13 @@ export async function live(store: Store, clock: TestClock, { world, steps }: Scr
 /** The same steps on all stores; what to do is chosen by what the first one sees. */
 export async function goOn([first, ...others]: Store[], clock: TestClock, steps: Step[]): Promise<void> {
   const history: Plan[] = [];
+  let furthest = 0;
   for (const step of steps) {
     if (step.step === "clock") {
-      clock.set(await first!.read(org, (view) => clockAfter(new Picker(step.picks), view, clock.now())));
+      furthest = Math.max(furthest, clock.now());
+      clock.set(
+        await first!.read(org, (view) => clockAfter(new Picker(step.picks), view, clock.now(), furthest)),
+      );
     }
     if (step.step !== "commit") continue;
     const choices = step.ops.map((op) => (transaction: Transaction) => planOf(op, transaction, history));

@@ -64,7 +64,7 @@ class MemoryStore implements Store {
       }
     });
     for (const [key, record] of tables.idempotency) {
-      if (record.createdAt < now - limits.idempotencyMs) tables.idempotency.delete(key);
+      if (record.createdAt < now - limits.idempotencyKeepMs) tables.idempotency.delete(key);
     }
     if (tables.writes !== before)
       for (const listener of this.listeners.get(org) ?? []) listener({ mayFree: true });

@@ -239,7 +239,7 @@ class PostgresStore implements Store {
   /** Now and then: a key that is too old is not honoured anyway. */
   private async dropOldKeys(session: Session, org: string, known: Known, now: number): Promise<number> {
     if (Math.abs(now - known.droppedAt) < dropKeysEveryMs) return dropKeysMax;
-    return (await session.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyMs] })).length;
+    return (await session.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyKeepMs] })).length;
   }
 
   private async becameOf<T>(org: string, unknown: Unknown<T>): Promise<T> {

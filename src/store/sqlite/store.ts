@@ -172,7 +172,7 @@ class SqliteStore implements Store {
         (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT ${dropMax})`,
       org,
       org,
-      now - limits.idempotencyMs,
+      now - limits.idempotencyKeepMs,
     );
     if (dropped < dropMax) this.droppedAt.set(org, now);
   }
