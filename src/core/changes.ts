@@ -46,7 +46,21 @@ export interface Edge {
   dependsOn: string;
 }
 
+/** Something small of an org that only its own code looks into: a token, a lock, a log, a figure. Written whole. */
+export interface Document {
+  /** A word such as `token`, without a slash. */
+  kind: string;
+  key: string;
+  /** JSON; null: removed. */
+  value: Record<string, unknown> | null;
+}
+
+export function documentKey(kind: string, key: string): string {
+  return `${kind}/${key}`;
+}
+
 export interface Changes {
+  /** If its `eventMin` is higher than before, the events below it go. */
   org: Org | null;
   projects: ReadonlyMap<string, Project>;
   tasks: ReadonlyMap<Key, Task>;
@@ -60,6 +74,7 @@ export interface Changes {
   edgesAdded: readonly Edge[];
   edgesRemoved: readonly Edge[];
   notifications: ReadonlyMap<string, Notification>;
+  documents: ReadonlyMap<string, Document>;
   events: readonly DibsEvent[];
   idempotency: IdempotencyRecord | null;
 }
@@ -83,6 +98,7 @@ const nothing: Changes = {
   edgesAdded: [],
   edgesRemoved: [],
   notifications: none,
+  documents: none,
   events: [],
   idempotency: null,
 };

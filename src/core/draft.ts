@@ -1,7 +1,16 @@
 // A decision in the making: reads fall through to the view, writes are collected as changes. Point lookups see the
 // draft's own writes; sets (children, dependents, claims of a session, the ready queue) are those before the decision.
 
-import { attemptKey, type Changes, type Counter, type Edge, type Key, keyOf } from "./changes.js";
+import {
+  attemptKey,
+  type Changes,
+  type Counter,
+  type Document,
+  documentKey,
+  type Edge,
+  type Key,
+  keyOf,
+} from "./changes.js";
 import type { Attempt, Claim } from "./claim.js";
 import {
   type DibsEvent,
@@ -14,7 +23,7 @@ import type { Org, Project } from "./project.js";
 import { assert } from "./refusal.js";
 import type { Session, SessionRecord } from "./session.js";
 import type { Task, TaskText } from "./task.js";
-import type { View } from "./view.js";
+import type { DocumentValue, View } from "./view.js";
 
 export interface Context {
   now: number;
@@ -34,6 +43,7 @@ class Collected implements Changes {
   records = untouched as Map<Key, SessionRecord>;
   counters = untouched as Map<Key, Counter>;
   notifications = untouched as Map<string, Notification>;
+  documents = untouched as Map<string, Document>;
   readonly edgesAdded: Edge[] = [];
   readonly edgesRemoved: Edge[] = [];
   readonly events: DibsEvent[] = [];
@@ -225,6 +235,21 @@ export class Draft {
       data: { id: notification.id, type, severity: notification.severity },
     });
     return notification;
+  }
+
+  document(kind: string, key: string): DocumentValue | undefined {
+    const changed = this.collected.documents.get(documentKey(kind, key));
+    return changed ? (changed.value ?? undefined) : this.view.document(kind, key);
+  }
+
+  /** null removes it. */
+  putDocument(kind: string, key: string, value: DocumentValue | null): void {
+    this.put("documents", documentKey(kind, key), { kind, key, value });
+  }
+
+  /** The events below this number go. */
+  archiveEvents(below: number): void {
+    this.writableOrg().eventMin = below;
   }
 
   notification(id: string): Notification | undefined {

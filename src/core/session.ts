@@ -18,6 +18,8 @@ export interface Session {
   startedAt: number;
   lastSeenAt: number;
   endedAt: number | null;
+  /** The token that registered it and alone may act for it; null: registered without one. */
+  owner: string | null;
   /** Raised when another process registers under the same id. */
   incarnation: number;
   /** What it released a moment ago: claim-next does not hand it back at once. */
@@ -50,6 +52,7 @@ export interface SessionInput {
   capabilities?: string[];
   capacity?: number;
   heartbeats?: boolean;
+  owner?: string | null;
 }
 
 export function isLive(session: Session | undefined): session is Session {

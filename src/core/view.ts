@@ -17,6 +17,16 @@ export interface IdempotencyRecord {
   createdAt: number;
 }
 
+export type DocumentValue = Record<string, unknown>;
+
+export interface DocumentPage {
+  kind: string;
+  /** Both exclusive. */
+  afterKey?: string | undefined;
+  beforeKey?: string | undefined;
+  limit: number;
+}
+
 export interface ClaimKey {
   project: string;
   taskId: string;
@@ -79,6 +89,7 @@ export interface View {
 
   notification(id: string): Notification | undefined;
   idempotency(key: string): IdempotencyRecord | undefined;
+  document(kind: string, key: string): DocumentValue | undefined;
 }
 
 export interface ClaimFilter {
@@ -130,4 +141,6 @@ export interface Reads extends View {
   counters(page: { project: string; afterParent?: string; limit: number }): Counter[];
   /** In the order of their keys' UTF-8 bytes; there may be some that are too old to be honoured. */
   idempotencyRecords(page: { afterKey?: string; limit: number }): IdempotencyRecord[];
+  /** Of one kind, in the order of their keys' UTF-8 bytes. */
+  documents(page: DocumentPage): { key: string; value: DocumentValue }[];
 }

@@ -22,6 +22,8 @@ export interface Caller {
   project: string;
   actor: string;
   role: Role;
+  /** The id of the token it came with. Sessions belong to the token that registered them. */
+  token?: string | undefined;
   /** The process that calls, if its sessions live and die with it. */
   process?: { pid: number; host: string; processStartedAt: string | null };
 }

@@ -42,6 +42,7 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     startedAt: renewed ? draft.now : known.startedAt,
     lastSeenAt: draft.now,
     endedAt: null,
+    owner: renewed ? (input.owner ?? null) : known.owner,
     incarnation: (known?.incarnation ?? 0) + (renewed ? 1 : 0),
     avoid: renewed ? [] : known.avoid,
   });

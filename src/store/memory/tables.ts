@@ -4,7 +4,13 @@ import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
-import type { IdempotencyRecord } from "../../core/view.js";
+import type { DocumentValue, IdempotencyRecord } from "../../core/view.js";
+
+interface MemoryDocument {
+  kind: string;
+  key: string;
+  value: DocumentValue;
+}
 
 export interface MemoryOrg {
   org: Org;
@@ -19,6 +25,7 @@ export interface MemoryOrg {
   notifications: Map<string, Notification>;
   events: DibsEvent[];
   idempotency: Map<string, IdempotencyRecord>;
+  documents: Map<string, MemoryDocument>;
   writes: number;
 }
 
@@ -46,6 +53,7 @@ export function newOrg(org: string, defaultProject: string, now: number): Memory
     notifications: new Map(),
     events: [],
     idempotency: new Map(),
+    documents: new Map(),
     writes: 0,
   };
 }
@@ -65,6 +73,7 @@ export function copyOf(tables: MemoryOrg): MemoryOrg {
     notifications: new Map(tables.notifications),
     events: [...tables.events],
     idempotency: new Map(tables.idempotency),
+    documents: new Map(tables.documents),
   };
 }
 
@@ -84,6 +93,9 @@ function setAll<K, V>(into: Map<K, V>, from: Iterable<[K, V | null]>, undo: (() 
 export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): void {
   const counters = new Map([...changes.counters].map(([key, { value }]) => [key, value]));
   const keys = new Map(changes.idempotency ? [[changes.idempotency.key, changes.idempotency]] : []);
+  const documents = [...changes.documents].map(
+    ([at, { kind, key, value }]): [string, MemoryDocument | null] => [at, value && { kind, key, value }],
+  );
   const count =
     setAll(tables.projects, changes.projects, undo) +
     setAll(tables.tasks, changes.tasks, undo) +
@@ -94,15 +106,20 @@ export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): 
     setAll(tables.records, changes.records, undo) +
     setAll(tables.counters, counters, undo) +
     setAll(tables.notifications, changes.notifications, undo) +
-    setAll(tables.idempotency, keys, undo);
+    setAll(tables.idempotency, keys, undo) +
+    setAll(tables.documents, documents, undo);
   const { org, writes } = tables;
-  const eventCount = tables.events.length;
+  const { events } = tables;
+  const eventCount = events.length;
   undo.push(() => {
     tables.org = org;
     tables.writes = writes;
-    tables.events.length = eventCount;
+    tables.events = events;
+    events.length = eventCount;
   });
   tables.org = changes.org ?? org;
+  const { eventMin } = tables.org;
+  if (eventMin > org.eventMin) tables.events = events.filter(({ seq }) => seq >= eventMin);
   for (const event of changes.events) tables.events.push(event);
   tables.writes += count + changes.events.length;
 }

@@ -1,4 +1,4 @@
-import { attemptKey, type Counter, keyOf } from "../../core/changes.js";
+import { attemptKey, type Counter, documentKey, keyOf } from "../../core/changes.js";
 import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
@@ -8,6 +8,8 @@ import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../.
 import type {
   ClaimFilter,
   ClaimKey,
+  DocumentPage,
+  DocumentValue,
   EventFilter,
   IdempotencyRecord,
   Reads,
@@ -137,6 +139,20 @@ export class MemoryView implements Reads {
 
   idempotency(key: string): IdempotencyRecord | undefined {
     return this.tables.idempotency.get(key);
+  }
+
+  document(kind: string, key: string): DocumentValue | undefined {
+    return this.tables.documents.get(documentKey(kind, key))?.value;
+  }
+
+  documents({ kind, afterKey, beforeKey, limit }: DocumentPage): { key: string; value: DocumentValue }[] {
+    return [...this.tables.documents.values()]
+      .filter((each) => each.kind === kind)
+      .filter(({ key }) => afterKey === undefined || byBytes(key, afterKey) > 0)
+      .filter(({ key }) => beforeKey === undefined || byBytes(key, beforeKey) < 0)
+      .sort((a, b) => byBytes(a.key, b.key))
+      .slice(0, limit)
+      .map(({ key, value }) => ({ key, value }));
   }
 
   tasks(filter: TaskFilter): Task[] {
