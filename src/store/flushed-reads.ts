@@ -8,6 +8,7 @@ import type { Session } from "../core/session.js";
 import type { Task } from "../core/task.js";
 import type {
   ClaimFilter,
+  DocumentPage,
   EventFilter,
   IdempotencyRecord,
   Reads,
@@ -80,5 +81,10 @@ export abstract class FlushedReads {
   idempotencyRecords(page: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
     this.beforeList();
     return this.rows.idempotencyRecords(page);
+  }
+
+  documents(page: DocumentPage): ReturnType<Reads["documents"]> {
+    this.beforeList();
+    return this.rows.documents(page);
   }
 }

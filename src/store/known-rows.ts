@@ -1,14 +1,22 @@
 // The rows of one org that were read, with what a transaction has changed since. Sets are put together from what is stored and
 // what is pending.
 
-import { attemptKey, type Counter, type Edge, type Key, keyOf } from "../core/changes.js";
+import {
+  attemptKey,
+  type Counter,
+  type Document,
+  documentKey,
+  type Edge,
+  type Key,
+  keyOf,
+} from "../core/changes.js";
 import { type Attempt, type Claim, dueAt } from "../core/claim.js";
 import type { Notification } from "../core/event.js";
 import type { Org, Project } from "../core/project.js";
 import type { ReadyEntry } from "../core/ready.js";
 import type { Session, SessionRecord } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
-import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
+import type { ClaimKey, DocumentValue, IdempotencyRecord, Reads } from "../core/view.js";
 import { FlushedReads } from "./flushed-reads.js";
 import { ReadyQueue } from "./ready-queue.js";
 import { byDue, lengthOf } from "./row-facts.js";
@@ -26,6 +34,7 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   protected readonly recordRows = new Table<SessionRecord>();
   protected readonly counterRows = new Table<Counter>();
   protected readonly notificationRows = new Table<Notification>();
+  protected readonly documentRows = new Table<Document>();
   protected readonly tables = [
     this.projectRows,
     this.taskRows,
@@ -36,6 +45,7 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     this.recordRows,
     this.counterRows,
     this.notificationRows,
+    this.documentRows,
   ];
   /** Tasks that nothing depends on, as stored. */
   protected readonly knownFree = new Set<Key>();
@@ -156,6 +166,16 @@ export abstract class KnownRows extends FlushedReads implements Reads {
 
   idempotency(key: string): IdempotencyRecord | undefined {
     return this.newKeys.find((record) => record.key === key) ?? this.rows.idempotency(key);
+  }
+
+  document(kind: string, key: string): DocumentValue | undefined {
+    const at = documentKey(kind, key);
+    const known = this.documentRows.known(at);
+    if (known !== null) return known?.value ?? undefined;
+    const { guesses } = this.rows;
+    const value = this.rows.document(kind, key);
+    this.kept(this.documentRows, at, value && { kind, key, value }, guesses);
+    return value;
   }
 
   claimsOf(project: string, sessionId: string): Claim[] {

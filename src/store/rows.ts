@@ -1,6 +1,6 @@
 // What a SQL adapter provides to the workspace: rows in, rows out. No rule lives here or behind it.
 
-import type { Counter, Edge } from "../core/changes.js";
+import type { Counter, Document, Edge } from "../core/changes.js";
 import type { Attempt, Claim } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Org, Project } from "../core/project.js";
@@ -42,7 +42,10 @@ export interface Flush {
   notifications: Iterable<Notification>;
   /** Some are not about a task. */
   events: Iterable<OfTask<DibsEvent, number | null>>;
+  /** From the one number up to, not with, the other: they go. */
+  archived: { from: number; below: number } | null;
   idempotency: readonly IdempotencyRecord[];
+  documents: Iterable<Document>;
   leftQueue: readonly Queued[];
   joinedQueue: readonly Queued[];
 }

@@ -21,6 +21,7 @@ export class Workspace extends KnownRows {
   private isReordered = false;
   private readonly queueMoves = new QueueMoves();
   private newEvents: DibsEvent[] = [];
+  private archived: Flush["archived"] = null;
   private wrote = false;
   /** Something in this transaction may have made a task claimable for somebody. */
   private mayFree = false;
@@ -34,6 +35,7 @@ export class Workspace extends KnownRows {
     const reordered = this.applyProjects(changes);
     this.mayFree ||= changes.projects.size > 0;
     if (changes.org) {
+      this.archiveBelow(changes.org.eventMin);
       this.orgRow = changes.org;
       this.orgDirty = true;
     }
@@ -51,6 +53,7 @@ export class Workspace extends KnownRows {
     for (const [key, record] of changes.records) this.recordRows.put(key, record);
     for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
     for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
+    for (const [at, document] of changes.documents) this.documentRows.put(at, document);
     for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.newEvents.push(event);
@@ -71,6 +74,13 @@ export class Workspace extends KnownRows {
       this.projectRows.put(id, project);
     }
     return reordered;
+  }
+
+  private archiveBelow(eventMin: number): void {
+    const from = this.org().eventMin;
+    if (eventMin <= from) return;
+    this.newEvents = this.newEvents.filter(({ seq }) => seq >= eventMin);
+    this.archived = { from: this.archived?.from ?? from, below: eventMin };
   }
 
   private applyTask(key: Key, task: Task): void {
@@ -141,7 +151,9 @@ export class Workspace extends KnownRows {
       edges: this.edges.values(),
       notifications: this.notificationRows.changed(),
       events: eventsOfTasks(this.newEvents, this),
+      archived: this.archived,
       idempotency: this.newKeys,
+      documents: this.documentRows.changed(),
       ...this.queueMoves.sum(),
     };
   }
@@ -188,6 +200,7 @@ export class Workspace extends KnownRows {
     this.mayFree = false;
     this.attemptRows.rows.clear();
     this.notificationRows.rows.clear();
+    this.documentRows.rows.clear();
     for (const key of this.ended) {
       const text = this.textRows.rows.get(key);
       if (text) this.textLength -= lengthOf(text);
@@ -235,6 +248,7 @@ export class Workspace extends KnownRows {
     this.edges.clear();
     this.queueMoves.clear();
     this.newEvents = [];
+    this.archived = null;
     this.newKeys = [];
   }
 

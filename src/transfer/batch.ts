@@ -65,7 +65,7 @@ export class Batch {
         this.counters.set(keyOf(of.row.project, of.row.parent), of.row);
         return;
       case "session":
-        this.sessions.set(keyOf(of.row.project, of.row.id), of.row);
+        this.sessions.set(keyOf(of.row.project, of.row.id), { ...of.row, owner: of.row.owner ?? null });
         return;
       case "record":
         this.records.set(keyOf(of.row.project, of.row.id), of.row);

@@ -12,7 +12,10 @@ import { endLine, headerLine, noRows, notificationNumber, type Row, rowLine } fr
 /** How many rows are read at once; fewer of those that may carry long texts. */
 const pageMax = { light: 1000, heavy: 100 };
 
-/** The lines of a whole org, without their ends. The org must have been opened; it may be in use. */
+/**
+ * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind:
+ * tokens and locks belong to an installation.
+ */
 export async function* exportOrg(
   store: Store,
   org: string,

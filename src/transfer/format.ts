@@ -27,6 +27,7 @@ import {
   real,
   type Shape,
   text,
+  unlessNull,
   whole,
   word,
 } from "./shape.js";
@@ -241,6 +242,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     startedAt: whole,
     lastSeenAt: whole,
     endedAt: orNull(whole),
+    owner: unlessNull(text),
     incarnation: whole,
     avoid: listOf(object<Session["avoid"][number]>({ taskId: id, until: whole })),
   }),

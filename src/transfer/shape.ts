@@ -38,6 +38,14 @@ export function orNull<T>(shape: Shape<T>): Shape<T | null> {
   };
 }
 
+/** A field that is left out when there is nothing in it. */
+export function unlessNull<T>(shape: Shape<T>): Shape<T | null> {
+  return {
+    problem: (value, path) => (value === undefined ? null : shape.problem(value, path)),
+    ordered: (value) => (value === null ? undefined : shape.ordered(value)),
+  };
+}
+
 /** A field that may be missing. */
 export function optional<T>(shape: Shape<T>): Shape<T | undefined> {
   return {

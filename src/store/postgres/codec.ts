@@ -75,7 +75,7 @@ export function sessionRow({ project, id, lastSeenAt, endedAt, ...body }: Sessio
 }
 
 export function toSession([project, id, lastSeenAt, endedAt, body]: Row): Session {
-  return { project, id, lastSeenAt, endedAt, ...body };
+  return { project, id, lastSeenAt, endedAt, owner: null, ...body };
 }
 
 export const recordColumns = "project, id, completed, history";

@@ -234,3 +234,16 @@ export const idempotency: Kind<readonly [key: string]> = {
     }
   },
 };
+
+export const document: Kind<readonly [kind: string, key: string]> = {
+  name: "document",
+  statement: (org, keys) => ({
+    text: `SELECT d.kind, d.key, d.value FROM unnest($2::text[], $3::text[]) AS q(kind, key)
+      CROSS JOIN LATERAL (SELECT * FROM dibs.document WHERE org = $1 AND kind = q.kind AND key = q.key OFFSET 0) d`,
+    values: [org, column(keys, 0), column(keys, 1)],
+  }),
+  take(rows, keys, note) {
+    for (const key of keys) note("document", key, undefined);
+    for (const [kind, key, value] of rows) note("document", [kind, key], value);
+  },
+};

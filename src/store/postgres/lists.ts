@@ -2,6 +2,7 @@
 
 import type {
   ClaimFilter,
+  DocumentPage,
   EventFilter,
   Reads,
   SessionFilter,
@@ -230,6 +231,17 @@ export function idempotencyRecords(org: string, page: Parameters<Reads["idempote
   const most = where.value(page.limit);
   return {
     text: `SELECT key, request, answer, created_at FROM dibs.idempotency WHERE ${where.text} ORDER BY key LIMIT ${most}`,
+    values: where.values,
+  };
+}
+
+export function documents(org: string, { kind, afterKey, beforeKey, limit }: DocumentPage): Statement {
+  const where = new Where().add("org = $", org).add("kind = $", kind);
+  if (afterKey !== undefined) where.add("key > $", afterKey);
+  if (beforeKey !== undefined) where.add("key < $", beforeKey);
+  const most = where.value(limit);
+  return {
+    text: `SELECT key, value FROM dibs.document WHERE ${where.text} ORDER BY key LIMIT ${most}`,
     values: where.values,
   };
 }

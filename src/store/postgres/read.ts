@@ -9,6 +9,8 @@ import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
 import type {
   ClaimFilter,
+  DocumentPage,
+  DocumentValue,
   EventFilter,
   IdempotencyRecord,
   Reads,
@@ -180,6 +182,10 @@ export class PostgresRows implements Rows {
     return this.questions.one(kinds.idempotency, [key], undefined);
   }
 
+  document(kind: string, key: string): DocumentValue | undefined {
+    return this.questions.one(kinds.document, [kind, key], undefined);
+  }
+
   due(now: number, limit: number): DueClaim[] {
     const earliest = this.begun?.earliestDue;
     if (!earliest || earliest.dueAt > now) return [];
@@ -266,6 +272,12 @@ export class PostgresRows implements Rows {
   idempotencyRecords(page: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
     return this.list("keys", lists.idempotencyRecords(this.orgId, page), (rows) =>
       rows.map(([key, request, answer, createdAt]) => ({ key, request, answer, createdAt })),
+    );
+  }
+
+  documents(page: DocumentPage): ReturnType<Reads["documents"]> {
+    return this.list("documents", lists.documents(this.orgId, page), (rows) =>
+      rows.map(([key, value]) => ({ key, value })),
     );
   }
 }

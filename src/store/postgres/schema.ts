@@ -15,6 +15,7 @@ export interface Migration {
 /** The role that the program works as; it owns nothing. */
 export const programRole = "dibs_program";
 
+/** Those of the first migration. */
 const tables = [
   "org",
   "project",
@@ -37,6 +38,16 @@ const tables = [
 const busy = ["org", "ready", "claim", "session", "session_record", "counter", "commit_token"];
 
 const text = 'text COLLATE "C"';
+
+const secured = (table: string) => `
+ALTER TABLE dibs.${table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dibs.${table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY own_org ON dibs.${table} USING (org = current_setting('dibs.org', true))
+  WITH CHECK (org = current_setting('dibs.org', true));`;
+
+const swept = (table: string) => `
+ALTER TABLE dibs.${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01,
+  autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);`;
 
 export const migrations: readonly Migration[] = [
   {
@@ -229,24 +240,27 @@ CREATE TABLE dibs.commit_token (
   PRIMARY KEY (org, version)
 );
 
-${tables
-  .map(
-    (table) => `
-ALTER TABLE dibs.${table} ENABLE ROW LEVEL SECURITY;
-ALTER TABLE dibs.${table} FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_org ON dibs.${table} USING (org = current_setting('dibs.org', true))
-  WITH CHECK (org = current_setting('dibs.org', true));`,
-  )
-  .join("")}
-${busy
-  .map(
-    (table) => `
-ALTER TABLE dibs.${table} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01,
-  autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);`,
-  )
-  .join("")}
+${tables.map(secured).join("")}
+${busy.map(swept).join("")}
 ALTER TABLE dibs.task SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 ALTER TABLE dibs.event SET (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
+`,
+  },
+  {
+    version: 2,
+    name: "documents",
+    // An owner stands in the session's body: those from before have none.
+    sql: `
+CREATE TABLE dibs.document (
+  org ${text} NOT NULL,
+  kind ${text} NOT NULL,
+  key ${text} NOT NULL,
+  value json NOT NULL,
+  PRIMARY KEY (org, kind, key)
+);
+${secured("document")}
+${swept("document")}
+ALTER TABLE dibs.document SET (toast.autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_cost_delay = 0);
 `,
   },
 ];
@@ -254,4 +268,4 @@ ALTER TABLE dibs.event SET (autovacuum_vacuum_insert_scale_factor = 0.1, autovac
 export const schemaVersion = migrations[migrations.length - 1]!.version;
 
 /** All tables with the rows of orgs. */
-export const orgTables: readonly string[] = tables;
+export const orgTables: readonly string[] = [...tables, "document"];

@@ -70,6 +70,8 @@ const make = {
       data json`,
   ),
   idempotency: insertInto("idempotency", "key text, request text, answer text, created_at bigint", "key"),
+  document: insertInto("document", "kind text, key text, value json", "kind, key"),
+  documentRemove: deleteFrom("document", "kind text, key text"),
   queueLeave: deleteFrom("ready", readyKey),
   queueJoin: insertInto("ready", `${readyKey}, no bigint, id text, not_before bigint`),
 };
@@ -79,6 +81,8 @@ const org = `UPDATE dibs.org SET event_seq = $2, event_min = $3, ordinal = $4, n
   highest_at = $7, default_project = $8, created_at = $9, version = version + 1 WHERE org = $1`;
 
 const orgVersion = "UPDATE dibs.org SET version = version + 1 WHERE org = $1";
+
+const archive = "DELETE FROM dibs.event WHERE org = $1 AND seq >= $2 AND seq < $3";
 
 /** `rebuilt` projects have their queue written anew afterwards: what moved in it does not matter. */
 export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<string>): Statement[] {
@@ -145,6 +149,9 @@ export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<
     ),
   );
   add(make.notification, each(flush.notifications, notificationRow));
+  if (flush.archived) {
+    statements.push({ text: archive, values: [orgId, flush.archived.from, flush.archived.below] });
+  }
   const events: Value[] = [];
   for (const event of flush.events) pushEvent(events, event);
   add(make.event, events);
@@ -154,6 +161,7 @@ export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<
     make.idempotency,
     each(keys.values(), ({ key, request, answer, createdAt }) => [key, request, answer, createdAt]),
   );
+  addDocuments(add, flush.documents);
   const moved = (queued: readonly Queued[]) => queued.filter(({ project }) => !rebuilt.has(project));
   add(
     make.queueLeave,
@@ -223,6 +231,16 @@ function addClaims(add: Add, claims: Iterable<OfTask<Change<Claim>>>): void {
   add(make.claimOpen, values.opened);
   add(make.claimUpdate, values.changed);
   add(make.claimClose, values.closed);
+}
+
+function addDocuments(add: Add, documents: Flush["documents"]): void {
+  const values = { written: [] as Value[], removed: [] as Value[] };
+  for (const { kind, key, value } of documents) {
+    if (value) values.written.push(kind, key, JSON.stringify(value));
+    else values.removed.push(kind, key);
+  }
+  add(make.document, values.written);
+  add(make.documentRemove, values.removed);
 }
 
 function attempts(changes: Iterable<OfTask<Change<Attempt>>>): Value[] {

@@ -8,7 +8,7 @@ import { list, parsedList } from "./codec.js";
 import { numbersPerOrg } from "./schema.js";
 
 export const sessionColumns =
-  "project, id, name, agent_type, pid, host, process_started_at, capabilities, capacity, heartbeats, context_percent, score, started_at, last_seen_at, ended_at, incarnation, avoid";
+  "project, id, name, agent_type, pid, host, process_started_at, capabilities, capacity, heartbeats, context_percent, score, started_at, last_seen_at, ended_at, incarnation, avoid, owner";
 
 export function sessionRow(session: Session): Value[] {
   return [
@@ -29,6 +29,7 @@ export function sessionRow(session: Session): Value[] {
     session.endedAt,
     session.incarnation,
     list(session.avoid),
+    session.owner,
   ];
 }
 
@@ -49,6 +50,7 @@ export function toSession(row: Row): Session {
     startedAt: row[12],
     lastSeenAt: row[13],
     endedAt: row[14],
+    owner: row[17],
     incarnation: row[15],
     avoid: parsedList(row[16]),
   };

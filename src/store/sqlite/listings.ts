@@ -1,7 +1,8 @@
-// What only a whole copy of an org asks for: every row, page by page, in an order that all stores share.
+// What is asked for page by page, in an order that all stores share: documents, and what only a whole copy of an org needs.
 
 import type { Counter } from "../../core/changes.js";
-import type { IdempotencyRecord, Reads, WholeTask } from "../../core/view.js";
+import type { DocumentPage, IdempotencyRecord, Reads, WholeTask } from "../../core/view.js";
+import type { Value } from "../row-codec.js";
 import { SqliteReads } from "./read.js";
 
 const sql = {
@@ -33,5 +34,21 @@ export class SqliteListings extends SqliteReads {
   idempotencyRecords({ afterKey, limit }: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
     const rows = this.db.all(sql.idempotencyRecords, this.orgId, afterKey ?? "", limit);
     return rows.map((row) => ({ key: row[0], request: row[1], answer: row[2], createdAt: row[3] }));
+  }
+
+  documents({ kind, afterKey, beforeKey, limit }: DocumentPage): ReturnType<Reads["documents"]> {
+    const where = ["org = ?", "kind = ?"];
+    const values: Value[] = [this.orgId, kind];
+    if (afterKey !== undefined) {
+      where.push("key > ?");
+      values.push(afterKey);
+    }
+    if (beforeKey !== undefined) {
+      where.push("key < ?");
+      values.push(beforeKey);
+    }
+    const text = `SELECT key, value FROM document WHERE ${where.join(" AND ")} ORDER BY key LIMIT ?`;
+    const rows = this.db.all(text, ...values, limit);
+    return rows.map(([key, value]) => ({ key, value: JSON.parse(value) }));
   }
 }

@@ -8,6 +8,7 @@ import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
 import type {
   ClaimFilter,
+  DocumentValue,
   EventFilter,
   IdempotencyRecord,
   SessionFilter,
@@ -59,6 +60,7 @@ const sql = {
   session: `SELECT ${sessionColumns} FROM session WHERE org = ? AND project = ? AND id = ?`,
   notification: `SELECT ${notificationColumns} FROM notification WHERE org = ? AND number = ?`,
   idempotency: "SELECT key, request, answer, created_at FROM idempotency WHERE org = ? AND key = ?",
+  document: "SELECT value FROM document WHERE org = ? AND kind = ? AND key = ?",
   record: `SELECT ${recordColumns} FROM session_record WHERE org = ? AND project = ? AND id = ?`,
 };
 
@@ -162,6 +164,11 @@ export class SqliteReads {
   idempotency(key: string): IdempotencyRecord | undefined {
     const row = this.db.get(sql.idempotency, this.orgId, key);
     return row && { key: row[0], request: row[1], answer: row[2], createdAt: row[3] };
+  }
+
+  document(kind: string, key: string): DocumentValue | undefined {
+    const row = this.db.get(sql.document, this.orgId, kind, key);
+    return row && JSON.parse(row[0]);
   }
 
   record(project: string, sessionId: string): SessionRecord | undefined {

@@ -218,6 +218,22 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_by_age ON idempotency (org, created_at);
 `,
   },
+  {
+    version: 2,
+    name: "documents",
+    // With a rowid: some are hundreds of kilobytes, and their keys should stay together.
+    sql: `
+CREATE TABLE document (
+  org TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (org, kind, key)
+) STRICT;
+
+ALTER TABLE session ADD COLUMN owner TEXT;
+`,
+  },
 ];
 
 /** How many numbers an org has for its tasks, and for its events. */

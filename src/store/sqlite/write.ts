@@ -63,6 +63,10 @@ const sql = {
   notification: `INSERT OR REPLACE INTO notification (org, ${notificationColumns}) VALUES (?, ${marks(notificationColumns)})`,
   idempotency:
     "INSERT OR REPLACE INTO idempotency (org, key, request, answer, created_at) VALUES (?, ?, ?, ?, ?)",
+  eventsArchive: "DELETE FROM event WHERE no >= ? AND no < ?",
+  document: `INSERT INTO document (org, kind, key, value) VALUES (?, ?, ?, ?)
+    ON CONFLICT (org, kind, key) DO UPDATE SET value = excluded.value`,
+  documentRemove: "DELETE FROM document WHERE org = ? AND kind = ? AND key = ?",
   readyRemove:
     "DELETE FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ? AND k1 = ? AND k2 = ?",
   readyClear: "DELETE FROM ready WHERE org = ? AND project = ?",
@@ -166,11 +170,18 @@ export class SqliteRows extends SqliteListings implements Rows {
     }
     for (const notification of flush.notifications)
       db.run(sql.notification, org, ...notificationRow(notification));
+    if (flush.archived) {
+      db.run(sql.eventsArchive, first + flush.archived.from, first + flush.archived.below);
+    }
     const events: Value[] = [];
     for (const event of flush.events) pushEvent(events, event, first);
     db.insertMany(inserts.event, events);
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
+    }
+    for (const { kind, key, value } of flush.documents) {
+      if (value) db.run(sql.document, org, kind, key, JSON.stringify(value));
+      else db.run(sql.documentRemove, org, kind, key);
     }
     const remove = db.prepared(sql.readyRemove);
     for (const { project, entry } of flush.leftQueue) {
