@@ -97,6 +97,11 @@ export function overReason(claim: Claim): OverReason {
   return "ttl";
 }
 
+/** How long its holder has worked: since the start, or since the claim if it was never started. */
+export function workedMs(claim: Claim, now: number): number {
+  return Math.max(0, now - (claim.startedAt ?? claim.claimedAt));
+}
+
 export type HealthStatus = "paused" | "expired" | "expiring" | "stale" | "warning" | "healthy";
 
 export function healthStatus(claim: Claim, settings: ClaimSettings, now: number): HealthStatus {

@@ -46,7 +46,7 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
     taskId: task.id,
     sessionId: claim?.sessionId ?? null,
     epoch: claim?.epoch ?? null,
-    data: { reason },
+    data: { reason, from: stateOf(task, claim) },
   });
   return draft.putTask({
     ...rest,

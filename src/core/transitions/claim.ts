@@ -188,7 +188,11 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
     sessionId: session.id,
     epoch: claim.epoch,
     actor: `agent:${session.id}`,
-    data: { agentType: claim.agentType, expiresAt: claim.expiresAt },
+    data: {
+      agentType: claim.agentType,
+      expiresAt: claim.expiresAt,
+      waitedMs: Math.max(0, draft.now - (task.readyAt ?? draft.now)),
+    },
   });
   if (options.start) markStarted(draft, claim, task);
 }

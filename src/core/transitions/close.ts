@@ -1,6 +1,6 @@
 // Closing a claim and what follows from it: back to the queue, over for good, or lost once too often.
 
-import type { Attempt, AttemptAnswer, AttemptEnd, Claim } from "../claim.js";
+import { type Attempt, type AttemptAnswer, type AttemptEnd, type Claim, workedMs } from "../claim.js";
 import type { Draft } from "../draft.js";
 import { limits } from "../limits.js";
 import { isReady, type Task, type TaskResult } from "../task.js";
@@ -117,13 +117,19 @@ export function lose(
   const lostCount = task.lostCount + 1;
   const rest = { ...closeClaim(draft, task, claim, how), lostCount };
   const { maxLost } = draft.project(task.project).settings;
-  draft.emit(type, { ...on, actor: "system", data: { ...data, lostCount } });
+  const from = claim.state;
   if (lostCount < maxLost) {
+    draft.emit(type, { ...on, actor: "system", data: { ...data, lostCount, from, to: "queued" } });
     requeue(draft, rest);
     return;
   }
+  draft.emit(type, { ...on, actor: "system", data: { ...data, lostCount } });
   const failed = failForGood(draft, rest, "WORKER_LOST");
-  draft.emit("task:failed", { ...on, actor: "system", data: { ...data, error: "WORKER_LOST", lostCount } });
+  draft.emit("task:failed", {
+    ...on,
+    actor: "system",
+    data: { ...data, error: "WORKER_LOST", lostCount, from, durationMs: workedMs(claim, draft.now) },
+  });
   draft.notify("WORKER_LOST", {
     task: failed,
     title: `Worker lost: ${task.title}`,

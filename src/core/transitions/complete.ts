@@ -1,4 +1,4 @@
-import type { Claim } from "../claim.js";
+import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
@@ -74,7 +74,7 @@ export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult
     actor: `agent:${claim.sessionId}`,
     data: {
       reason: "completed",
-      durationMs: Math.max(0, draft.now - (claim.startedAt ?? claim.claimedAt)),
+      durationMs: workedMs(claim, draft.now),
     },
   });
   const freed = setFree(draft, done);

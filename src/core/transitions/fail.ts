@@ -1,4 +1,4 @@
-import type { Claim } from "../claim.js";
+import { type Claim, workedMs } from "../claim.js";
 import type { FailCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome } from "../refusal.js";
@@ -49,7 +49,8 @@ export function failAttempt(
     epoch: claim.epoch,
     actor: `agent:${claim.sessionId}`,
   };
-  const data = { reason: "failed", error };
+  const durationMs = workedMs(claim, draft.now);
+  const data = { reason: "failed", error, from: claim.state, durationMs };
   if (willRetry) {
     const again: Task = { ...rest, state: "queued", error, retryCount, notBefore: retryAt, startedAt: null };
     draft.putTask(withReadiness(draft, again, { keep: false }));

@@ -69,7 +69,7 @@ function endGroup(draft: Draft, group: Task): Task {
     project: group.project,
     taskId: group.id,
     actor: "system",
-    data: { reason: `children_${state}` },
+    data: { reason: `children_${state}`, from: group.state },
   });
   return { ...group, state, endedAt: draft.now, updatedAt: draft.now };
 }

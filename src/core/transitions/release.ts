@@ -44,10 +44,10 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   if (end === "complete") {
     const refusal = resultProblem(result) ?? childrenOpen(task);
     if (refusal) return refusal;
-    emitReleased(draft, task, claim, reason);
+    emitReleased(draft, task, claim, { reason });
     finish(draft, task, claim, result);
   } else if (end === "fail") {
-    emitReleased(draft, task, claim, reason);
+    emitReleased(draft, task, claim, { reason });
     failAttempt(draft, task, claim, { error: command.error ?? "released as failed", spread: command.spread });
   } else giveBack(draft, task, claim, reason);
   return accept(answer);
@@ -73,7 +73,8 @@ function giveBack(draft: Draft, task: Task, claim: Claim, reason: string, actor?
     // Only the holder's own action acknowledges an answer; taken away by force, it still waits for the next one.
     requeue(draft, actor === undefined ? { ...rest, responsePending: false } : rest);
   }
-  emitReleased(draft, task, claim, reason, actor);
+  const moves = claim.state === "awaiting_response" ? {} : { from: claim.state, to: "queued" };
+  emitReleased(draft, task, claim, { reason, ...moves }, actor);
   const session = draft.session(claim.project, claim.sessionId);
   if (!session) return;
   const avoid = session.avoid.filter((each) => each.until > draft.now && each.taskId !== task.id);
@@ -85,7 +86,8 @@ function emitReleased(
   draft: Draft,
   task: Task,
   claim: Claim,
-  reason: string,
+  /** When it was released to be completed or failed, the next event tells how it moved. */
+  data: { reason: string; from?: string; to?: string },
   actor = `agent:${claim.sessionId}`,
 ): void {
   draft.emit("task:released", {
@@ -95,7 +97,7 @@ function emitReleased(
     epoch: claim.epoch,
     actor,
     data: {
-      reason,
+      ...data,
       claimDurationMs: Math.max(0, draft.now - claim.claimedAt),
     },
   });

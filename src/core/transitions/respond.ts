@@ -59,6 +59,7 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
       questionId: question.id,
       response: command.response,
       waitedMs: Math.max(0, draft.now - question.askedAt),
+      ...(claim ? {} : { to: "queued" }),
     },
   });
   closeQuestion(draft, task);

@@ -65,7 +65,7 @@ function revive(draft: Draft, task: Task): void {
       { keep: false },
     ),
   );
-  draft.emit("task:retried", { project: task.project, taskId: task.id, data: {} });
+  draft.emit("task:retried", { project: task.project, taskId: task.id, data: { from: task.state } });
   const parent = task.parentId === null ? undefined : draft.task(task.project, task.parentId);
   if (wasCancelled && parent) reopen(draft, parent);
   // Its children may all be done by now. If all were cancelled, it waits for one of them to be retried.
