@@ -20,7 +20,15 @@ import { followEvents } from "./operations/event-feed.js";
 import { asDibsError, Executor } from "./operations/execute.js";
 import { wireEvent } from "./operations/render.js";
 import { systemClock } from "./runtime/clock.js";
-import { fingerprint, newCorrelationId, newSessionId } from "./runtime/ids.js";
+import {
+  digest,
+  fingerprint,
+  isSame,
+  newCorrelationId,
+  newSecret,
+  newSessionId,
+  newTokenId,
+} from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { projectNameFor } from "./runtime/project-name.js";
 import { userName } from "./runtime/user-name.js";
@@ -55,6 +63,10 @@ export const environment: Environment = {
   newCorrelationId,
   random: Math.random,
   fingerprint,
+  newTokenId,
+  newSecret,
+  digest,
+  isSame,
   hostId,
   processStart,
   isAlive,
@@ -72,7 +84,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
   }
 }
 
-function refuseBadOptions(options: OpenOptions): void {
+export function refuseBadOptions(options: OpenOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new DibsError("VALIDATION_FAILED", "openDibs needs an object with a path, a url or memory: true.");
   }
@@ -86,10 +98,10 @@ function refuseBadOptions(options: OpenOptions): void {
   }
 }
 
-type Place = { memory: true } | { path: string } | { url: string };
+export type Place = { memory: true } | { path: string } | { url: string };
 
 /** Where the data is: exactly one place is named, or else DIBS_DATABASE_URL names it. */
-function placeOf({ path, url, memory }: OpenOptions): Place {
+export function placeOf({ path, url, memory }: OpenOptions): Place {
   const named: Place[] = [];
   if (memory === true) named.push({ memory });
   if (typeof path === "string" && path !== "") named.push({ path });
@@ -110,7 +122,7 @@ function placeOf({ path, url, memory }: OpenOptions): Place {
 const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
 
 /** Without a clock of the caller's, a store on a server goes by the server's. */
-async function openStore(place: Place, clock: Clock | null): Promise<Store> {
+export async function openStore(place: Place, clock: Clock | null): Promise<Store> {
   if ("memory" in place) return openMemoryStore(clock ?? systemClock);
   if ("path" in place) return openSqliteStore(place.path, clock ?? systemClock);
   return openPostgresStore(place.url, clock);
@@ -180,7 +192,7 @@ export async function importDibs(options: TransferOptions, lines: Lines): Promis
   }
 }
 
-function clockOf({ clock }: OpenOptions): Clock | null {
+export function clockOf({ clock }: OpenOptions): Clock | null {
   return typeof clock === "function" ? { now: clock } : (clock ?? null);
 }
 

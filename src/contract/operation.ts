@@ -3,10 +3,9 @@
 
 import type { z } from "zod";
 import type { Code } from "../core/refusal.js";
+import { type Role, roles } from "../core/role.js";
 
-/** Each role may do what the ones before it may. */
-export const roles = ["viewer", "worker", "leader", "admin"] as const;
-export type Role = (typeof roles)[number];
+export { type Role, roles };
 
 export interface Operation<
   Name extends string = string,

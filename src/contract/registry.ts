@@ -45,6 +45,9 @@ import { respondTask } from "./tasks/respond.js";
 import { retryTask } from "./tasks/retry.js";
 import { startTask } from "./tasks/start.js";
 import { updateTask } from "./tasks/update.js";
+import { createToken } from "./tokens/create.js";
+import { listTokens } from "./tokens/list.js";
+import { revokeToken } from "./tokens/revoke.js";
 
 export const registry = {
   tasks: {
@@ -144,6 +147,14 @@ export const registry = {
     pause: pauseProject,
     /** Resume. */
     resume: resumeProject,
+  },
+  tokens: {
+    /** Create a token. Its secret is shown this once. */
+    create: createToken,
+    /** List the tokens that are valid. */
+    list: listTokens,
+    /** Revoke a token. */
+    revoke: revokeToken,
   },
   ids: {
     /** Reserve the next id. */

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { eventTypes, notificationTypes } from "../core/event.js";
 import { reasonCodes } from "../core/explain.js";
+import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
 import { durationMsMax } from "./fields.js";
 
@@ -220,6 +221,15 @@ export const projectShape = z.object({
   updatedAt: time,
 });
 
+export const tokenShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(roles),
+  createdAt: time,
+  createdBy: z.string(),
+  expiresAt: maybeTime,
+});
+
 export const success = z.literal(true);
 export const taskAnswer = z.object({ success, task: taskShape });
 
@@ -231,3 +241,4 @@ export type WireEvent = z.output<typeof eventShape>;
 export type WireNotification = z.output<typeof notificationShape>;
 export type WireReason = z.output<typeof reasonShape>;
 export type WireProject = z.output<typeof projectShape>;
+export type WireToken = z.output<typeof tokenShape>;

@@ -1,6 +1,7 @@
 // Everything that can change an org, as data. Randomness and ids come with the command; the time comes with the transaction.
 
 import type { SettingsPatch } from "./project.js";
+import type { Role } from "./role.js";
 import type { SessionInput } from "./session.js";
 import type { TaskResult, TaskType } from "./task.js";
 
@@ -185,6 +186,24 @@ export interface ReadNotificationCommand {
   id: string;
 }
 
+export interface CreateTokenCommand {
+  type: "create-token";
+  id: string;
+  name: string;
+  role: Role;
+  hash: string;
+  expiresInMs?: number | undefined;
+}
+export interface RevokeTokenCommand {
+  type: "revoke-token";
+  id: string;
+}
+/** Tidies up those of these that have expired. */
+export interface DropTokensCommand {
+  type: "drop-tokens";
+  ids: string[];
+}
+
 export type Command =
   | CreateCommand
   | ClaimCommand
@@ -208,6 +227,9 @@ export type Command =
   | ReserveIdCommand
   | CreateProjectCommand
   | UpdateProjectCommand
-  | ReadNotificationCommand;
+  | ReadNotificationCommand
+  | CreateTokenCommand
+  | RevokeTokenCommand
+  | DropTokensCommand;
 
 export type CommandType = Command["type"];

@@ -6,6 +6,7 @@ import { isOver } from "./claim.js";
 import type { Command, CommandType } from "./command.js";
 import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
+import { notOwner } from "./ownership.js";
 import type { Outcome } from "./refusal.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
@@ -22,6 +23,7 @@ import { respond } from "./transitions/respond.js";
 import { retry } from "./transitions/retry.js";
 import { endSession, register, sessionHeartbeat } from "./transitions/session.js";
 import { start } from "./transitions/start.js";
+import { createToken, dropTokens, revokeToken } from "./transitions/token.js";
 import { update } from "./transitions/update.js";
 import type { View } from "./view.js";
 
@@ -49,6 +51,9 @@ const transitions = {
   "create-project": createProject,
   "update-project": updateProject,
   "read-notification": readNotification,
+  "create-token": createToken,
+  "revoke-token": revokeToken,
+  "drop-tokens": dropTokens,
 } satisfies {
   [T in CommandType]: (draft: Draft, command: Extract<Command, { type: T }>) => Outcome<unknown>;
 };
@@ -132,13 +137,19 @@ interface Open {
   apply(changes: Changes): void;
 }
 
-/** The one place where decisions become changes: settles what is over, then decides, in one open transaction. */
+/**
+ * The one place where decisions become changes: settles what is over, then decides, in one open transaction. With a `token`, the
+ * caller speaks only for sessions of that token.
+ */
 export function carryOut<C extends Command>(
   transaction: Open,
   command: C,
   actor: string,
+  token?: string,
 ): Outcome<ValueOf<C["type"]>> {
   const { view, now } = transaction;
+  const refusal = token === undefined ? null : notOwner(view, command, token, now);
+  if (refusal) return refusal;
   for (let rounds = 0; rounds < preparationsMax; rounds++) {
     const first = preparation(view, command, now);
     if (!first) break;

@@ -23,6 +23,8 @@ export const eventTypes = [
   "notification:created",
   "notification:read",
   "project:updated",
+  "token:created",
+  "token:revoked",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -5,7 +5,10 @@ export const refusals = {
   TASK_NOT_FOUND: { transient: false, means: "No task has this id in the project." },
   PROJECT_NOT_FOUND: { transient: false, means: "The store has no project of this name." },
   SESSION_NOT_FOUND: { transient: false, means: "The session is unknown or over; register it first." },
-  NOT_FOUND: { transient: false, means: "There is nothing at this address, or no notification of this id." },
+  NOT_FOUND: {
+    transient: false,
+    means: "There is nothing at this address, or no notification or token of this id.",
+  },
   TASK_ALREADY_CLAIMED: { transient: true, means: "Another session holds the task." },
   TASK_NOT_CLAIMABLE: { transient: true, means: "The task cannot be claimed now; `reasons` says why." },
   TASK_NOT_CLAIMED: { transient: false, means: "Nobody holds the task." },
@@ -38,7 +41,11 @@ export const refusals = {
   PAYLOAD_TOO_LARGE: { transient: false, means: "A text or body is longer than the limit." },
   UNSUPPORTED_MEDIA_TYPE: { transient: false, means: "Only JSON is accepted." },
   UNAUTHENTICATED: { transient: false, means: "A valid token is needed." },
-  FORBIDDEN: { transient: false, means: "The caller's role, Host or Origin does not allow this." },
+  FORBIDDEN: {
+    transient: false,
+    means: "The caller's role, Host or Origin does not allow this, or the session belongs to another token.",
+  },
+  REQUEST_TIMEOUT: { transient: true, means: "The request did not arrive, or was not answered, in time." },
   RATE_LIMITED: { transient: true, means: "Too many requests or connections." },
   STORE_BUSY: { transient: true, means: "Another process kept the store locked for too long." },
   STORE_FULL: { transient: true, means: "The disk is full; nothing was written." },
@@ -102,6 +109,13 @@ export function refuse(
 /** A broken invariant is our defect: it stops the one command that met it and nothing of it is written. */
 export class InvariantError extends Error {
   override name = "InvariantError";
+}
+
+/** An org that nobody has opened: callers name orgs only in tokens, and those are looked up first. */
+export class UnknownOrgError extends InvariantError {
+  constructor(org: string) {
+    super(`org ${org} was opened`);
+  }
 }
 
 export function assert(condition: unknown, message: string): asserts condition {

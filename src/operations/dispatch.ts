@@ -7,6 +7,7 @@ import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
+import { dropExpiredTokens, forgetToken } from "./tokens.js";
 
 export function dispatch(
   executor: Executor,
@@ -23,6 +24,11 @@ export function dispatch(
       return afterLookingAtTheHolder(executor, name, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller);
+    case "tokens.create":
+    case "tokens.list":
+      return afterDroppingTokens(executor, name, input, caller, options);
+    case "tokens.revoke":
+      return revokeToken(executor, input, caller, options);
     default:
       return executor.execute(name, input as never, caller, options);
   }
@@ -38,6 +44,33 @@ async function afterLookingAtTheHolder(
   const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
   await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
   return executor.execute(name, input as never, caller, options);
+}
+
+async function afterDroppingTokens(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  executor.admit(name, input, caller);
+  await dropExpiredTokens(executor, caller.org);
+  return executor.execute(name, input as never, caller, options);
+}
+
+async function revokeToken(
+  executor: Executor,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  const { id } = executor.admit("tokens.revoke", input, caller) as { id: string };
+  try {
+    return await executor.execute("tokens.revoke", input as never, caller, options);
+  } finally {
+    // Also when another process was first, and when nobody knows whether it was done.
+    forgetToken(executor, caller.org, id);
+  }
 }
 
 function rethrow(error: unknown): never {

@@ -8,6 +8,13 @@ export interface Environment {
   /** 0…1 */
   random(): number;
   fingerprint(text: string): string;
+  newTokenId(): string;
+  /** 32 random bytes in base64url: 43 characters. */
+  newSecret(): string;
+  /** SHA-256 in hex. */
+  digest(text: string): string;
+  /** Whether two digests are the same, in a time that does not tell how far. */
+  isSame(a: string, b: string): boolean;
   /** Identity of this machine, boot and pid namespace. */
   hostId: string;
   /** When a process of this host started, in words that differ for another process of the same pid; null if it is gone. */

@@ -10,7 +10,7 @@ import { carryOut } from "../core/decide.js";
 import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
 import type { Store, Transaction } from "../store/store.js";
-import { authorise } from "./authorise.js";
+import { authorise, boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
 import {
@@ -23,6 +23,7 @@ import {
 import { withIsoTimes } from "./render.js";
 import { taskCommands } from "./task-commands.js";
 import { taskQueries } from "./task-queries.js";
+import { tokenOperations } from "./token-operations.js";
 
 const handlers: { [N in OperationName]: Handler<N> } = {
   ...taskCommands,
@@ -32,13 +33,15 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...eventOperations,
   ...notificationOperations,
   ...projectOperations,
+  ...tokenOperations,
 };
 
-/** These show leases that are over, or only the log; every other look has them ended first. */
+/** These show leases that are over, or nothing of tasks, or only the log; every other look has them ended first. */
 const showsLeasesThatAreOver: ReadonlySet<string> = new Set([
   "tasks.inFlight",
   "claims.stats",
   "events.list",
+  "tokens.list",
 ]);
 
 const definitions = new Map(operations.map((operation) => [operation.name, operation]));
@@ -95,7 +98,7 @@ export class Executor {
     parsed: unknown,
     caller: Caller,
   ): Promise<Executed<N>> {
-    const context = { caller, environment: this.environment };
+    const context = { caller, environment: this.environment, aside: {} };
     for (let swept = showsLeasesThatAreOver.has(name); ; swept = true) {
       const outcome = await this.store.read(caller.org, (view, now) => {
         if (!swept && view.due(now, 1).length > 0) return null;
@@ -122,24 +125,24 @@ export class Executor {
     caller: Caller,
     key: string | undefined,
   ): Promise<Executed<N>> {
-    const command = handler.command(parsed as never, { caller, environment: this.environment });
+    const { environment } = this;
+    const aside = {};
+    const command = handler.command(parsed as never, { caller, environment, aside });
     const request =
-      key === undefined
-        ? ""
-        : this.environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
+      key === undefined ? "" : environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
     const outcome = await this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
       const before = key === undefined ? undefined : transaction.view.idempotency(key);
       if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
         return replay(before, request, key!);
       }
-      const decided = carryOut(transaction, command, caller.actor);
+      const decided = carryOut(transaction, command, caller.actor, boundTo(caller));
       if (!decided.ok) return decided;
       const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
       if (key !== undefined && !isEmptyHanded(answer)) {
         const record = { key, request, answer: JSON.stringify(answer), createdAt: transaction.now };
         transaction.apply({ ...noChanges(), idempotency: record });
       }
-      return { ok: true, value: { answer, value: decided.value } };
+      return { ok: true, value: { answer: Object.assign(answer, aside), value: decided.value } };
     });
     if (!outcome.ok) throw refusalError(outcome);
     return outcome.value;

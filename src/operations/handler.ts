@@ -11,6 +11,8 @@ import type { Caller, Environment } from "./environment.js";
 export interface CallContext {
   caller: Caller;
   environment: Environment;
+  /** What a command's handler puts here is shown in this one answer; stored it is nowhere, also not for a repeated call. */
+  aside: Record<string, unknown>;
 }
 
 export interface CommandHandler<N extends OperationName, C extends Command> {

@@ -60,6 +60,7 @@ export const sessionOperations = {
       session: {
         ...input,
         id: input.id ?? environment.newSessionId(),
+        owner: caller.token ?? null,
         ...(input.pid !== undefined && input.host === undefined
           ? {
               host: environment.hostId,

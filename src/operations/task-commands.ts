@@ -51,7 +51,11 @@ function registration(
   { caller }: CallContext,
 ) {
   if (!input.register) return undefined;
-  return { ...(input.agentType ? { agentType: input.agentType } : {}), ...caller.process };
+  return {
+    ...(input.agentType ? { agentType: input.agentType } : {}),
+    ...(caller.token === undefined ? {} : { owner: caller.token }),
+    ...caller.process,
+  };
 }
 
 export const taskCommands = {

@@ -3,6 +3,7 @@
 import type { EndSessionCommand, RegisterCommand, SessionHeartbeatCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { idProblem, reservedSessionIds } from "../ids.js";
+import { ownerOf } from "../ownership.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isLive, isOtherProcess, type Session, type SessionInput } from "../session.js";
 import { lose } from "./close.js";
@@ -42,7 +43,7 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     startedAt: renewed ? draft.now : known.startedAt,
     lastSeenAt: draft.now,
     endedAt: null,
-    owner: renewed ? (input.owner ?? null) : known.owner,
+    owner: renewed || hasLostOwner(draft, known, input) ? (input.owner ?? null) : known.owner,
     incarnation: (known?.incarnation ?? 0) + (renewed ? 1 : 0),
     avoid: renewed ? [] : known.avoid,
   });
@@ -63,6 +64,12 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     });
   }
   return session;
+}
+
+/** Its token is gone: whoever goes on with it is its owner from now on. */
+function hasLostOwner(draft: Draft, known: Session, input: SessionInput): boolean {
+  const { owner } = known;
+  return owner !== null && owner !== (input.owner ?? null) && ownerOf(draft, known, draft.now) === null;
 }
 
 export function sessionHeartbeat(draft: Draft, command: SessionHeartbeatCommand): Outcome<null> {

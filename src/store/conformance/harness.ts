@@ -61,24 +61,26 @@ export class World {
     readonly clock: TestClock,
   ) {}
 
-  /** Carries out a command, as the operations do. */
-  async attempt<T extends Told>(told: T, actor = "user:test") {
+  /** Carries out a command, as the operations do; with a token, for its sessions only. */
+  async attempt<T extends Told>(told: T, actor = "user:test", token?: string) {
     const command = { project, ...told } as unknown as Extract<Command, { type: T["type"] }>;
-    const [result] = await this.store.commit(org, [(transaction) => carryOut(transaction, command, actor)]);
+    const [result] = await this.store.commit(org, [
+      (transaction) => carryOut(transaction, command, actor, token),
+    ]);
     if (!result!.ok) throw result!.error;
     return result!.value;
   }
 
   /** A command that must be accepted. */
-  async ok<T extends Told>(told: T, actor?: string): Promise<ValueOf<T["type"]>> {
-    const outcome = await this.attempt(told, actor);
+  async ok<T extends Told>(told: T, actor?: string, token?: string): Promise<ValueOf<T["type"]>> {
+    const outcome = await this.attempt(told, actor, token);
     if (!outcome.ok) throw new Error(`${told.type} was refused: ${outcome.code} ${outcome.message}`);
     return outcome.value as ValueOf<T["type"]>;
   }
 
   /** A command that must be refused, with this code. */
-  async refused<T extends Told>(code: Code, told: T): Promise<Refusal> {
-    const outcome = await this.attempt(told);
+  async refused<T extends Told>(code: Code, told: T, token?: string): Promise<Refusal> {
+    const outcome = await this.attempt(told, undefined, token);
     if (outcome.ok) throw new Error(`${told.type} was accepted, expected ${code}`);
     expect(outcome.code).toBe(code);
     return outcome;

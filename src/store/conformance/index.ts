@@ -17,6 +17,7 @@ import { repetition } from "./repetition.js";
 import { retries } from "./retries.js";
 import { sessions } from "./sessions.js";
 import { states } from "./states.js";
+import { tokens } from "./tokens.js";
 import { transactions } from "./transactions.js";
 
 export { type Driver, TestClock, told, World } from "./harness.js";
@@ -42,4 +43,5 @@ export function conformance(driver: Driver): void {
   transactions(driver);
   pages(driver);
   copying(driver);
+  tokens(driver);
 }

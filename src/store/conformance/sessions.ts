@@ -35,6 +35,7 @@ export function sessions(driver: Driver): void {
         startedAt: world.clock.now(),
         lastSeenAt: world.clock.now(),
         endedAt: null,
+        owner: null,
         incarnation: 1,
         avoid: [],
       });

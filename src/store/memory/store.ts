@@ -4,6 +4,7 @@
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
+import { UnknownOrgError } from "../../core/refusal.js";
 import {
   type ChangeListener,
   type Clock,
@@ -117,7 +118,8 @@ class MemoryStore implements Store {
 
   private tables(org: string): MemoryOrg {
     const tables = this.orgs.get(org);
-    if (this.closed || !tables) throw new StoreError("STORE_CLOSED", "This client was closed.");
+    if (this.closed) throw new StoreError("STORE_CLOSED", "This client was closed.");
+    if (!tables) throw new UnknownOrgError(org);
     return tables;
   }
 }

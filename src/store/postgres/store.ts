@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
-import { InvariantError } from "../../core/refusal.js";
+import { UnknownOrgError } from "../../core/refusal.js";
 import { orgColumns, type Row, toOrg } from "../row-codec.js";
 import {
   type ChangeListener,
@@ -292,7 +292,7 @@ class PostgresStore implements Store {
 
   private async begun(session: Session, org: string): Promise<Begun> {
     const [row] = await session.send({ text: sql.begin, values: [org] });
-    if (!row) throw new InvariantError(`org ${org} was opened`);
+    if (!row) throw new UnknownOrgError(org);
     const [version, now, earliest, token] = row.slice(orgWidth) as [
       number,
       number,

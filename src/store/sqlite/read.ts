@@ -3,7 +3,7 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
-import { assert } from "../../core/refusal.js";
+import { UnknownOrgError } from "../../core/refusal.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
 import type {
@@ -83,7 +83,7 @@ export class SqliteReads {
 
   org(): Org {
     const row = this.db.get(sql.org, this.orgId);
-    assert(row, `org ${this.orgId} was opened`);
+    if (!row) throw new UnknownOrgError(this.orgId);
     return toOrg(row);
   }
 

@@ -182,7 +182,8 @@ class SqliteStore implements Store {
     return patiently(this.file, () => {
       this.statements.run("BEGIN");
       try {
-        const view = new Workspace(this.rowsOf(org));
+        // Not kept: strangers may ask for any org.
+        const view = new Workspace(this.rows.get(org) ?? new SqliteRows(this.statements, org));
         return job(view, orgTime(view.org().lastAt, this.clock.now(), clockStepBackMsMax));
       } finally {
         if (this.db.isTransaction) this.statements.run("ROLLBACK");

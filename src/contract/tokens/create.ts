@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { roles } from "../../core/role.js";
+import { ms, word } from "../fields.js";
+import { operation } from "../operation.js";
+import { success, tokenShape } from "../shapes.js";
+
+export const createToken = operation({
+  name: "tokens.create",
+  summary: "Create a token; its secret is shown this once",
+  kind: "command",
+  role: "admin",
+  input: z.object({
+    name: word.describe("Who or what it is for"),
+    role: z.enum(roles),
+    expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
+  }),
+  output: z.object({
+    success,
+    token: tokenShape,
+    secret: z
+      .string()
+      .nullable()
+      .describe(
+        "The token to send. It is stored nowhere, so an answer repeated under an idempotency key has null: revoke that token and create another",
+      ),
+  }),
+  refusals: ["ID_TAKEN"],
+  http: { method: "POST", path: "/api/tokens", status: 201 },
+  cli: "token create",
+});

@@ -1,0 +1,36 @@
+import type { WireToken } from "../contract/shapes.js";
+import type { CreateTokenCommand, RevokeTokenCommand } from "../core/command.js";
+import { accept } from "../core/refusal.js";
+import { isExpired, type Token, tokenKind, toToken } from "../core/token.js";
+import { forCommand, forQuery } from "./handler.js";
+import { iso } from "./render.js";
+import { tokenText } from "./tokens.js";
+
+function wireToken({ hash: _, createdAt, expiresAt, ...token }: Token): WireToken {
+  return { ...token, createdAt: iso(createdAt), expiresAt: expiresAt === null ? null : iso(expiresAt) };
+}
+
+export const tokenOperations = {
+  "tokens.create": forCommand("tokens.create", {
+    command: (input, { caller, environment, aside }): CreateTokenCommand => {
+      const id = environment.newTokenId();
+      const secret = environment.newSecret();
+      aside.secret = tokenText({ org: caller.org, id, secret });
+      return { type: "create-token", ...input, id, hash: environment.digest(secret) };
+    },
+    answer: (_view, token) => ({ success: true, token: wireToken(token), secret: null }),
+  }),
+  "tokens.list": forQuery("tokens.list", (view, { limit, cursor }, _context, now) => {
+    const found = view.documents({ kind: tokenKind, afterKey: cursor, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    const tokens = page.map(({ value }) => toToken(value)).filter((token) => !isExpired(token, now));
+    return accept({
+      tokens: tokens.map(wireToken),
+      nextCursor: found.length > page.length ? page.at(-1)!.key : null,
+    });
+  }),
+  "tokens.revoke": forCommand("tokens.revoke", {
+    command: ({ id }): RevokeTokenCommand => ({ type: "revoke-token", id }),
+    answer: () => ({ success: true }),
+  }),
+};

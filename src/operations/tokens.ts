@@ -1,0 +1,124 @@
+// Who is it? A token's text names its org, so that nothing need be looked for: `dibs~<org>~<id>~<secret>`. (No org has a `~` in its
+// name; a fixed beginning lets scanners find tokens that were published by mistake.)
+
+import { idProblem } from "../core/ids.js";
+import { limits } from "../core/limits.js";
+import { UnknownOrgError } from "../core/refusal.js";
+import type { Role } from "../core/role.js";
+import { isExpired, tokenKind, toToken, validToken } from "../core/token.js";
+import type { Executor } from "./execute.js";
+
+export interface Bearer {
+  org: string;
+  id: string;
+  name: string;
+  role: Role;
+}
+
+interface TokenParts {
+  org: string;
+  id: string;
+  secret: string;
+}
+
+export function tokenText({ org, id, secret }: TokenParts): string {
+  return `dibs~${org}~${id}~${secret}`;
+}
+
+function partsOf(text: string): TokenParts | null {
+  const [, org, id, secret] = /^dibs~([^~]{1,128})~([^~]{1,128})~([\w-]{43})$/.exec(text) ?? [];
+  if (org === undefined || id === undefined || secret === undefined) return null;
+  return idProblem(org) || idProblem(id) ? null : { org, id, secret };
+}
+
+/** How long another process's revocation may go unnoticed. */
+const trustMs = 3_000;
+const trustedMax = 1_000;
+
+/** Tokens seen valid a moment ago, by the hash of their text. */
+class Trusted {
+  private readonly bearers = new Map<string, { bearer: Bearer; until: number }>();
+  /** A look that began before a revocation must not be remembered after it. */
+  revocations = 0;
+
+  get(hash: string): Bearer | null {
+    const known = this.bearers.get(hash);
+    if (!known) return null;
+    this.bearers.delete(hash);
+    if (performance.now() >= known.until) return null;
+    this.bearers.set(hash, known); // The least recently used one is first.
+    return known.bearer;
+  }
+
+  add(hash: string, bearer: Bearer, ms: number): void {
+    this.bearers.set(hash, { bearer, until: performance.now() + ms });
+    if (this.bearers.size > trustedMax) this.bearers.delete(this.bearers.keys().next().value!);
+  }
+
+  revoke(org: string, id: string): void {
+    this.revocations++;
+    for (const [hash, { bearer }] of this.bearers) {
+      if (bearer.org === org && bearer.id === id) this.bearers.delete(hash);
+    }
+  }
+}
+
+const trustedBy = new WeakMap<Executor, Trusted>();
+
+function trustedOf(executor: Executor): Trusted {
+  const trusted = trustedBy.get(executor) ?? new Trusted();
+  trustedBy.set(executor, trusted);
+  return trusted;
+}
+
+/** Who bears the token with this text, or null. */
+export async function verifyToken(executor: Executor, text: string): Promise<Bearer | null> {
+  const parts = partsOf(text);
+  if (!parts) return null;
+  const { environment } = executor;
+  const trusted = trustedOf(executor);
+  const hash = environment.digest(text);
+  const known = trusted.get(hash);
+  if (known) return known;
+  const { revocations } = trusted;
+  const found = await lookUp(executor, parts);
+  if (!found || !environment.isSame(found.token.hash, environment.digest(parts.secret))) return null;
+  const { id, name, role, expiresAt } = found.token;
+  const bearer = { org: parts.org, id, name, role };
+  const ms = expiresAt === null ? trustMs : Math.min(trustMs, expiresAt - found.now);
+  if (trusted.revocations === revocations) trusted.add(hash, bearer, ms);
+  return bearer;
+}
+
+async function lookUp(executor: Executor, { org, id }: TokenParts) {
+  try {
+    return await executor.store.read(org, (view, now) => {
+      const token = validToken(view, id, now);
+      return token && { token, now };
+    });
+  } catch (error) {
+    if (error instanceof UnknownOrgError) return null;
+    throw error;
+  }
+}
+
+/** Takes effect in this process at once. */
+export function forgetToken(executor: Executor, org: string, id: string): void {
+  trustedOf(executor).revoke(org, id);
+}
+
+/** Removes those that are over. A help: whether it happens changes no answer. */
+export async function dropExpiredTokens(executor: Executor, org: string): Promise<void> {
+  try {
+    const ids = await executor.store.read(org, (view, now) =>
+      view
+        .documents({ kind: tokenKind, limit: limits.openClaimsMax })
+        .filter(({ value }) => isExpired(toToken(value), now))
+        .slice(0, limits.pageMax)
+        .map(({ key }) => key),
+    );
+    if (ids.length > 0) await executor.system(org, { type: "drop-tokens", ids });
+  } catch {
+    // The store is busy or cannot be written; the next look tries again.
+  }
+}

@@ -1,0 +1,68 @@
+// The pipeline over a store, without a surface: for what conformance cases cannot say, because operations are above the stores.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { environment } from "../../src/compose.js";
+import type { InputOf, OutputOf } from "../../src/contract/operation.js";
+import type { OperationName, OperationNamed } from "../../src/contract/registry.js";
+import { dispatch } from "../../src/operations/dispatch.js";
+import type { Caller, Environment } from "../../src/operations/environment.js";
+import { type CallOptions, Executor } from "../../src/operations/execute.js";
+import { TestClock } from "../../src/store/conformance/index.js";
+import { groupCommits } from "../../src/store/grouped.js";
+import { openMemoryStore } from "../../src/store/memory/store.js";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import type { Store } from "../../src/store/store.js";
+
+export const org = "default";
+
+export class Pipeline {
+  readonly executor: Executor;
+
+  constructor(
+    readonly store: Store,
+    readonly clock: TestClock,
+    world: Partial<Environment> = {},
+  ) {
+    const commits = groupCommits(store);
+    this.executor = new Executor(store, (to, job) => commits.submit(to, job), { ...environment, ...world });
+  }
+
+  call<N extends OperationName>(
+    name: N,
+    input: InputOf<OperationNamed<N>>,
+    by: Partial<Caller> = {},
+    options: CallOptions = {},
+  ): Promise<OutputOf<OperationNamed<N>>> {
+    const caller: Caller = { org, project: "demo", actor: "user:test", role: "admin", ...by };
+    return dispatch(this.executor, name, input, caller, options) as Promise<OutputOf<OperationNamed<N>>>;
+  }
+}
+
+const drivers: Record<string, (clock: TestClock, directory: string) => Promise<Store>> = {
+  memory: async (clock) => openMemoryStore(clock),
+  sqlite: (clock, directory) => openSqliteStore(join(directory, "dibs.db"), clock),
+};
+
+export const driverNames = Object.keys(drivers);
+
+/** One case over a fresh store. */
+export function on(
+  driver: string,
+  story: (pipeline: Pipeline) => Promise<void>,
+  world?: Partial<Environment>,
+) {
+  return async () => {
+    const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+    const clock = new TestClock();
+    const store = await drivers[driver]!(clock, directory);
+    try {
+      await store.open(org, "demo");
+      await story(new Pipeline(store, clock, world));
+    } finally {
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  };
+}
