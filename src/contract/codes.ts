@@ -2,6 +2,8 @@
 
 import type { Code } from "../core/refusal.js";
 
+export type { Code };
+
 export const httpStatus = {
   TASK_NOT_FOUND: 404,
   PROJECT_NOT_FOUND: 404,

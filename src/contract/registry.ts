@@ -3,6 +3,7 @@
 import { cleanupClaims } from "./claims/cleanup.js";
 import { claimStats } from "./claims/stats.js";
 import { listEvents } from "./events/list.js";
+import { metricsHistory } from "./metrics/history.js";
 import { showInbox } from "./notifications/inbox.js";
 import { listNotifications } from "./notifications/list.js";
 import { readNotification } from "./notifications/read.js";
@@ -21,6 +22,7 @@ import { heartbeatSession } from "./sessions/heartbeat.js";
 import { listSessions } from "./sessions/list.js";
 import { registerSession } from "./sessions/register.js";
 import { sessionsSummary } from "./sessions/summary.js";
+import { getStats } from "./stats/get.js";
 import { askHuman } from "./tasks/ask.js";
 import { taskAttempts } from "./tasks/attempts.js";
 import { createTasks } from "./tasks/batch.js";
@@ -149,12 +151,20 @@ export const registry = {
     resume: resumeProject,
   },
   tokens: {
-    /** Create a token. Its secret is shown this once. */
+    /** Create a token. Its text is shown this once. */
     create: createToken,
     /** List the tokens that are valid. */
     list: listTokens,
     /** Revoke a token. */
     revoke: revokeToken,
+  },
+  stats: {
+    /** Count tasks, throughput and agents. */
+    get: getStats,
+  },
+  metrics: {
+    /** Show what happened minute by minute or hour by hour. */
+    history: metricsHistory,
   },
   ids: {
     /** Reserve the next id. */

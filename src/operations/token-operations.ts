@@ -15,10 +15,10 @@ export const tokenOperations = {
     command: (input, { caller, environment, aside }): CreateTokenCommand => {
       const id = environment.newTokenId();
       const secret = environment.newSecret();
-      aside.secret = tokenText({ org: caller.org, id, secret });
+      aside.token = tokenText({ org: caller.org, id, secret });
       return { type: "create-token", ...input, id, hash: environment.digest(secret) };
     },
-    answer: (_view, token) => ({ success: true, token: wireToken(token), secret: null }),
+    answer: (_view, token) => ({ success: true, ...wireToken(token), token: null }),
   }),
   "tokens.list": forQuery("tokens.list", (view, { limit, cursor }, _context, now) => {
     const found = view.documents({ kind: tokenKind, afterKey: cursor, limit: limit + 1 });

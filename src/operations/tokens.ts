@@ -102,6 +102,17 @@ async function lookUp(executor: Executor, { org, id }: TokenParts) {
   }
 }
 
+/** The id in a token's text, whoever it is. */
+export function tokenIdOf(text: string): string | null {
+  return partsOf(text)?.id ?? null;
+}
+
+/** Whether a caller that came in with this token, or without one, would come in again. */
+export async function isTokenLive(executor: Executor, org: string, id: string | undefined): Promise<boolean> {
+  if (id === undefined) return true;
+  return executor.store.read(org, (view, now) => validToken(view, id, now) !== null);
+}
+
 /** Takes effect in this process at once. */
 export function forgetToken(executor: Executor, org: string, id: string): void {
   trustedOf(executor).revoke(org, id);

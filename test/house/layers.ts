@@ -106,10 +106,11 @@ const rules: Record<string, Rule> = {
     packages: [],
     instead: "use what index.ts exports, as a user would; if something is missing, export it there",
   },
+  "serve.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "compose.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "index.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "bin.ts": {
-    may: ["compose.ts", "index.ts", "surfaces", "tui", "runtime"],
+    may: ["compose.ts", "serve.ts", "index.ts", "surfaces", "tui", "runtime"],
     node: true,
     packages: "any",
     instead: "bin.ts only picks a surface; compose.ts puts the parts together",

@@ -6,22 +6,21 @@ import { success, tokenShape } from "../shapes.js";
 
 export const createToken = operation({
   name: "tokens.create",
-  summary: "Create a token; its secret is shown this once",
+  summary: "Create a token; its text is shown this once",
   kind: "command",
   role: "admin",
   input: z.object({
-    name: word.describe("Who or what it is for"),
-    role: z.enum(roles),
+    name: word.default("token").describe("Who or what it is for"),
+    role: z.enum(roles).default("worker"),
     expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
   }),
-  output: z.object({
+  output: tokenShape.extend({
     success,
-    token: tokenShape,
-    secret: z
+    token: z
       .string()
       .nullable()
       .describe(
-        "The token to send. It is stored nowhere, so an answer repeated under an idempotency key has null: revoke that token and create another",
+        "What to send as bearer. It is stored nowhere, so an answer repeated under an idempotency key has null: revoke that token and create another",
       ),
   }),
   refusals: ["ID_TAKEN"],

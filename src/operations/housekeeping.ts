@@ -1,0 +1,86 @@
+// What a server does by itself. Nothing here is needed for a right answer: claims and looks end what is due. It makes the ends
+// visible at once, counts what happened and forgets what nobody needs.
+
+import { dispatch } from "./dispatch.js";
+import type { Executor } from "./execute.js";
+import { catchUp } from "./metrics/recorder.js";
+import { retireEvents } from "./retention.js";
+import { endDeadHolders } from "./sweep.js";
+import { dropExpiredTokens } from "./tokens.js";
+
+export interface HousekeepingOptions {
+  orgs: () => Iterable<string>;
+  /** Older events are archived; absent: all are kept. */
+  retainEventsMs?: number | undefined;
+  /** Trouble is told, and tried again. */
+  onTrouble: (error: unknown) => void;
+}
+
+const tickMs = 1_000;
+const figuresMs = 5_000;
+const forgetMs = 60_000;
+const retireMax = 5_000;
+
+export class Housekeeping {
+  private timer: NodeJS.Timeout | null = null;
+  private running: Promise<void> = Promise.resolve();
+  private readonly last = new Map<string, number>();
+  private stopped = false;
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly options: HousekeepingOptions,
+  ) {
+    this.again();
+  }
+
+  private again(): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.running = this.round().finally(() => this.again());
+    }, tickMs).unref();
+  }
+
+  private async round(): Promise<void> {
+    for (const org of this.options.orgs()) {
+      if (this.stopped) return;
+      await this.keep(org).catch(this.options.onTrouble);
+    }
+  }
+
+  private async keep(org: string): Promise<void> {
+    const { executor } = this;
+    await endDeadHolders(executor, org);
+    const { isDue, cleanupMs, project } = await executor.store.read(org, (view, now) => ({
+      isDue: view.due(now, 1).length > 0,
+      cleanupMs: Math.min(...view.projects().map(({ settings }) => settings.claim.cleanupIntervalMs)),
+      project: view.org().defaultProject,
+    }));
+    if (isDue || this.isTime(org, "sweep", cleanupMs)) {
+      const caller = { org, project, actor: "system", role: "admin" as const };
+      await dispatch(executor, "claims.cleanup", {}, caller, {});
+    }
+    if (this.isTime(org, "figures", figuresMs)) await catchUp(executor, org);
+    if (this.isTime(org, "forget", forgetMs)) {
+      const { retainEventsMs } = this.options;
+      await dropExpiredTokens(executor, org);
+      if (retainEventsMs !== undefined) {
+        await retireEvents(executor, org, { olderThanMs: retainEventsMs, limit: retireMax });
+      }
+    }
+  }
+
+  private isTime(org: string, what: string, everyMs: number): boolean {
+    const key = `${what} ${org}`;
+    const now = performance.now();
+    if (now - (this.last.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return false;
+    this.last.set(key, now);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (this.timer) clearTimeout(this.timer);
+    await this.running;
+  }
+}

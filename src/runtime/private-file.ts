@@ -1,0 +1,23 @@
+// Files that only their owner may read, replaced as a whole.
+
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+
+export function writePrivate(path: string, text: string): void {
+  const next = `${path}.${process.pid}.new`;
+  rmSync(next, { force: true });
+  writeFileSync(next, text, { mode: 0o600, flag: "wx" });
+  renameSync(next, path);
+}
+
+/** Null if there is none, or if it is not a file of this user that nobody else can write. */
+export function readPrivate(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile() || found.size > 65_536) return null;
+  const isOurs = process.getuid === undefined || found.uid === process.getuid();
+  const isOpen = process.platform !== "win32" && (found.mode & 0o022) !== 0;
+  return isOurs && !isOpen ? readFileSync(path, "utf8") : null;
+}
+
+export function removePrivate(path: string): void {
+  rmSync(path, { force: true });
+}

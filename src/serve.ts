@@ -1,0 +1,279 @@
+// Puts the server together: a store, the pipeline over it, the HTTP surface, and what a server does by itself.
+
+import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import {
+  clockOf,
+  environment,
+  type OpenOptions,
+  openStore,
+  type Place,
+  placeOf,
+  refuseBadOptions,
+} from "./compose.js";
+import { DibsError } from "./contract/error.js";
+import { callerOf } from "./operations/caller.js";
+import { dispatch } from "./operations/dispatch.js";
+import type { Caller } from "./operations/environment.js";
+import { EventHub } from "./operations/event-hub.js";
+import { asDibsError, Executor } from "./operations/execute.js";
+import { Housekeeping } from "./operations/housekeeping.js";
+import { wireEvent } from "./operations/render.js";
+import { verifyToken } from "./operations/tokens.js";
+import { systemClock } from "./runtime/clock.js";
+import { hostId, processStart } from "./runtime/liveness.js";
+import { makeRoomFor } from "./runtime/locate.js";
+import { createLogger, type Logger, type LogLevel } from "./runtime/log.js";
+import { readPrivate, writePrivate } from "./runtime/private-file.js";
+import { projectNameFor, slug } from "./runtime/project-name.js";
+import { announceServer, tokenFileOf } from "./runtime/server-file.js";
+import { version } from "./runtime/version.js";
+import { groupCommits } from "./store/grouped.js";
+import { timed } from "./store/timed.js";
+import { createApp } from "./surfaces/http/app.js";
+import { allowedHosts, isLoopback } from "./surfaces/http/guard.js";
+import { listen } from "./surfaces/http/server.js";
+import { cookieName } from "./surfaces/http/sign-in.js";
+import { frame, type StreamLimits, streamLimits } from "./surfaces/http/stream.js";
+
+export interface ServerLimits {
+  bodyBytesMax: number;
+  batchBytesMax: number;
+  /** A body must have arrived after this time. */
+  bodyMs: number;
+  headersMs: number;
+  requestMs: number;
+  connectionsMax: number;
+  /** Per token. */
+  requestsMax: number;
+  streamsMax: number;
+  /** How long a stop waits for what is under way. */
+  graceMs: number;
+}
+
+const usualLimits: ServerLimits = {
+  bodyBytesMax: 2 * 1024 * 1024,
+  batchBytesMax: 16 * 1024 * 1024,
+  bodyMs: 20_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  connectionsMax: 20_000,
+  requestsMax: 5_000,
+  streamsMax: 2_000,
+  graceMs: 10_000,
+};
+
+export interface ServeOptions extends Omit<OpenOptions, "actor"> {
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default 3427; 0: a free one. */
+  port?: number;
+  /** false: no token is asked for; on loopback only. */
+  auth?: boolean;
+  /** Further values of the Host header under which this server is reached, such as `dibs.example.com`. */
+  allowHosts?: readonly string[];
+  /** Archive events that are older. Default: keep all. */
+  retainEventsMs?: number;
+  logLevel?: LogLevel;
+  /** Instead of stderr. */
+  log?: (line: string) => void;
+  limits?: Partial<ServerLimits & StreamLimits>;
+}
+
+export interface DibsServer {
+  url: string;
+  port: number;
+  /** The admin's token; null without auth. */
+  token: string | null;
+  tokenFile: string | null;
+  /** A link that signs a browser in, once. */
+  link(): string;
+  close(): Promise<void>;
+}
+
+export async function serveDibs(options: ServeOptions): Promise<DibsServer> {
+  try {
+    refuseBadOptions(options);
+    const { host = "127.0.0.1", auth = true } = options;
+    if (!auth && !isLoopback(host)) {
+      throw new DibsError("FORBIDDEN", `Without auth the server listens on loopback only, not on ${host}.`, {
+        hint: "Leave --no-auth away, or bind to 127.0.0.1.",
+      });
+    }
+    const place = placeOf(options);
+    if ("path" in place) makeRoomFor(place.path);
+    return await start(place, options);
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
+async function start(place: Place, options: ServeOptions): Promise<DibsServer> {
+  const undo: (() => unknown)[] = [];
+  try {
+    return await startWith(place, options, undo);
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw error;
+  }
+}
+
+/** `undo` collects, in order, what a stop takes back. */
+async function startWith(place: Place, options: ServeOptions, undo: (() => unknown)[]): Promise<DibsServer> {
+  const { host = "127.0.0.1", port = 3427, auth = true, org = "default" } = options;
+  const limits = { ...usualLimits, ...streamLimits, ...options.limits };
+  const log = createLogger(options.logLevel ?? "info", options.log);
+  const clock = clockOf(options) ?? systemClock;
+
+  let observeStore: (operation: string, ms: number) => void = () => undefined;
+  const store = timed(await openStore(place, clockOf(options)), (operation, ms) =>
+    observeStore(operation, ms),
+  );
+  undo.push(() => store.close());
+  await store.open(org, options.project ?? ("path" in place ? projectNameFor(place.path) : "default"));
+  const commits = groupCommits(store);
+  undo.push(() => commits.close());
+  const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);
+  const system = await callerOf(executor, { org, role: "admin", actor: "system" });
+  if ("path" in place) undo.push(await holdServerLock(executor, system, place.path));
+
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const seenOrgs = new Set([org]);
+  let hosts: ReadonlySet<string> = new Set();
+  let cookie = "";
+  let draining = false;
+  const app = createApp({
+    executor,
+    closing: closing.signal,
+    limits,
+    hub: new EventHub(store, (event) => frame(wireEvent(event))),
+    gate: { openTo: auth ? null : org, project: options.project, cookie: () => cookie, ...limits },
+    hosts: () => hosts,
+    streams: limits,
+    version,
+    now: () => clock.now(),
+    newRequestId: () => randomUUID(),
+    notReady: async () => (draining ? "stopping" : cannotRead(executor, org)),
+    observe: (seen) => {
+      if (seen.call.caller) seenOrgs.add(seen.call.caller.org);
+      logRequest(log, seen);
+    },
+  });
+  observeStore = (operation, ms) => app.figures.storeTook(operation, ms);
+
+  const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
+  const listening = await listen(app, { host, port, ...limits });
+  hosts = allowedHosts(host, listening.port, options.allowHosts ?? []);
+  cookie = cookieName(listening.port);
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`;
+  const keeping = new Housekeeping(executor, {
+    orgs: () => seenOrgs,
+    retainEventsMs: options.retainEventsMs,
+    onTrouble: (error) => log.warn({ error: (error as Error).message }, "housekeeping will try again"),
+  });
+  const unannounce =
+    "path" in place && isLoopback(host) ? announceServer(place.path, { url, version }) : null;
+  log.info({ url, store: store.location, auth }, "listening");
+
+  let closed: Promise<void> | null = null;
+  const close = async () => {
+    draining = true;
+    log.info("stopping");
+    unannounce?.();
+    closing.abort();
+    await listening.stop(limits.graceMs);
+    await keeping.stop();
+    for (const step of undo.reverse()) await step();
+    log.info("stopped");
+    log.flush();
+  };
+  return {
+    url,
+    port: listening.port,
+    token,
+    tokenFile: auth ? tokenFileFor(place) : null,
+    link: () => (auth ? `${url}/#code=${app.codes.make({ org, role: "admin" }).code}` : `${url}/`),
+    close: () => {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** Two servers on one file would both be right, but only one of them could be found. */
+async function holdServerLock(
+  executor: Executor,
+  system: Caller,
+  path: string,
+): Promise<() => Promise<unknown>> {
+  const holder = {
+    name: "dibs.server",
+    pid: process.pid,
+    host: hostId,
+    processStartedAt: processStart(process.pid),
+  };
+  try {
+    await dispatch(executor, "locks.acquire", holder, system, {});
+  } catch (error) {
+    if (!(error instanceof DibsError) || error.code !== "SESSION_BUSY") throw error;
+    const { pid } = (error.details.lock ?? {}) as { pid?: number };
+    throw new DibsError("SESSION_BUSY", `A server runs on ${path} already (process ${pid}).`, {
+      hint: "Use that one, or stop it first; for several servers on one store use PostgreSQL.",
+      details: error.details,
+    });
+  }
+  return () => dispatch(executor, "locks.release", holder, system, {}).catch(() => undefined);
+}
+
+async function cannotRead(executor: Executor, org: string): Promise<string | null> {
+  try {
+    await executor.store.read(org, (view) => view.org().eventSeq);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Beside the file, or, for a database elsewhere, in the home directory. */
+function tokenFileFor(place: Place): string | null {
+  if ("path" in place) return tokenFileOf(place.path);
+  if ("memory" in place) return null;
+  const { host, pathname } = new URL(place.url);
+  return tokenFileOf(join(homedir(), ".dibs", slug(`${host}${pathname}`)));
+}
+
+/** The one in the file if it is still good, else a new one. */
+async function adminToken(executor: Executor, system: Caller, file: string | null): Promise<string> {
+  const known = file === null ? null : readPrivate(file)?.trim();
+  const bearer = known ? await verifyToken(executor, known) : null;
+  if (known && bearer?.org === system.org && bearer.role === "admin") return known;
+  const made = (await dispatch(executor, "tokens.create", { name: "local", role: "admin" }, system, {})) as {
+    token: string;
+  };
+  if (file !== null) {
+    makeRoomFor(file);
+    writePrivate(file, `${made.token}\n`);
+  }
+  return made.token;
+}
+
+function logRequest(
+  log: Logger,
+  { call, method, status, ms }: Parameters<Parameters<typeof createApp>[0]["observe"]>[0],
+): void {
+  const line = {
+    requestId: call.id,
+    method,
+    route: call.route,
+    status,
+    ms: Math.round(ms * 10) / 10,
+    ...(call.caller && { org: call.caller.org, token: call.caller.token }),
+    ...(call.error && { error: call.error.code }),
+  };
+  const cause = call.error?.code === "INTERNAL" ? call.error.cause : undefined;
+  if (cause instanceof Error) log.error({ ...line, stack: cause.stack }, "request");
+  else log.info(line, "request");
+}

@@ -1,0 +1,160 @@
+// The HTTP surface: guards first, then who calls, then the routes. Everything a route needs comes in through its parts.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Hono } from "hono";
+import { DibsError } from "../../contract/error.js";
+import { registry } from "../../contract/registry.js";
+import type { EventHub } from "../../operations/event-hub.js";
+import type { Executor } from "../../operations/execute.js";
+import { isTokenLive } from "../../operations/tokens.js";
+import { addAuth } from "./auth-routes.js";
+import { type Bindings, type Call, type Http, json, problem } from "./context.js";
+import { type Observed, ServerFigures } from "./figures.js";
+import { Gate, type GateOptions } from "./gate.js";
+import { apiHeaders, refuseForeign } from "./guard.js";
+import { readQuery } from "./input.js";
+import { openApiDocument } from "./openapi.js";
+import { addPages } from "./pages.js";
+import { asRefusal } from "./problem.js";
+import { referenceCss, referencePage } from "./reference.js";
+import { addOperations, type RouteParts } from "./routes.js";
+import { SignInCodes } from "./sign-in.js";
+import { resumeAfter, type StreamLimits, Streams } from "./stream.js";
+
+export interface AppParts extends RouteParts {
+  hub: EventHub<string>;
+  gate: GateOptions;
+  hosts: () => ReadonlySet<string>;
+  streams: StreamLimits;
+  version: string;
+  now: () => number;
+  newRequestId: () => string;
+  /** Null: ready; else why not. */
+  notReady: () => Promise<string | null>;
+  observe: (seen: Observed) => void;
+}
+
+export interface App {
+  fetch(
+    request: Request,
+    env: { incoming: IncomingMessage; outgoing: ServerResponse },
+  ): Promise<Response> | Response;
+  codes: SignInCodes;
+  figures: ServerFigures;
+  streams: Streams;
+  gate: Gate;
+}
+
+const isApi = (path: string) => path === "/api" || path.startsWith("/api/");
+/** Answered without a token: what a load balancer asks, and what a page needs before its user has signed in. */
+const isPublic = (path: string) => !(isApi(path) || path === "/metrics") || path === "/api/auth/exchange";
+
+export function createApp(parts: AppParts): App {
+  const { executor, hub, version } = parts;
+  const gate = new Gate(executor, parts.gate);
+  const codes = new SignInCodes(parts.now);
+  const streams = new Streams(hub, ({ org, token }) => isTokenLive(executor, org, token), parts.streams);
+  const figures = new ServerFigures(executor, streams);
+  const app = new Hono<{ Bindings: Bindings }>();
+
+  app.use(async (http, next) => {
+    const { incoming, outgoing, call } = http.env;
+    refuseForeign(incoming, parts.hosts());
+    if (isPublic(http.req.path)) return next();
+    call.caller = await gate.callerOf(incoming);
+    const leave = gate.enter(call.caller, "requests");
+    outgoing.once("close", leave);
+    await next();
+  });
+
+  addOperations(app, parts);
+  addAuth(app, { executor, gate, codes, isOpen: parts.gate.openTo !== null, cookie: parts.gate.cookie });
+  app.get("/api/events/stream", (http) => follow(http, executor, streams, gate));
+  app.get("/metrics", async (http) => {
+    http.env.call.route = "/metrics";
+    const text = await figures.text(http.env.call.caller!.org);
+    return new Response(text, {
+      headers: { ...apiHeaders, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+    });
+  });
+  addStatus(app, parts);
+  const document = openApiDocument({ version });
+  app.get("/openapi.json", (http) => json(http, document));
+  const reference = referencePage(document);
+  addPages(app, {
+    "/reference": { type: "text/html", text: reference },
+    "/reference.css": { type: "text/css", text: referenceCss },
+  });
+  app.notFound((http) => problem(http, notFound(http)));
+  app.onError((error, http) => {
+    const refusal = asRefusal(error);
+    http.env.call.error = refusal;
+    figures.refused(http.env.call.caller?.org ?? null, refusal.code);
+    return problem(http, refusal);
+  });
+
+  return {
+    codes,
+    figures,
+    streams,
+    gate,
+    fetch(request, { incoming, outgoing }) {
+      const call: Call = {
+        id: parts.newRequestId(),
+        startedAt: performance.now(),
+        route: "unknown",
+        caller: null,
+        error: null,
+      };
+      outgoing.once("close", () => {
+        const { method = "" } = incoming;
+        const seen = { call, method, status: outgoing.statusCode, ms: performance.now() - call.startedAt };
+        figures.request(seen);
+        parts.observe(seen);
+      });
+      return app.fetch(request, { incoming, outgoing, call });
+    },
+  };
+}
+
+function notFound(http: Http): DibsError {
+  return new DibsError("NOT_FOUND", `There is no ${http.req.method} ${http.req.path.slice(0, 200)}.`, {
+    hint: "GET /openapi.json lists every route; /reference is the same to read.",
+  });
+}
+
+function addStatus(app: Hono<{ Bindings: Bindings }>, { version, notReady }: AppParts): void {
+  app.get("/healthz", (http) => {
+    http.env.call.route = "/healthz";
+    return json(http, { status: "ok", version });
+  });
+  app.get("/readyz", async (http) => {
+    http.env.call.route = "/readyz";
+    const reason = await notReady();
+    return reason === null
+      ? json(http, { status: "ready", version })
+      : json(http, { status: "not ready", reason }, 503);
+  });
+}
+
+/** The same filters as a page of events, which judges them. */
+async function follow(http: Http, executor: Executor, streams: Streams, gate: Gate): Promise<Response> {
+  const { call, outgoing, incoming } = http.env;
+  call.route = "/api/events/stream";
+  const caller = call.caller!;
+  const query = readQuery(registry.events.list, new URL(http.req.url).searchParams);
+  const project = (query.project as string | undefined) ?? http.req.header("dibs-project") ?? caller.project;
+  const after = resumeAfter(incoming.headers["last-event-id"] as string | undefined, http.req.query("after"));
+  const { types, taskId } = query as { types?: never; taskId?: string };
+  await executor.execute("events.list", { project, types, taskId, limit: 1 }, caller);
+  const leave = gate.enter(caller, "streams");
+  await streams.start(outgoing, {
+    caller,
+    after,
+    filter: { project: project === "*" ? null : project, types, taskId },
+    headers: { ...apiHeaders, "dibs-request-id": call.id },
+    onEnd: leave,
+  });
+  return RESPONSE_ALREADY_SENT;
+}

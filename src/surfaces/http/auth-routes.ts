@@ -1,0 +1,79 @@
+// Signing in and out with a browser. The routes are not operations: they exist only where there are cookies.
+
+import type { Hono } from "hono";
+import { DibsError } from "../../contract/error.js";
+import { callerOf } from "../../operations/caller.js";
+import { dispatch } from "../../operations/dispatch.js";
+import type { Executor } from "../../operations/execute.js";
+import { tokenIdOf } from "../../operations/tokens.js";
+import { readJsonObject, refuseOtherMedia } from "./body.js";
+import { type Bindings, type Http, json } from "./context.js";
+import type { Gate } from "./gate.js";
+import { cookieMs, cookieOf, type SignInCodes, setCookie } from "./sign-in.js";
+
+export interface AuthParts {
+  executor: Executor;
+  gate: Gate;
+  codes: SignInCodes;
+  /** Started with --no-auth: there is nothing to sign in to. */
+  isOpen: boolean;
+  cookie: () => string;
+}
+
+const bodyLimits = { bytesMax: 4_096, ms: 10_000 };
+
+export function addAuth(app: Hono<{ Bindings: Bindings }>, parts: AuthParts): void {
+  app.post("/api/auth/exchange", (http) => exchange(http, parts));
+  app.post("/api/auth/code", (http) => {
+    http.env.call.route = "/api/auth/code";
+    refuseOtherMedia(http.env.incoming);
+    const { org, role } = http.env.call.caller!;
+    const { code, expiresAt } = parts.codes.make({ org, role });
+    return json(http, { success: true, code, expiresAt: new Date(expiresAt).toISOString() });
+  });
+  app.post("/api/auth/sign-out", (http) => signOut(http, parts));
+}
+
+async function exchange(http: Http, { executor, codes, cookie, isOpen, gate }: AuthParts): Promise<Response> {
+  const { call, incoming } = http.env;
+  call.route = "/api/auth/exchange";
+  refuseOtherMedia(incoming);
+  const { code } = await readJsonObject(incoming, bodyLimits);
+  if (isOpen) {
+    const { org, role } = await gate.callerOf(incoming);
+    return json(http, { success: true, org, role });
+  }
+  const grant = codes.take(code);
+  if (!grant) {
+    throw new DibsError("UNAUTHENTICATED", "This link was used already, or is too old.", {
+      hint: "Ask for a fresh one: `dibs serve` prints one at start, and POST /api/auth/code makes one.",
+    });
+  }
+  const { org, role } = grant;
+  const admin = await callerOf(executor, { org, role: "admin", actor: "user:dashboard" });
+  const made = (await dispatch(
+    executor,
+    "tokens.create",
+    { name: "dashboard", role, expiresInMs: cookieMs },
+    admin,
+    {},
+  )) as { token: string };
+  const secure = incoming.headers["x-forwarded-proto"] === "https";
+  const header = setCookie(cookie(), made.token, { secure, maxAgeMs: cookieMs });
+  return json(http, { success: true, org, role }, 200, { "set-cookie": header });
+}
+
+async function signOut(http: Http, { executor, cookie }: AuthParts): Promise<Response> {
+  const { call, incoming } = http.env;
+  call.route = "/api/auth/sign-out";
+  refuseOtherMedia(incoming);
+  const text = cookieOf(incoming.headers.cookie, cookie());
+  const id = text === null ? null : tokenIdOf(text);
+  if (id !== null && id === call.caller!.token) {
+    const { org } = call.caller!;
+    const admin = await callerOf(executor, { org, role: "admin", actor: "user:dashboard" });
+    await dispatch(executor, "tokens.revoke", { id }, admin, {});
+  }
+  const header = setCookie(cookie(), "", { secure: false, maxAgeMs: 0 });
+  return json(http, { success: true }, 200, { "set-cookie": header });
+}

@@ -1,0 +1,78 @@
+// A request's body: JSON only, of a bounded size, within a bounded time.
+
+import type { IncomingMessage } from "node:http";
+import { DibsError } from "../../contract/error.js";
+
+export interface BodyLimits {
+  bytesMax: number;
+  ms: number;
+}
+
+const json = /^application\/(?:[a-z.+-]+\+)?json\s*(?:;|$)/i;
+
+/** Judged before anything is read: a form of another site cannot send JSON without being asked about it first. */
+export function refuseOtherMedia(incoming: IncomingMessage): void {
+  const type = incoming.headers["content-type"];
+  if (type === undefined ? !hasBody(incoming) : json.test(type)) return;
+  throw new DibsError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    `The body must be JSON, not ${(type ?? "of no type").slice(0, 100)}.`,
+    {
+      hint: "Send the header Content-Type: application/json.",
+    },
+  );
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+export async function readJsonObject(
+  incoming: IncomingMessage,
+  limits: BodyLimits,
+): Promise<Record<string, unknown>> {
+  if (!hasBody(incoming)) return {};
+  const text = await readText(incoming, limits);
+  if (text.trim() === "") return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new DibsError("VALIDATION_FAILED", `The body is not JSON: ${(error as Error).message}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new DibsError("VALIDATION_FAILED", "The body must be a JSON object.");
+}
+
+function readText(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<string> {
+  const tooLarge = () =>
+    new DibsError("PAYLOAD_TOO_LARGE", `The body has more than ${bytesMax} bytes.`, {
+      details: { bytesMax },
+    });
+  if (Number(incoming.headers["content-length"] ?? 0) > bytesMax) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const timer = setTimeout(
+      () => end(new DibsError("REQUEST_TIMEOUT", `The body did not arrive within ${ms} ms.`)),
+      ms,
+    );
+    const end = (error: Error | null) => {
+      clearTimeout(timer);
+      incoming.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
+      if (error) {
+        incoming.pause();
+        reject(error);
+      } else resolve(Buffer.concat(chunks).toString("utf8"));
+    };
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) end(tooLarge());
+      else chunks.push(chunk);
+    };
+    const onEnd = () => end(null);
+    const onClose = () => end(new DibsError("REQUEST_TIMEOUT", "The request ended before its body did."));
+    incoming.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+  });
+}

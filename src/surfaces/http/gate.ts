@@ -1,0 +1,83 @@
+// Who calls: a bearer token, or the cookie that a one-time code was exchanged for. Without either nobody comes in, unless the
+// server was started with --no-auth on loopback. Each token has a bounded number of requests and streams under way.
+
+import type { IncomingMessage } from "node:http";
+import { DibsError } from "../../contract/error.js";
+import { callerOf } from "../../operations/caller.js";
+import type { Caller } from "../../operations/environment.js";
+import type { Executor } from "../../operations/execute.js";
+import { verifyToken } from "../../operations/tokens.js";
+import { cookieOf } from "./sign-in.js";
+
+export interface GateOptions {
+  /** Null: everybody is the admin of this org. */
+  openTo: string | null;
+  /** Where calls without a project happen; absent: the org's default project. */
+  project?: string | undefined;
+  cookie: () => string;
+  requestsMax: number;
+  streamsMax: number;
+}
+
+export type Use = "requests" | "streams";
+
+export class Gate {
+  private readonly under = { requests: new Map<string, number>(), streams: new Map<string, number>() };
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly options: GateOptions,
+  ) {}
+
+  async callerOf(incoming: IncomingMessage): Promise<Caller> {
+    const caller = await this.identify(incoming);
+    return this.options.project === undefined ? caller : { ...caller, project: this.options.project };
+  }
+
+  private async identify(incoming: IncomingMessage): Promise<Caller> {
+    const { openTo } = this.options;
+    if (openTo !== null) return callerOf(this.executor, { org: openTo, role: "admin", actor: "user:local" });
+    const text = this.tokenIn(incoming);
+    const known = text === null ? null : await verifyToken(this.executor, text);
+    if (!known) {
+      throw new DibsError(
+        "UNAUTHENTICATED",
+        text === null ? "A token is needed." : "This token is not known here.",
+        {
+          hint: "Send the header Authorization: Bearer <token>. The token file beside the database has one; `dibs token create` makes more.",
+        },
+      );
+    }
+    const { org, role, id, name } = known;
+    return callerOf(this.executor, { org, role, actor: `user:${name}`, token: id });
+  }
+
+  tokenIn({ headers }: IncomingMessage): string | null {
+    const { authorization } = headers;
+    if (authorization !== undefined) return /^Bearer\s+(\S+)$/i.exec(authorization.trim())?.[1] ?? "";
+    return cookieOf(headers.cookie, this.options.cookie());
+  }
+
+  /** Counts one more; the answer counts it off again. */
+  enter(caller: Caller, use: Use): () => void {
+    const counts = this.under[use];
+    const key = `${caller.org}/${caller.token ?? ""}`;
+    const count = counts.get(key) ?? 0;
+    const max = use === "requests" ? this.options.requestsMax : this.options.streamsMax;
+    if (count >= max) {
+      throw new DibsError("RATE_LIMITED", `This token has ${max} ${use} under way already.`, {
+        hint: "Wait for some of them to end, or use another token.",
+        details: { max },
+      });
+    }
+    counts.set(key, count + 1);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      const now = counts.get(key)! - 1;
+      if (now === 0) counts.delete(key);
+      else counts.set(key, now);
+    };
+  }
+}

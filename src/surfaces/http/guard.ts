@@ -1,0 +1,69 @@
+// Who may talk to this server from where. A page of another site, or a name that was made to point here, gets nothing: the Host
+// must be one of ours to the letter, an Origin must be ours too, and nothing is ever shared across origins.
+
+import type { IncomingMessage } from "node:http";
+import { DibsError } from "../../contract/error.js";
+
+/** Names that mean this machine. */
+const loopbackNames = ["127.0.0.1", "localhost", "[::1]"];
+
+/** The values of a Host header that are this server. */
+export function allowedHosts(host: string, port: number, more: readonly string[]): ReadonlySet<string> {
+  const shown = host.includes(":") ? `[${host}]` : host;
+  const names = new Set([...loopbackNames, ...(isAnyAddress(host) ? [] : [shown])]);
+  const hosts = [...names].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
+  return new Set([...hosts, ...more].map((each) => each.toLowerCase()));
+}
+
+export const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::";
+
+export const isLoopback = (host: string) =>
+  host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+
+export function refuseForeign({ headers, method }: IncomingMessage, hosts: ReadonlySet<string>): void {
+  const host = headers.host?.toLowerCase();
+  if (host === undefined || !hosts.has(host)) {
+    throw new DibsError("FORBIDDEN", "This server does not answer to that Host.", {
+      hint: "Use the address it printed at start, or start it with --allow-host.",
+    });
+  }
+  const { origin } = headers;
+  const site = headers["sec-fetch-site"];
+  const isForeign =
+    origin === undefined
+      ? // A link from elsewhere may open a page; it may not call the API.
+        site === "cross-site" && !(method === "GET" && headers["sec-fetch-mode"] === "navigate")
+      : !isOurs(origin, hosts);
+  if (!isForeign) return;
+  throw new DibsError("FORBIDDEN", "Requests from pages of another origin are refused.", {
+    hint: "Call the API from a program, or from a page that this server serves.",
+  });
+}
+
+function isOurs(origin: string, hosts: ReadonlySet<string>): boolean {
+  const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
+  return match !== null && hosts.has(match[1]!);
+}
+
+const always = {
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
+};
+
+export const apiHeaders: Readonly<Record<string, string>> = {
+  ...always,
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cache-control": "no-store",
+};
+
+export const pageHeaders: Readonly<Record<string, string>> = {
+  ...always,
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+    "worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cache-control": "no-cache",
+};

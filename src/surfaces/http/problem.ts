@@ -1,0 +1,26 @@
+// A refusal as HTTP says it: status by code, problem+json with the members every surface shows.
+
+import { httpStatus } from "../../contract/codes.js";
+import { DibsError } from "../../contract/error.js";
+
+/** For a transient refusal: when to come back, in seconds. */
+const retryAfterSeconds = 1;
+
+export function problemHeaders(error: DibsError): Record<string, string> {
+  const status = httpStatus[error.code];
+  const headers: Record<string, string> = { "content-type": "application/problem+json" };
+  if (status === 401) headers["www-authenticate"] = 'Bearer realm="dibs"';
+  if (status === 429 || status === 503) headers["retry-after"] = String(retryAfterSeconds);
+  // What was not read of the request cannot be told from the next one.
+  if (status === 408 || status === 413) headers.connection = "close";
+  return headers;
+}
+
+/** What nobody foresaw is a defect of ours: it is logged, and its words stay inside. */
+export function asRefusal(error: unknown): DibsError {
+  if (error instanceof DibsError) return error;
+  return new DibsError("INTERNAL", "This is a defect in Dibs.", {
+    hint: "The server's log has the details under the request id in the header Dibs-Request-Id.",
+    cause: error,
+  });
+}

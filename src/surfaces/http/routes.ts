@@ -1,0 +1,85 @@
+// One route per operation of the registry. A route only translates: path, query and body to the operation's input, the caller
+// from the gate, and the answer to JSON.
+
+import type { Hono } from "hono";
+import type { Operation } from "../../contract/operation.js";
+import { type OperationName, operations } from "../../contract/registry.js";
+import { authorise } from "../../operations/authorise.js";
+import { dispatch } from "../../operations/dispatch.js";
+import type { Executor } from "../../operations/execute.js";
+import { readJsonObject, refuseOtherMedia } from "./body.js";
+import { type Bindings, type Http, json } from "./context.js";
+import { inputFields, readQuery } from "./input.js";
+
+export interface RouteParts {
+  executor: Executor;
+  /** Ends waits when the server stops. */
+  closing: AbortSignal;
+  limits: { bodyBytesMax: number; batchBytesMax: number; bodyMs: number };
+}
+
+export function addOperations(app: Hono<{ Bindings: Bindings }>, parts: RouteParts): void {
+  // A word such as `claimable` comes before an id that could be spelled so.
+  const byFixedWords = [...operations].sort((a, b) => paramsOf(a).length - paramsOf(b).length);
+  for (const operation of byFixedWords) {
+    const { method, path } = operation.http;
+    app.on(method, path, handlerFor(operation, parts));
+  }
+}
+
+const paramsOf = ({ http: { path } }: Operation) => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+
+function handlerFor(operation: Operation, { executor, closing, limits }: RouteParts) {
+  const { method, status = 200, path } = operation.http;
+  const params = paramsOf(operation);
+  const fields = inputFields(operation);
+  const writes = method !== "GET";
+  const hasBody = method === "POST" || method === "PATCH";
+  const mayWait = fields.has("waitMs");
+  const body = {
+    bytesMax: path.endsWith("/batch") ? limits.batchBytesMax : limits.bodyBytesMax,
+    ms: limits.bodyMs,
+  };
+
+  return async (http: Http): Promise<Response> => {
+    const { incoming, outgoing, call } = http.env;
+    call.route = path;
+    const caller = call.caller!;
+    // Before the body is read: who may not do it at all learns nothing about its input.
+    authorise(caller, operation, {});
+    if (writes) refuseOtherMedia(incoming);
+    const input: Record<string, unknown> = {
+      ...(fields.has("project") ? projectOf(http) : {}),
+      ...(hasBody
+        ? await readJsonObject(incoming, body)
+        : readQuery(operation, new URL(http.req.url).searchParams)),
+    };
+    for (const name of params) input[name] = http.req.param(name);
+    const idempotencyKey = writes ? http.req.header("idempotency-key") : undefined;
+    const waiting = mayWait && input.waitMs ? waitSignal(outgoing) : null;
+    const signals = waiting ? [closing, waiting.signal] : undefined;
+    try {
+      const answer = await dispatch(executor, operation.name as OperationName, input, caller, {
+        idempotencyKey,
+        signals,
+      });
+      return json(http, answer, status);
+    } finally {
+      waiting?.done();
+    }
+  };
+}
+
+/** `?project=` wins over the header; a body's own field wins over both. */
+function projectOf(http: Http): { project?: string } {
+  const project = http.req.query("project") ?? http.req.header("dibs-project");
+  return project === undefined || project === "" ? {} : { project };
+}
+
+/** Ends a wait whose caller has gone away. */
+function waitSignal(outgoing: Bindings["outgoing"]) {
+  const gone = new AbortController();
+  const onClose = () => gone.abort();
+  outgoing.once("close", onClose);
+  return { signal: gone.signal, done: () => outgoing.off("close", onClose) };
+}

@@ -1,0 +1,59 @@
+// The dashboard's way in: a one-time code in the fragment of a link, exchanged for a token that lives in a cookie scripts cannot
+// read. The code never reaches a log, because fragments are not sent.
+
+import { randomBytes } from "node:crypto";
+import type { Role } from "../../contract/operation.js";
+
+export interface Grant {
+  org: string;
+  role: Role;
+}
+
+const codeMs = 10 * 60 * 1000;
+const codesMax = 100;
+export const cookieMs = 30 * 24 * 60 * 60 * 1000;
+
+export class SignInCodes {
+  private readonly pending = new Map<string, Grant & { until: number }>();
+
+  constructor(private readonly now: () => number) {}
+
+  make(grant: Grant): { code: string; expiresAt: number } {
+    const code = randomBytes(18).toString("base64url");
+    const until = this.now() + codeMs;
+    this.pending.set(code, { ...grant, until });
+    for (const oldest of this.pending.keys()) {
+      if (this.pending.size <= codesMax) break;
+      this.pending.delete(oldest);
+    }
+    return { code, expiresAt: until };
+  }
+
+  /** Once. */
+  take(code: unknown): Grant | null {
+    if (typeof code !== "string") return null;
+    const grant = this.pending.get(code);
+    this.pending.delete(code);
+    return grant && grant.until > this.now() ? { org: grant.org, role: grant.role } : null;
+  }
+}
+
+/** Cookies do not know ports: two servers on one machine need two names. */
+export const cookieName = (port: number) => `dibs_${port}`;
+
+export function cookieOf(header: string | undefined, name: string): string | null {
+  for (const part of header?.split(";") ?? []) {
+    const at = part.indexOf("=");
+    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim();
+  }
+  return null;
+}
+
+export function setCookie(
+  name: string,
+  value: string,
+  { secure, maxAgeMs }: { secure: boolean; maxAgeMs: number },
+): string {
+  const seconds = Math.floor(maxAgeMs / 1000);
+  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+}
