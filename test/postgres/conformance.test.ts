@@ -8,6 +8,7 @@ conformance({
   name: "postgres",
   async open(clock) {
     await database.empty();
-    return { store: await openPostgresStore(database.url, clock) };
+    const again = () => openPostgresStore(database.url, clock);
+    return { store: await again(), again };
   },
 });

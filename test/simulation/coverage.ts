@@ -17,7 +17,7 @@ export class Coverage {
     if (command.type === "claim-next" && value?.resumed) this.add(command.type, "resumed");
   }
 
-  private add(type: string, what: string): void {
+  add(type: string, what: string): void {
     const counts = this.counts.get(type) ?? new Map<string, number>();
     this.counts.set(type, counts);
     counts.set(what, (counts.get(what) ?? 0) + 1);

@@ -7,6 +7,7 @@ import { limits } from "../../src/core/limits.js";
 import type { Outcome } from "../../src/core/refusal.js";
 import type { Transaction } from "../../src/store/store.js";
 import { commandOf } from "./commands.js";
+import { archivingOf, type DocumentWork, documentsOf, workOn } from "./documents.js";
 import { lookAtRows, snapshot } from "./looking.js";
 import { Picker } from "./picker.js";
 import { all } from "./scene.js";
@@ -15,7 +16,9 @@ import type { Op } from "./script.js";
 export type Plan =
   | { do: "command"; command: Command; key?: string; twice?: boolean }
   | { do: "look"; ids: { project: string; id: string }[] }
-  | { do: "look-at-lists" };
+  | { do: "look-at-lists" }
+  | ({ do: "documents" } & DocumentWork)
+  | { do: "archive"; below: number };
 
 /** Carries out one command; the ledger passes its own way of doing so. */
 export type Carry = (transaction: Transaction, command: Command) => Outcome<unknown>;
@@ -32,6 +35,8 @@ export function planOf(op: Op, { view, now }: Transaction, history: readonly Pla
     const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
     return { do: "look", ids: tasks.slice(-30).map(({ project, id }) => ({ project, id })) };
   }
+  if (op.word === "documents") return { do: "documents", ...documentsOf(pick) };
+  if (op.word === "archive") return { do: "archive", below: archivingOf(pick, view.org()) };
   if (op.word === "repeat") {
     const commands = history.filter((plan) => plan.do === "command");
     const isAct = pick.chance(60);
@@ -48,6 +53,12 @@ export function perform(transaction: Transaction, plan: Plan, how: Carry = carry
   const { view, now } = transaction;
   if (plan.do === "look") return lookAtRows(view, now, plan.ids);
   if (plan.do === "look-at-lists") return snapshot(view, now);
+  if (plan.do === "documents") return workOn(transaction, plan);
+  if (plan.do === "archive") {
+    const org = { ...view.org(), eventMin: plan.below };
+    transaction.apply({ ...noChanges(), org });
+    return view.events({ after: 0, limit: 2 });
+  }
   const first = once(transaction, plan, how);
   return plan.twice ? [first, how(transaction, plan.command)] : [first];
 }

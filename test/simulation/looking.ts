@@ -4,6 +4,7 @@ import type { Everything } from "../../src/core/invariants.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
 import type { Reads, View } from "../../src/core/view.js";
+import { documentKinds, documentPages, documentPlaces } from "./documents.js";
 import { all, sessionIds } from "./scene.js";
 
 export function everything(view: Reads): Everything {
@@ -27,6 +28,7 @@ export function stateOf(view: Reads, now: number) {
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
+    documents: documentKinds.map((kind) => view.documents({ kind, limit: all })),
     due: view.due(now, all),
     nextDue: view.nextDue(now),
     sets: setsOf(view, whole.tasks),
@@ -61,6 +63,7 @@ export function snapshot(view: Reads, now: number) {
     unreadCounts: [view.unreadCount(null), view.unreadCount("demo")],
     counts: [null, ...projects].map((id) => stated(view.taskCounts(id))),
     work: projects.map((id) => workOf(view, id)),
+    pages: documentPages.map((page) => view.documents(page)),
     some: view.events({ after: 3, limit: 5, project: "demo", types: ["task:claimed", "task:queued"] }),
   };
 }
@@ -118,6 +121,7 @@ export function lookAtRows(view: View, now: number, ids: readonly { project: str
     ]),
     sets: setsOf(view, ids),
     held: sessionIds.map((id) => [view.session("demo", id), view.claimsOf("demo", id)]),
+    documents: documentPlaces.map(({ kind, key }) => view.document(kind, key)),
     queues: projects.flatMap((project) => (project ? [queueOf(view, project, now)] : [])),
   };
 }

@@ -182,6 +182,7 @@ export class Rig {
       this.say({ answers: deeds.map(({ outcome }) => (outcome.ok ? "ok" : outcome.code)) });
     if (broken.length > 0) this.broken ??= broken.join("\n");
     if (plan.do === "command") this.history.push(plan);
+    else this.coverage.add(plan.do, "ok");
     for (const { command, outcome, stale } of deeds) this.coverage.note(command, outcome, stale);
     return value;
   }

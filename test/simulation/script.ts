@@ -30,6 +30,10 @@ const weights = {
   "create-project": 1,
   "update-project": 3,
   "read-notification": 2,
+  /** Writes, removes and reads some. */
+  documents: 5,
+  /** The oldest events go. */
+  archive: 1,
   /** An earlier command of the script once more, letter for letter. */
   repeat: 5,
   /** Reads in the middle of a commit: first what a decision may look at, then the lists. */

@@ -38,5 +38,6 @@ export function sessionInput(pick: Picker): SessionInput {
     capabilities: pick.maybe(30, () => pick.some(["gpu", "net"], 2)),
     agentType: pick.maybe(20, () => pick.of(["autonomous", "cli", null])),
     name: pick.maybe(20, () => pick.of(["alice", null])),
+    owner: pick.maybe(25, () => pick.of(["a", "ü", null])),
   });
 }

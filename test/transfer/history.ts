@@ -1,10 +1,12 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
+import { documentKey, noChanges } from "../../src/core/changes.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import type { Store, Transaction } from "../../src/store/store.js";
 import { beginning } from "../simulation/beginning.js";
 import { clockAfter } from "../simulation/clock-steps.js";
 import { firstDifference } from "../simulation/difference.js";
+import { documentKinds } from "../simulation/documents.js";
 import { type Plan, perform, planOf } from "../simulation/jobs.js";
 import { Picker } from "../simulation/picker.js";
 import type { Script, Step } from "../simulation/script.js";
@@ -46,6 +48,21 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
     }
     history.push(...done.map(({ plan }) => plan).filter((plan) => plan.do === "command"));
   }
+}
+
+/** What an export leaves behind, so that both stores can go on alike. */
+export async function carryDocuments(from: Store, to: Store): Promise<void> {
+  const documentsOf = (store: Store) =>
+    store.read(org, (view) =>
+      documentKinds.flatMap((kind) =>
+        view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each })),
+      ),
+    );
+  if ((await documentsOf(to)).length > 0) throw new Error("the copy has documents");
+  const documents = new Map(
+    (await documentsOf(from)).map((each) => [documentKey(each.kind, each.key), each]),
+  );
+  await to.commit(org, [({ apply }) => apply({ ...noChanges(), documents })]);
 }
 
 async function commit(store: Store, choices: ((transaction: Transaction) => Plan)[]) {

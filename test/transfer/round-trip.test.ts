@@ -9,7 +9,7 @@ import { firstDifference } from "../simulation/difference.js";
 import { everything, snapshot } from "../simulation/looking.js";
 import { script } from "../simulation/script.js";
 import { pairs, withStores } from "./drivers.js";
-import { goOn, live, org } from "./history.js";
+import { carryDocuments, goOn, live, org } from "./history.js";
 import { again, exported, smallBatches, smallPages } from "./lines.js";
 
 const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -56,6 +56,7 @@ describe.each(pairs)("from $from.name to $to.name", ({ from, to }) => {
           const [expected, actual] = [await original!.read(org, snapshot), await copy!.read(org, snapshot)];
           expect(firstDifference(expected, actual, ["original", "copy"])).toBeNull();
         };
+        await carryDocuments(original!, copy!);
         await compare();
         await goOn([original!, copy!], clock, after.steps);
         await compare();

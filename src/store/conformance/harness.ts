@@ -20,7 +20,14 @@ import type { Store, Transaction } from "../store.js";
 export interface Driver {
   name: string;
   /** An empty store that goes by this clock, and what to do with it afterwards. */
-  open(clock: TestClock): Promise<{ store: Store; dispose?(): void | Promise<void> }>;
+  open(clock: TestClock): Promise<Opened>;
+}
+
+export interface Opened {
+  store: Store;
+  /** The same data, in a store opened anew; where anything is left after closing. */
+  again?(): Promise<Store>;
+  dispose?(): void | Promise<void>;
 }
 
 export class TestClock {
@@ -57,9 +64,18 @@ export interface Hold {
 /** One store with its clock, and the words to tell a case. */
 export class World {
   constructor(
-    readonly store: Store,
+    public store: Store,
     readonly clock: TestClock,
+    private readonly again?: Opened["again"],
   ) {}
+
+  /** Closes the store and opens it again. One that forgets everything then stays open. */
+  async reopen(): Promise<void> {
+    if (!this.again) return;
+    await this.store.close();
+    this.store = await this.again();
+    await this.store.open(org, project);
+  }
 
   /** Carries out a command, as the operations do; with a token, for its sessions only. */
   async attempt<T extends Told>(told: T, actor = "user:test", token?: string) {
@@ -237,14 +253,14 @@ export class World {
 export function told(driver: Driver, story: (world: World) => Promise<void>): () => Promise<void> {
   return async () => {
     const clock = new TestClock();
-    const { store, dispose } = await driver.open(clock);
+    const { store, again, dispose } = await driver.open(clock);
+    const world = new World(store, clock, again);
     try {
       await store.open(org, project);
-      const world = new World(store, clock);
       await story(world);
       await world.checkInvariants();
     } finally {
-      await store.close();
+      await world.store.close();
       await dispose?.();
     }
   };

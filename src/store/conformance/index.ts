@@ -2,6 +2,7 @@ import { capacity } from "./capacity.js";
 import { claims } from "./claims.js";
 import { copying } from "./copying.js";
 import { dependencies } from "./dependencies.js";
+import { documents } from "./documents.js";
 import { events } from "./events.js";
 import { explaining } from "./explaining.js";
 import type { Driver } from "./harness.js";
@@ -43,5 +44,6 @@ export function conformance(driver: Driver): void {
   transactions(driver);
   pages(driver);
   copying(driver);
+  documents(driver);
   tokens(driver);
 }

@@ -8,7 +8,11 @@ conformance({
   name: "sqlite",
   async open(clock) {
     const directory = mkdtempSync(join(tmpdir(), "dibs-"));
-    const store = await openSqliteStore(join(directory, "dibs.db"), clock);
-    return { store, dispose: () => rmSync(directory, { recursive: true, force: true }) };
+    const again = () => openSqliteStore(join(directory, "dibs.db"), clock);
+    return {
+      store: await again(),
+      again,
+      dispose: () => rmSync(directory, { recursive: true, force: true }),
+    };
   },
 });
