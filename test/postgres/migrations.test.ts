@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noChanges } from "../../src/core/changes.js";
 import type { DibsError } from "../../src/index.js";
 import { migrations, programRole } from "../../src/store/postgres/schema.js";
+import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { Child, open, refusalOf } from "../faults/support.js";
 import { testDatabase } from "./database.js";
 import { freePort, type Server, startServer } from "./server.js";
@@ -29,6 +31,40 @@ describe("ten processes that start on an empty database", () => {
     const wrote = children.map((child) => child.of("opened")[0]?.wrote as string);
     expect([...(await migrationRows(empty.admin))]).toEqual(applied);
     expect((await stored(empty.url)).tasks.map(({ id }) => id)).toEqual(wrote.sort());
+  });
+});
+
+describe("a database of the first version", () => {
+  test("is brought up to date, and goes on", async () => {
+    const { admin, url } = await testDatabase({ migrated: false });
+    await admin.unsafe(`CREATE SCHEMA dibs; CREATE TABLE dibs.migration (version integer PRIMARY KEY, name text NOT NULL,
+      applied_by integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+    await admin.unsafe(migrations[0]!.sql);
+    await admin.unsafe(`INSERT INTO dibs.migration (version, name, applied_by) VALUES (1, 'foundation', 1);
+      INSERT INTO dibs.org VALUES ('default', 1, 0, 1, 0, 0, 5, 5, 'demo', 5);
+      INSERT INTO dibs.project VALUES ('default', 'demo', '{}', false, 5, 5);
+      INSERT INTO dibs.session VALUES ('default', 'demo', 'a', 5, NULL, '{"startedAt":5,"capacity":1,"capabilities":[],"avoid":[]}')`);
+    const store = await openPostgresStore(url, { now: () => 10 });
+    expect(await store.open("default", "other")).toBe("demo");
+    const session = await store.read("default", (view) => view.session("demo", "a"));
+    expect(session).toMatchObject({ id: "a", startedAt: 5, owner: null });
+    const sessions = new Map([["demo/a", { ...session!, owner: "token" }]]);
+    const documents = new Map([["log/x", { kind: "log", key: "x", value: { n: 1 } }]]);
+    const [done] = await store.commit("default", [
+      ({ apply }) => apply({ ...noChanges(), sessions, documents }),
+    ]);
+    expect(done).toEqual({ ok: true, value: undefined });
+    await store.close();
+
+    const again = await openPostgresStore(url, { now: () => 10 });
+    const seen = await again.read("default", (view) => [
+      view.session("demo", "a")?.owner,
+      view.document("log", "x"),
+    ]);
+    expect(seen).toEqual(["token", { n: 1 }]);
+    expect(await again.check()).toEqual([]);
+    await again.close();
+    expect([...(await migrationRows(admin))]).toEqual(applied);
   });
 });
 

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { expect, test } from "vitest";
+import { noChanges } from "../../core/changes.js";
+import { applicationId, migrations, schemaVersion } from "./schema.js";
+import { openSqliteStore } from "./store.js";
+
+/** A store as the first version left it, with a session. */
+function makeOld(file: string): void {
+  const db = new DatabaseSync(file);
+  const first = migrations[0]!;
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA journal_mode = WAL;
+    CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT;
+    INSERT INTO migration VALUES (1, '${first.name}', 1);
+    ${first.sql}
+    PRAGMA user_version = 1;
+    INSERT INTO org VALUES (1, 'default', 0, 1, 0, 0, 5, 5, 'demo', 5);
+    INSERT INTO project VALUES ('default', 'demo', '{}', 0, 5, 5);
+    INSERT INTO session VALUES ('default', 'demo', 'a', NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 5, 5, NULL, 1, NULL)`);
+  db.close();
+}
+
+test("a store of the first version is brought up to date, and goes on", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+  const file = join(directory, "dibs.db");
+  try {
+    makeOld(file);
+    const store = await openSqliteStore(file, { now: () => 10 });
+    expect(await store.open("default", "other")).toBe("demo");
+    const session = await store.read("default", (view) => view.session("demo", "a"));
+    expect(session).toMatchObject({ id: "a", startedAt: 5, owner: null });
+    const sessions = new Map([["demo/a", { ...session!, owner: "token" }]]);
+    const documents = new Map([["log/x", { kind: "log", key: "x", value: { n: 1 } }]]);
+    const [done] = await store.commit("default", [
+      ({ apply }) => apply({ ...noChanges(), sessions, documents }),
+    ]);
+    expect(done).toEqual({ ok: true, value: undefined });
+    await store.close();
+
+    const again = await openSqliteStore(file, { now: () => 10 });
+    const seen = await again.read("default", (view) => [
+      view.session("demo", "a")?.owner,
+      view.document("log", "x"),
+    ]);
+    expect(seen).toEqual(["token", { n: 1 }]);
+    expect(await again.check()).toEqual([]);
+    await again.close();
+    const db = new DatabaseSync(file);
+    expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: schemaVersion });
+    expect(db.prepare("SELECT version, name FROM migration").all()).toEqual(
+      migrations.map(({ version, name }) => ({ version, name })),
+    );
+    db.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
