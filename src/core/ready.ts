@@ -5,7 +5,7 @@
 // a younger one, so the best task of a lane is the best among the heads of its levels.
 
 import { effectivePriority } from "./priority.js";
-import type { Order, Settings } from "./project.js";
+import type { Order, Project, Settings } from "./project.js";
 import { namesOf, type Session } from "./session.js";
 import type { Task } from "./task.js";
 
@@ -193,6 +193,29 @@ export function listReady(
   }
   const best = new Best(settings, now);
   return found.sort((a, b) => best.rankOf(b) - best.rankOf(a) || a.k1 - b.k1 || a.k2 - b.k2).slice(0, limit);
+}
+
+/**
+ * Since when the oldest of the heads of the queue is ready; null if nothing can be claimed now. By depth a head is not the oldest
+ * of its level, but only heads are looked at: the queue may be long.
+ */
+export function oldestReadyAt(
+  view: ReadyLanes & { task(project: string, id: string): Task | undefined },
+  { id: project, settings, paused }: Project,
+  now: number,
+): number | null {
+  let oldest: number | null = null;
+  if (paused) return oldest;
+  for (const lane of view.readyLanes(project, labelEnd)) {
+    for (const level of view.readyLevels(project, lane)) {
+      for (const { id, k1, notBefore } of view.readyEntries(project, lane, level)) {
+        const at = settings.order === "priority" ? k1 : (view.task(project, id)?.readyAt ?? null);
+        if (notBefore <= now && at !== null && (oldest === null || at < oldest)) oldest = at;
+        break;
+      }
+    }
+  }
+  return oldest;
 }
 
 class Best {

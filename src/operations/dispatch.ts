@@ -6,6 +6,7 @@ import { limits } from "../core/limits.js";
 import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
+import { catchUpIfWritable } from "./metrics/recorder.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
 import { dropExpiredTokens, forgetToken } from "./tokens.js";
 
@@ -29,6 +30,9 @@ export function dispatch(
       return afterDroppingTokens(executor, name, input, caller, options);
     case "tokens.revoke":
       return revokeToken(executor, input, caller, options);
+    case "stats.get":
+    case "metrics.history":
+      return afterCounting(executor, name, input, caller, options);
     default:
       return executor.execute(name, input as never, caller, options);
   }
@@ -71,6 +75,18 @@ async function revokeToken(
     // Also when another process was first, and when nobody knows whether it was done.
     forgetToken(executor, caller.org, id);
   }
+}
+
+async function afterCounting(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  executor.admit(name, input, caller);
+  await catchUpIfWritable(executor, caller.org).catch(rethrow);
+  return executor.execute(name, input as never, caller, options);
 }
 
 function rethrow(error: unknown): never {

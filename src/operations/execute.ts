@@ -13,6 +13,7 @@ import type { Store, Transaction } from "../store/store.js";
 import { authorise, boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
+import { metricsOperations } from "./metrics/operations.js";
 import {
   claimOperations,
   eventOperations,
@@ -33,6 +34,7 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...eventOperations,
   ...notificationOperations,
   ...projectOperations,
+  ...metricsOperations,
   ...tokenOperations,
 };
 
@@ -62,7 +64,7 @@ export interface Executed<N extends OperationName> {
 export class Executor {
   constructor(
     readonly store: Store,
-    private readonly submit: Submit,
+    readonly submit: Submit,
     readonly environment: Environment,
   ) {}
 

@@ -1,0 +1,298 @@
+// What the event log adds up to: totals of a project, and what happened in each minute and hour. A tally is told events in the
+// order of the log, asks for the figures so far where it needs them, and collects those that changed.
+
+import type { DibsEvent } from "./event.js";
+import { isUntold, moveOf } from "./moves.js";
+import { type TaskState, taskStates } from "./task.js";
+
+/** Figures of the whole org; no project has this name. */
+export const wholeOrg = "*";
+
+/** Of each bucket, at most so many sessions are kept apart; the rest is counted together. */
+export const agentsMax = 50;
+export const otherAgents = "*";
+
+export const stepMs = { minute: 60_000, hour: 3_600_000 } as const;
+export type MetricStep = keyof typeof stepMs;
+
+/** Upper bounds in seconds; stored counts follow them, so they are never edited, only replaced under another name. */
+export const bounds = {
+  durations: [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400],
+  claimWaits: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 1800, 3600, 14_400, 86_400],
+  questionWaits: [5, 15, 60, 300, 900, 1800, 3600, 14_400, 28_800, 86_400, 259_200],
+} as const;
+
+export interface Histogram {
+  /** One per bound, not cumulated, and one for what is above all of them. */
+  counts: number[];
+  sumMs: number;
+}
+
+export interface Totals {
+  states: Record<TaskState, number>;
+  /** Attempts that completed their task; a group, which ends by itself, is none. */
+  completions: number;
+  /** Attempts that failed, retried or not. */
+  failures: number;
+  expirations: number;
+  orphaned: number;
+  /** Of the attempts that completed. */
+  durations: Histogram;
+  claimWaits: Histogram;
+  questionWaits: Histogram;
+  firstAt: number;
+}
+
+export interface Mean {
+  count: number;
+  sumMs: number;
+}
+
+export interface AgentWork {
+  claimed: number;
+  completed: number;
+  failed: number;
+  lost: number;
+}
+
+export interface Bucket extends AgentWork {
+  created: number;
+  claimWait: Mean;
+  duration: Mean;
+  questionWait: Mean;
+  /** How long the queue was before its first event and after its last. */
+  queuedBefore: number;
+  queued: number;
+  byAgent: Record<string, AgentWork>;
+}
+
+export interface BucketPlace {
+  step: MetricStep;
+  /** When it begins. */
+  at: number;
+  project: string;
+}
+
+/** The figures so far. They are not changed, but copied. */
+export interface Figures {
+  totals(project: string): Totals | undefined;
+  bucket(place: BucketPlace): Bucket | undefined;
+}
+
+export function bucketStart(step: MetricStep, at: number): number {
+  return Math.floor(at / stepMs[step]) * stepMs[step];
+}
+
+export class Tally {
+  readonly totals = new Map<string, Totals>();
+  readonly buckets = new Map<string, BucketPlace & { bucket: Bucket }>();
+  /** False: there was an event that does not tell how it moved its task, so the counts by state are guesses. */
+  isExact = true;
+
+  constructor(private readonly figures: Figures) {}
+
+  count(event: DibsEvent): void {
+    if (event.project === null) return;
+    if (isUntold(event)) this.isExact = false;
+    for (const project of [event.project, wholeOrg]) this.countIn(project, event);
+  }
+
+  /** Replaces the counts by state: for when the log does not tell them. */
+  recount(project: string, counts: Partial<Record<TaskState, number>>, now: number): void {
+    this.totalsOf(project, now).states = { ...noStates(), ...counts };
+  }
+
+  private countIn(project: string, event: DibsEvent): void {
+    const move = moveOf(event);
+    const counted = countedTypes.has(event.type);
+    if (!move && !counted && this.knows(project)) return;
+    const totals = this.totalsOf(project, event.at);
+    const queuedBefore = totals.states.queued;
+    if (move?.from) totals.states[move.from]--;
+    if (move) totals.states[move.to]++;
+    countTotals(totals, event);
+    if (!move && !counted) return;
+    for (const step of ["minute", "hour"] as const) {
+      const place = { step, at: bucketStart(step, event.at), project };
+      const bucket = this.bucketOf(place, queuedBefore);
+      countBucket(bucket, event);
+      bucket.queued = totals.states.queued;
+    }
+  }
+
+  private knows(project: string): boolean {
+    return this.totals.has(project) || this.figures.totals(project) !== undefined;
+  }
+
+  private totalsOf(project: string, at: number): Totals {
+    let totals = this.totals.get(project);
+    if (!totals) {
+      const known = this.figures.totals(project);
+      totals = known ? copyOfTotals(known) : noTotals(at);
+      this.totals.set(project, totals);
+    }
+    return totals;
+  }
+
+  private bucketOf(place: BucketPlace, queuedBefore: number): Bucket {
+    const key = `${place.step} ${place.at} ${place.project}`;
+    let found = this.buckets.get(key);
+    if (!found) {
+      const known = this.figures.bucket(place);
+      found = { ...place, bucket: known ? copyOfBucket(known) : { ...noBucket(), queuedBefore } };
+      this.buckets.set(key, found);
+    }
+    return found.bucket;
+  }
+}
+
+/** These count even where they move nothing. */
+const countedTypes: ReadonlySet<string> = new Set([
+  "task:created",
+  "task:claim-expired",
+  "task:claim-orphaned",
+] satisfies DibsEvent["type"][]);
+
+const isWork = (event: DibsEvent) => event.sessionId !== null;
+
+function countTotals(totals: Totals, event: DibsEvent): void {
+  switch (event.type) {
+    case "task:claimed":
+      enter(totals.claimWaits, bounds.claimWaits, event.data.waitedMs);
+      return;
+    case "task:completed":
+      if (!isWork(event)) return;
+      totals.completions++;
+      enter(totals.durations, bounds.durations, event.data.durationMs);
+      return;
+    case "task:failed":
+    case "task:retry-scheduled":
+      totals.failures++;
+      return;
+    case "task:claim-expired":
+      totals.expirations++;
+      return;
+    case "task:claim-orphaned":
+      totals.orphaned++;
+      return;
+    case "task:response-received":
+      enter(totals.questionWaits, bounds.questionWaits, event.data.waitedMs);
+      return;
+  }
+}
+
+function countBucket(bucket: Bucket, event: DibsEvent): void {
+  switch (event.type) {
+    case "task:created":
+      bucket.created++;
+      return;
+    case "task:claimed":
+      work(bucket, event, "claimed");
+      add(bucket.claimWait, event.data.waitedMs);
+      return;
+    case "task:completed":
+      if (!isWork(event)) return;
+      work(bucket, event, "completed");
+      add(bucket.duration, event.data.durationMs);
+      return;
+    case "task:failed":
+    case "task:retry-scheduled":
+      work(bucket, event, "failed");
+      return;
+    case "task:claim-expired":
+    case "task:claim-orphaned":
+      work(bucket, event, "lost");
+      return;
+    case "task:response-received":
+      add(bucket.questionWait, event.data.waitedMs);
+      return;
+  }
+}
+
+function work(bucket: Bucket, { sessionId }: DibsEvent, what: keyof AgentWork): void {
+  bucket[what]++;
+  if (sessionId !== null) agentOf(bucket.byAgent, sessionId)[what]++;
+}
+
+function agentOf(byAgent: Bucket["byAgent"], sessionId: string): AgentWork {
+  // hasOwn: a session may be called `constructor`.
+  const isFull = Object.keys(byAgent).length >= agentsMax;
+  const name = Object.hasOwn(byAgent, sessionId) || !isFull ? sessionId : otherAgents;
+  if (!Object.hasOwn(byAgent, name)) byAgent[name] = { claimed: 0, completed: 0, failed: 0, lost: 0 };
+  return byAgent[name]!;
+}
+
+function add(mean: Mean, ms: unknown): void {
+  if (typeof ms !== "number") return;
+  mean.count++;
+  mean.sumMs += ms;
+}
+
+function enter(histogram: Histogram, upTo: readonly number[], ms: unknown): void {
+  if (typeof ms !== "number") return;
+  const at = upTo.findIndex((bound) => ms <= bound * 1000);
+  histogram.counts[at < 0 ? upTo.length : at]!++;
+  histogram.sumMs += ms;
+}
+
+function noStates(): Record<TaskState, number> {
+  return Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<TaskState, number>;
+}
+
+const empty = (upTo: readonly number[]): Histogram => ({
+  counts: new Array(upTo.length + 1).fill(0),
+  sumMs: 0,
+});
+
+export function noTotals(firstAt: number): Totals {
+  return {
+    states: noStates(),
+    completions: 0,
+    failures: 0,
+    expirations: 0,
+    orphaned: 0,
+    durations: empty(bounds.durations),
+    claimWaits: empty(bounds.claimWaits),
+    questionWaits: empty(bounds.questionWaits),
+    firstAt,
+  };
+}
+
+export function noBucket(): Bucket {
+  return {
+    created: 0,
+    claimed: 0,
+    completed: 0,
+    failed: 0,
+    lost: 0,
+    claimWait: { count: 0, sumMs: 0 },
+    duration: { count: 0, sumMs: 0 },
+    questionWait: { count: 0, sumMs: 0 },
+    queuedBefore: 0,
+    queued: 0,
+    byAgent: {},
+  };
+}
+
+const copyOfHistogram = ({ counts, sumMs }: Histogram): Histogram => ({ counts: [...counts], sumMs });
+
+function copyOfTotals(totals: Totals): Totals {
+  return {
+    ...totals,
+    states: { ...totals.states },
+    durations: copyOfHistogram(totals.durations),
+    claimWaits: copyOfHistogram(totals.claimWaits),
+    questionWaits: copyOfHistogram(totals.questionWaits),
+  };
+}
+
+function copyOfBucket(bucket: Bucket): Bucket {
+  const byAgent = Object.entries(bucket.byAgent).map(([name, done]) => [name, { ...done }]);
+  return {
+    ...bucket,
+    claimWait: { ...bucket.claimWait },
+    duration: { ...bucket.duration },
+    questionWait: { ...bucket.questionWait },
+    byAgent: Object.fromEntries(byAgent),
+  };
+}

@@ -1,0 +1,72 @@
+// What the store tells of a whole org. The counts come from the recorder, so a scrape costs the same however many tasks there are.
+
+import { oldestReadyAt } from "../../core/ready.js";
+import { bounds, type Histogram, type Totals, wholeOrg } from "../../core/tally.js";
+import type { Reads } from "../../core/view.js";
+import type { Executor } from "../execute.js";
+import { totalsIn } from "./documents.js";
+import { type Family, histogram, single } from "./exposition.js";
+import { catchUpIfWritable } from "./recorder.js";
+import { byStatus, countSessions } from "./stats.js";
+
+/** Everything that the store can tell, counted up to now. */
+export async function storeFamilies(executor: Executor, org: string): Promise<Family[]> {
+  await catchUpIfWritable(executor, org);
+  return executor.store.read(org, familiesOf);
+}
+
+function familiesOf(view: Reads, now: number): Family[] {
+  const totals = totalsIn(view, wholeOrg, now);
+  const { active, idle } = countSessions(view, null, now);
+  return [
+    {
+      name: "task_queue_size",
+      type: "gauge",
+      help: "Tasks by status.",
+      samples: Object.entries(byStatus(totals)).map(([status, value]) => ({ labels: { status }, value })),
+    },
+    ...counters(totals),
+    waits("task_duration_seconds", "From start to completion.", "durations", totals),
+    single(
+      "dibs_ready_oldest_age_seconds",
+      "gauge",
+      "How long the oldest task at the head of the queue could have been claimed.",
+      oldestAge(view, now),
+    ),
+    waits("dibs_claim_wait_seconds", "From claimable to claimed.", "claimWaits", totals),
+    single("dibs_questions_open", "gauge", "Tasks that wait for an answer.", totals.states.awaiting_response),
+    waits("dibs_question_wait_seconds", "From question to answer.", "questionWaits", totals),
+    {
+      name: "dibs_sessions",
+      type: "gauge",
+      help: "Live sessions that hold a task, and that do not.",
+      samples: [
+        { labels: { state: "working" }, value: active },
+        { labels: { state: "idle" }, value: idle },
+      ],
+    },
+  ];
+}
+
+function counters({ completions, failures, expirations, orphaned }: Totals): Family[] {
+  return [
+    single("task_completions_total", "counter", "Tasks completed by a session.", completions),
+    single("task_failures_total", "counter", "Attempts that failed, retried or not.", failures),
+    single("dibs_lease_expirations_total", "counter", "Claims whose lease ran out.", expirations),
+    single("dibs_claims_orphaned_total", "counter", "Claims whose session died.", orphaned),
+  ];
+}
+
+function waits(name: string, help: string, which: keyof typeof bounds, totals: Totals): Family {
+  const { counts, sumMs }: Histogram = totals[which];
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  return histogram(name, help, bounds[which], [{ labels: {}, counts, count, sum: sumMs / 1000 }]);
+}
+
+function oldestAge(view: Reads, now: number): number {
+  const since = view
+    .projects()
+    .flatMap((project) => oldestReadyAt(view, project, now) ?? [])
+    .reduce((oldest, at) => Math.min(oldest, at), now);
+  return (now - since) / 1000;
+}

@@ -1,0 +1,75 @@
+// S3's figures of a project or of the whole org, from what the recorder has counted.
+
+import type { QueueStatus } from "../../contract/stats/get.js";
+import { limits } from "../../core/limits.js";
+import { sessionShownMs } from "../../core/session.js";
+import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
+import type { TaskState } from "../../core/task.js";
+import type { Reads } from "../../core/view.js";
+import { bucketIn, totalsIn } from "./documents.js";
+
+const statusOf = {
+  queued: "available",
+  claimed: "claimed",
+  running: "in_progress",
+  awaiting_response: "in_progress",
+  completed: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+} as const satisfies Record<TaskState, QueueStatus>;
+
+export function byStatus({ states }: Totals): Record<QueueStatus, number> {
+  const counts = { available: 0, claimed: 0, in_progress: 0, done: 0, failed: 0, cancelled: 0 };
+  for (const [state, count] of Object.entries(states)) counts[statusOf[state as TaskState]] += count;
+  return counts;
+}
+
+/** Live sessions that hold something, and that do not. */
+export function countSessions(view: Reads, project: string | null, now: number) {
+  const sessions = view.sessions({
+    project,
+    live: true,
+    seenSince: now - sessionShownMs,
+    limit: limits.openClaimsMax,
+  });
+  const claims = view.openClaims({ project, limit: limits.openClaimsMax });
+  const holders = new Set(claims.map((claim) => `${claim.project}/${claim.sessionId}`));
+  const active = sessions.filter((session) => holders.has(`${session.project}/${session.id}`)).length;
+  return { active, idle: sessions.length - active };
+}
+
+const windowMs = 60 * stepMs.minute;
+
+/** Of the whole minutes that began in the last hour, and the present one. */
+function throughput(view: Reads, project: string, totals: Totals, now: number) {
+  const since = bucketStart("minute", now - windowMs + stepMs.minute - 1);
+  let completed = 0;
+  const duration = { count: 0, sumMs: 0 };
+  for (let at = since; at <= now; at += stepMs.minute) {
+    const bucket = bucketIn(view, { step: "minute", at, project });
+    completed += bucket?.completed ?? 0;
+    duration.count += bucket?.duration.count ?? 0;
+    duration.sumMs += bucket?.duration.sumMs ?? 0;
+  }
+  if (duration.count === 0) {
+    duration.count = totals.durations.counts.reduce((sum, count) => sum + count, 0);
+    duration.sumMs = totals.durations.sumMs;
+  }
+  const minutes = Math.max(1, (now - Math.max(since, totals.firstAt)) / stepMs.minute);
+  return {
+    tasks_per_minute: completed / minutes,
+    avg_completion_time_seconds: duration.count === 0 ? 0 : duration.sumMs / duration.count / 1000,
+  };
+}
+
+export function stats(view: Reads, project: string | null, now: number) {
+  const name = project ?? wholeOrg;
+  const totals = totalsIn(view, name, now);
+  const by_status = byStatus(totals);
+  return {
+    queue_size: Object.values(by_status).reduce((sum, count) => sum + count, 0),
+    by_status,
+    throughput: throughput(view, name, totals, now),
+    agents: countSessions(view, project, now),
+  };
+}
