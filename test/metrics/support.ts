@@ -2,7 +2,6 @@
 
 import { environment } from "../../src/compose.js";
 import type { OperationName } from "../../src/contract/registry.js";
-import type { Command } from "../../src/core/command.js";
 import { dispatch } from "../../src/operations/dispatch.js";
 import { Executor } from "../../src/operations/execute.js";
 import type { Store } from "../../src/store/store.js";
@@ -39,14 +38,12 @@ export class Teller {
     return dispatch(this.executor, name, input, caller, { signals: [] });
   }
 
-  async tell(command: Command): Promise<void> {
-    const outcome = await this.executor.system(org, command);
-    if (!outcome.ok) throw new Error(`${command.type} was refused: ${outcome.message}`);
-  }
-
-  async create(count: number, more: object = {}): Promise<void> {
+  async create(
+    count: number,
+    { project: of = project, ...more }: { project?: string; labels?: string[] } = {},
+  ) {
     const tasks = Array.from({ length: count }, (_, at) => ({ prompt: `task ${at}`, ...more }));
-    await this.call("tasks.batch", { tasks });
+    await this.call("tasks.batch", { project: of, tasks });
   }
 
   /** Claims the next task, and answers who holds what. */

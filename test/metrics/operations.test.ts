@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { openDibs } from "../../src/index.js";
+import { TestClock } from "../../src/store/conformance/harness.js";
+import { drivers, withStores } from "../transfer/drivers.js";
+import { org, project, result, Teller } from "./support.js";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const at = (time: number) => new Date(time).toISOString();
+
+describe.each(drivers)("$name", (driver) => {
+  const story = (tell: (teller: Teller, clock: TestClock) => Promise<void>) => () =>
+    withStores([driver], async ([store], clock) => {
+      await store!.open(org, project);
+      await tell(new Teller(store!), clock);
+    });
+
+  test(
+    "stats are S3's, of a project and of all",
+    story(async (teller, clock) => {
+      expect(await teller.call("stats.get")).toEqual({
+        queue_size: 0,
+        by_status: { available: 0, claimed: 0, in_progress: 0, done: 0, failed: 0, cancelled: 0 },
+        throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 0 },
+        agents: { active: 0, idle: 0 },
+      });
+      await teller.call("projects.create", { id: "side" });
+      await teller.create(2, { project: "side" });
+      await teller.create(8);
+      for (const duration of [1, 3]) {
+        const hold = await teller.claim("a", { start: true });
+        clock.advance(duration * minute);
+        await teller.call("tasks.complete", { ...hold, result });
+      }
+      await teller.claim("a");
+      const asked = await teller.claim("b", { start: true });
+      await teller.call("tasks.ask", { ...asked, question: "which?" });
+      await teller.claim("c", { start: true });
+      const broken = await teller.claim("d");
+      await teller.call("tasks.fail", { ...broken, error: "broken", retryable: false });
+      await teller.call("tasks.cancel", { taskId: "0007" });
+      const own = {
+        queue_size: 8,
+        by_status: { available: 1, claimed: 1, in_progress: 2, done: 2, failed: 1, cancelled: 1 },
+        throughput: { tasks_per_minute: 0.5, avg_completion_time_seconds: 120 },
+        agents: { active: 3, idle: 1 },
+      };
+      expect(await teller.call("stats.get")).toEqual(own);
+      expect(await teller.call("stats.get", { project: "*" })).toEqual({
+        ...own,
+        queue_size: 10,
+        by_status: { ...own.by_status, available: 3 },
+      });
+      await expect(teller.call("stats.get", { project: "ghost" })).rejects.toMatchObject({
+        code: "PROJECT_NOT_FOUND",
+      });
+      clock.advance(2 * hour);
+      expect(await teller.call("stats.get")).toMatchObject({
+        by_status: { available: 3, claimed: 0, in_progress: 1 },
+        throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 120 },
+      });
+    }),
+  );
+
+  test(
+    "the history shows every minute, also those in which nothing happened",
+    story(async (teller, clock) => {
+      const start = clock.now();
+      clock.advance(10 * minute);
+      await teller.create(3);
+      clock.advance(2 * minute);
+      const hold = await teller.claim("a", { start: true });
+      await teller.call("tasks.ask", { ...hold, question: "which?" });
+      clock.advance(30_000);
+      await teller.call("tasks.respond", { taskId: hold.taskId, response: "this" });
+      clock.advance(30_000);
+      await teller.call("tasks.complete", { ...hold, result });
+      const none = {
+        created: 0,
+        claimed: 0,
+        completed: 0,
+        failed: 0,
+        lost: 0,
+        avgClaimWaitMs: null,
+        avgDurationMs: null,
+        avgQuestionWaitMs: null,
+        queued: 0,
+        byAgent: {},
+      };
+      const work = { claimed: 0, completed: 0, failed: 0, lost: 0 };
+      const shown = await teller.call("metrics.history", { from: at(start + 9 * minute) });
+      expect(shown).toEqual({
+        step: "minute",
+        from: at(start + 9 * minute),
+        to: at(clock.now() + 1),
+        points: [
+          { ...none, at: at(start + 9 * minute) },
+          { ...none, at: at(start + 10 * minute), created: 3, queued: 3 },
+          { ...none, at: at(start + 11 * minute), queued: 3 },
+          {
+            ...none,
+            at: at(start + 12 * minute),
+            claimed: 1,
+            queued: 2,
+            avgClaimWaitMs: 2 * minute,
+            avgQuestionWaitMs: 30_000,
+            byAgent: { a: { ...work, claimed: 1 } },
+          },
+          {
+            ...none,
+            at: at(start + 13 * minute),
+            completed: 1,
+            queued: 2,
+            avgDurationMs: minute,
+            byAgent: { a: { ...work, completed: 1 } },
+          },
+        ],
+      });
+      expect(await teller.call("metrics.history", { from: at(start + 9 * minute), project: "*" })).toEqual(
+        shown,
+      );
+      const quiet = { from: at(start + 11 * minute), to: at(start + 12 * minute) };
+      expect((await teller.call("metrics.history", quiet)).points).toEqual([
+        { ...none, at: at(start + 11 * minute), queued: 3 },
+      ]);
+      clock.advance(3 * hour);
+      const later = await teller.call("metrics.history");
+      expect(later.points).toHaveLength(181);
+      expect(later.points.at(-1)).toEqual({ ...none, at: at(start + 193 * minute), queued: 2 });
+      const byHour = await teller.call("metrics.history", { from: at(start - 4 * hour) });
+      expect(byHour.step).toBe("hour");
+      expect(byHour.points.map(({ created, queued }: typeof none) => [created, queued])).toEqual([
+        [0, 0],
+        [0, 0],
+        [0, 0],
+        [0, 0],
+        [3, 2],
+        [0, 2],
+        [0, 2],
+        [0, 2],
+      ]);
+    }),
+  );
+});
+
+describe("the history", () => {
+  const open = async () => {
+    const clock = new TestClock();
+    const dibs = await openDibs({ memory: true, clock });
+    return { dibs, now: clock.now() };
+  };
+
+  test("has at most 1500 points and says what to do instead", async () => {
+    const { dibs, now } = await open();
+    const from = now - 1500 * minute;
+    await expect(dibs.metrics.history({ from, step: "minute" })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      message: expect.stringContaining("step=hour"),
+    });
+    const fits = await dibs.metrics.history({ from, to: now, step: "minute" });
+    expect(fits.points).toHaveLength(1500);
+    await expect(dibs.metrics.history({ from: now - 1600 * hour })).rejects.toMatchObject({
+      message: expect.stringContaining("a shorter span"),
+    });
+    await dibs.close();
+  });
+
+  test("refuses a span that ends before it begins, and knows nothing of the future", async () => {
+    const { dibs, now } = await open();
+    await expect(dibs.metrics.history({ from: now, to: now })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+    await expect(dibs.metrics.history({ from: now + hour })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+    const ahead = await dibs.metrics.history({ from: now - minute, to: now + hour });
+    expect(ahead.points).toHaveLength(2);
+    expect((await dibs.metrics.history({ from: now + hour, to: now + 2 * hour })).points).toEqual([]);
+    await dibs.close();
+  });
+});
+
+test("what was just done is counted, however many ask at the same time", async () => {
+  const dibs = await openDibs({ memory: true });
+  for (let round = 1; round <= 5; round++) {
+    await dibs.tasks.create({ prompt: "x" });
+    const answers = await Promise.all(Array.from({ length: 4 }, () => dibs.stats.get()));
+    expect(answers.map(({ queue_size }) => queue_size)).toEqual([round, round, round, round]);
+  }
+  await dibs.close();
+});
