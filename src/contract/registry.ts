@@ -3,6 +3,10 @@
 import { cleanupClaims } from "./claims/cleanup.js";
 import { claimStats } from "./claims/stats.js";
 import { listEvents } from "./events/list.js";
+import { acquireLock } from "./locks/acquire.js";
+import { getLock } from "./locks/get.js";
+import { listLocks } from "./locks/list.js";
+import { releaseLock } from "./locks/release.js";
 import { metricsHistory } from "./metrics/history.js";
 import { showInbox } from "./notifications/inbox.js";
 import { listNotifications } from "./notifications/list.js";
@@ -149,6 +153,16 @@ export const registry = {
     pause: pauseProject,
     /** Resume. */
     resume: resumeProject,
+  },
+  locks: {
+    /** Acquire a lock, or renew what one holds. */
+    acquire: acquireLock,
+    /** Show who holds a lock. */
+    get: getLock,
+    /** List the locks that are held. */
+    list: listLocks,
+    /** Release a lock. */
+    release: releaseLock,
   },
   tokens: {
     /** Create a token. Its text is shown this once. */

@@ -230,6 +230,21 @@ export const tokenShape = z.object({
   expiresAt: maybeTime,
 });
 
+export const lockShape = z.object({
+  name: z.string(),
+  pid: z.number().nullable(),
+  host: z.string().nullable(),
+  processStartedAt: z.string().nullable(),
+  sessionId: z.string().nullable(),
+  /** The token it was acquired with. */
+  owner: z.string().nullable(),
+  acquiredAt: time,
+  /** Null: it ends with its process. */
+  expiresAt: maybeTime,
+  holderAlive: z.boolean(),
+  metadata: z.record(z.string(), z.json()).nullable(),
+});
+
 export const success = z.literal(true);
 export const taskAnswer = z.object({ success, task: taskShape });
 
@@ -241,4 +256,5 @@ export type WireEvent = z.output<typeof eventShape>;
 export type WireNotification = z.output<typeof notificationShape>;
 export type WireReason = z.output<typeof reasonShape>;
 export type WireProject = z.output<typeof projectShape>;
+export type WireLock = z.output<typeof lockShape>;
 export type WireToken = z.output<typeof tokenShape>;

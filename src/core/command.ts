@@ -1,5 +1,6 @@
 // Everything that can change an org, as data. Randomness and ids come with the command; the time comes with the transaction.
 
+import type { LockHolder } from "./lock.js";
 import type { SettingsPatch } from "./project.js";
 import type { Role } from "./role.js";
 import type { SessionInput } from "./session.js";
@@ -203,6 +204,31 @@ export interface DropTokensCommand {
   type: "drop-tokens";
   ids: string[];
 }
+export interface AcquireLockCommand extends OnProject {
+  type: "acquire-lock";
+  name: string;
+  holder: LockHolder;
+  /** As in `holder`; the session that it speaks for. */
+  sessionId?: string | undefined;
+  ttlMs?: number | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  /** The host that asks: only there it is known whether a process lives. */
+  here: string;
+}
+export interface ReleaseLockCommand extends OnProject {
+  type: "release-lock";
+  name: string;
+  holder: LockHolder;
+  sessionId?: string | undefined;
+  force?: boolean | undefined;
+  here: string;
+}
+/** Removes what is over, and what was held by a process that is `gone`. */
+export interface FreeLocksCommand {
+  type: "free-locks";
+  locks: readonly { name: string; gone?: LockHolder }[];
+  here: string;
+}
 
 export type Command =
   | CreateCommand
@@ -230,6 +256,9 @@ export type Command =
   | ReadNotificationCommand
   | CreateTokenCommand
   | RevokeTokenCommand
-  | DropTokensCommand;
+  | DropTokensCommand
+  | AcquireLockCommand
+  | ReleaseLockCommand
+  | FreeLocksCommand;
 
 export type CommandType = Command["type"];

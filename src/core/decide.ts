@@ -15,6 +15,7 @@ import { complete } from "./transitions/complete.js";
 import { create, reserveId } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
 import { fail } from "./transitions/fail.js";
+import { acquireLock, freeLocks, releaseLock } from "./transitions/lock.js";
 import { readNotification } from "./transitions/notification.js";
 import { createProject, projectNotFound, updateProject } from "./transitions/project.js";
 import { release } from "./transitions/release.js";
@@ -54,6 +55,9 @@ const transitions = {
   "create-token": createToken,
   "revoke-token": revokeToken,
   "drop-tokens": dropTokens,
+  "acquire-lock": acquireLock,
+  "release-lock": releaseLock,
+  "free-locks": freeLocks,
 } satisfies {
   [T in CommandType]: (draft: Draft, command: Extract<Command, { type: T }>) => Outcome<unknown>;
 };

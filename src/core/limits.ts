@@ -42,6 +42,9 @@ export const limits = {
 /** How long a session is not handed again what it just released. */
 export const avoidMs = 60_000;
 
+/** How long a lock holds without being renewed, unless its process tells better. */
+export const lockTtlMs = 30 * 60_000;
+
 /** A session's `lastSeenAt` moves in steps of this size, so that a busy session costs no write per call. */
 export const seenStepMs = 5000;
 

@@ -6,6 +6,7 @@ import { limits } from "../core/limits.js";
 import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
+import { freeDeadLocks } from "./locks.js";
 import { catchUpIfWritable } from "./metrics/recorder.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
 import { dropExpiredTokens, forgetToken } from "./tokens.js";
@@ -25,6 +26,9 @@ export function dispatch(
       return afterLookingAtTheHolder(executor, name, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller);
+    case "locks.acquire":
+    case "locks.release":
+      return afterLookingAtTheLock(executor, name, input, caller, options);
     case "tokens.create":
     case "tokens.list":
       return afterDroppingTokens(executor, name, input, caller, options);
@@ -47,6 +51,18 @@ async function afterLookingAtTheHolder(
 ): Promise<unknown> {
   const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
   await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
+  return executor.execute(name, input as never, caller, options);
+}
+
+async function afterLookingAtTheLock(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  const lock = executor.admit(name, input, caller) as { name: string };
+  await freeDeadLocks(executor, caller.org, lock.name).catch(rethrow);
   return executor.execute(name, input as never, caller, options);
 }
 

@@ -13,6 +13,7 @@ import type { Store, Transaction } from "../store/store.js";
 import { authorise, boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
+import { lockOperations } from "./lock-operations.js";
 import { metricsOperations } from "./metrics/operations.js";
 import {
   claimOperations,
@@ -36,6 +37,7 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...projectOperations,
   ...metricsOperations,
   ...tokenOperations,
+  ...lockOperations,
 };
 
 /** These show leases that are over, or nothing of tasks, or only the log; every other look has them ended first. */
@@ -44,6 +46,8 @@ const showsLeasesThatAreOver: ReadonlySet<string> = new Set([
   "claims.stats",
   "events.list",
   "tokens.list",
+  "locks.get",
+  "locks.list",
 ]);
 
 const definitions = new Map(operations.map((operation) => [operation.name, operation]));

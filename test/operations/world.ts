@@ -29,6 +29,11 @@ export class Pipeline {
     this.executor = new Executor(store, (to, job) => commits.submit(to, job), { ...environment, ...world });
   }
 
+  /** As another process on the same store. */
+  again(): Pipeline {
+    return new Pipeline(this.store, this.clock);
+  }
+
   call<N extends OperationName>(
     name: N,
     input: InputOf<OperationNamed<N>>,

@@ -9,6 +9,7 @@ import type { Driver } from "./harness.js";
 import { hierarchy } from "./hierarchy.js";
 import { ids } from "./ids.js";
 import { lifecycle } from "./lifecycle.js";
+import { locks } from "./locks.js";
 import { ordering } from "./ordering.js";
 import { pages } from "./pages.js";
 import { questions } from "./questions.js";
@@ -46,4 +47,5 @@ export function conformance(driver: Driver): void {
   copying(driver);
   documents(driver);
   tokens(driver);
+  locks(driver);
 }
