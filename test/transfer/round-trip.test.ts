@@ -25,6 +25,8 @@ const rare = {
   "an ended session": 0,
   "a question": 0,
   "something read": 0,
+  "an owner": 0,
+  "a log without its beginning": 0,
 };
 
 function note(lines: string[]): void {
@@ -34,6 +36,8 @@ function note(lines: string[]): void {
     if (kind === "attempt" && row.answer) rare["an answer"]++;
     if (kind === "session" && row.endedAt !== null) rare["an ended session"]++;
     if (kind === "task" && row.question) rare["a question"]++;
+    if (kind === "session" && row.owner !== undefined) rare["an owner"]++;
+    if (kind === "org" && row.eventMin > 1) rare["a log without its beginning"]++;
     if (kind === "notification" && row.readAt !== null) rare["something read"]++;
   }
 }
