@@ -191,3 +191,24 @@ test("the figures of one transaction are all or nothing with the cursor", async 
   await catchUp(teller.executor, org);
   expect(await states(store)).toEqual({ queued: 2 });
 });
+
+test("an attempt lasts from its start, or from the claim if it was never started", async () => {
+  const { store, clock, teller } = await inMemory();
+  await teller.create(3);
+  const last = () => store.read(org, (view) => view.events({ after: 0, limit: 100 }).at(-1)!);
+  clock.advance(5000);
+  const unstarted = await teller.claim("a");
+  expect(await last()).toMatchObject({ type: "task:claimed", data: { waitedMs: 5000 } });
+  clock.advance(2000);
+  await teller.call("tasks.complete", { ...unstarted, result });
+  expect(await last()).toMatchObject({ type: "task:completed", data: { durationMs: 2000 } });
+  const started = await teller.claim("a");
+  clock.advance(3000);
+  await teller.call("tasks.start", started);
+  clock.advance(1000);
+  await teller.call("tasks.fail", { ...started, error: "broken" });
+  expect(await last()).toMatchObject({
+    type: "task:retry-scheduled",
+    data: { durationMs: 1000, from: "running" },
+  });
+});

@@ -74,7 +74,8 @@ export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult
     actor: `agent:${claim.sessionId}`,
     data: {
       reason: "completed",
-      durationMs: workedMs(claim, draft.now),
+      // Of the held claim: who never called start has worked since the claim.
+      durationMs: workedMs(held, draft.now),
     },
   });
   const freed = setFree(draft, done);
