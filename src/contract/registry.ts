@@ -27,6 +27,7 @@ import { listSessions } from "./sessions/list.js";
 import { registerSession } from "./sessions/register.js";
 import { sessionsSummary } from "./sessions/summary.js";
 import { getStats } from "./stats/get.js";
+import { appendLog } from "./tasks/append-log.js";
 import { askHuman } from "./tasks/ask.js";
 import { taskAttempts } from "./tasks/attempts.js";
 import { createTasks } from "./tasks/batch.js";
@@ -45,6 +46,7 @@ import { taskGraph } from "./tasks/graph.js";
 import { heartbeatTask } from "./tasks/heartbeat.js";
 import { tasksInFlight } from "./tasks/in-flight.js";
 import { listTasks } from "./tasks/list.js";
+import { taskLog } from "./tasks/log.js";
 import { reportProgress } from "./tasks/progress.js";
 import { releaseTask } from "./tasks/release.js";
 import { respondTask } from "./tasks/respond.js";
@@ -103,6 +105,10 @@ export const registry = {
     attempts: taskAttempts,
     /** List the events of a task. */
     events: taskEvents,
+    /** Add to the log of an attempt. */
+    appendLog,
+    /** Show the log of an attempt. */
+    log: taskLog,
     /** Show the dependency graph of a project. */
     graph: taskGraph,
   },

@@ -229,6 +229,15 @@ export interface FreeLocksCommand {
   locks: readonly { name: string; gone?: LockHolder }[];
   here: string;
 }
+export interface AppendLogCommand extends ByHolder {
+  type: "append-log";
+  text: string;
+}
+export interface ArchiveEventsCommand {
+  type: "archive-events";
+  /** The events below this number go. */
+  below: number;
+}
 
 export type Command =
   | CreateCommand
@@ -259,6 +268,8 @@ export type Command =
   | DropTokensCommand
   | AcquireLockCommand
   | ReleaseLockCommand
-  | FreeLocksCommand;
+  | FreeLocksCommand
+  | AppendLogCommand
+  | ArchiveEventsCommand;
 
 export type CommandType = Command["type"];

@@ -8,6 +8,7 @@ import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
 import { notOwner } from "./ownership.js";
 import type { Outcome } from "./refusal.js";
+import { archiveEvents } from "./transitions/archive.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
 import { claim, claimNext } from "./transitions/claim.js";
@@ -16,6 +17,7 @@ import { create, reserveId } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
 import { fail } from "./transitions/fail.js";
 import { acquireLock, freeLocks, releaseLock } from "./transitions/lock.js";
+import { appendLog } from "./transitions/log.js";
 import { readNotification } from "./transitions/notification.js";
 import { createProject, projectNotFound, updateProject } from "./transitions/project.js";
 import { release } from "./transitions/release.js";
@@ -58,6 +60,8 @@ const transitions = {
   "acquire-lock": acquireLock,
   "release-lock": releaseLock,
   "free-locks": freeLocks,
+  "append-log": appendLog,
+  "archive-events": archiveEvents,
 } satisfies {
   [T in CommandType]: (draft: Draft, command: Extract<Command, { type: T }>) => Outcome<unknown>;
 };
@@ -111,7 +115,8 @@ function preparation(view: View, command: Command, now: number): Command | null 
     case "release":
     case "cancel":
     case "retry":
-    case "update": {
+    case "update":
+    case "append-log": {
       const { project, taskId } = command;
       const claim = view.claim(project, taskId);
       return claim && isOver(claim, now) ? { type: "settle", project, taskIds: [taskId] } : null;

@@ -3,6 +3,8 @@
 export const limits = {
   promptBytesMax: 256 * 1024,
   resultBytesMax: 1024 * 1024,
+  logBytesMax: 256 * 1024,
+  logAppendBytesMax: 64 * 1024,
   lateResultBytesMax: 64 * 1024,
   lateFilesMax: 100,
   metadataBytesMax: 64 * 1024,

@@ -14,6 +14,7 @@ import { authorise, boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
 import { lockOperations } from "./lock-operations.js";
+import { logOperations } from "./log-operations.js";
 import { metricsOperations } from "./metrics/operations.js";
 import {
   claimOperations,
@@ -38,6 +39,7 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...metricsOperations,
   ...tokenOperations,
   ...lockOperations,
+  ...logOperations,
 };
 
 /** These show leases that are over, or nothing of tasks, or only the log; every other look has them ended first. */

@@ -36,7 +36,7 @@ export function scope(
   return view.project(name) ? accept(name) : projectNotFound(name);
 }
 
-function findTask(
+export function findTask(
   view: Reads,
   input: { project?: string | undefined; taskId: string },
   { caller }: CallContext,

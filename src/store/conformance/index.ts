@@ -10,6 +10,7 @@ import { hierarchy } from "./hierarchy.js";
 import { ids } from "./ids.js";
 import { lifecycle } from "./lifecycle.js";
 import { locks } from "./locks.js";
+import { logs } from "./logs.js";
 import { ordering } from "./ordering.js";
 import { pages } from "./pages.js";
 import { questions } from "./questions.js";
@@ -48,4 +49,5 @@ export function conformance(driver: Driver): void {
   documents(driver);
   tokens(driver);
   locks(driver);
+  logs(driver);
 }
