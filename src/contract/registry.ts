@@ -32,6 +32,7 @@ import { askHuman } from "./tasks/ask.js";
 import { taskAttempts } from "./tasks/attempts.js";
 import { createTasks } from "./tasks/batch.js";
 import { blockedByTask } from "./tasks/blocked-by.js";
+import { bulkTasks } from "./tasks/bulk.js";
 import { cancelTask } from "./tasks/cancel.js";
 import { claimTask } from "./tasks/claim.js";
 import { claimNextTask } from "./tasks/claim-next.js";
@@ -63,6 +64,8 @@ export const registry = {
     create: createTask,
     /** Create many tasks at once, all or nothing. `dependsOn` may name keys or titles of the same batch. */
     batch: createTasks,
+    /** Cancel, retry, release or update many tasks; with `dryRun` only say what would happen. */
+    bulk: bulkTasks,
     /** Show one task with its open claim and result. */
     get: getTask,
     /** List tasks in creation order, filtered, page by page. */

@@ -24,6 +24,8 @@ export const limits = {
   depthMax: 32,
   idLengthMax: 128,
   batchMax: 10_000,
+  bulkMax: 1000,
+  bulkRefusedMax: 100,
   capacityMax: 1000,
   pageDefault: 100,
   pageMax: 1000,

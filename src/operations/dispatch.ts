@@ -3,6 +3,7 @@
 
 import type { OperationName } from "../contract/registry.js";
 import { limits } from "../core/limits.js";
+import { bulk } from "./bulk.js";
 import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
@@ -24,6 +25,8 @@ export function dispatch(
     case "tasks.claim":
     case "tasks.respond":
       return afterLookingAtTheHolder(executor, name, input, caller, options);
+    case "tasks.bulk":
+      return bulk(executor, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller);
     case "locks.acquire":

@@ -9,8 +9,10 @@ import type { Command } from "../core/command.js";
 import { carryOut } from "../core/decide.js";
 import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
-import type { Store, Transaction } from "../store/store.js";
+import type { IdempotencyRecord, Reads } from "../core/view.js";
+import type { ReadJob, Store, Transaction } from "../store/store.js";
 import { authorise, boundTo } from "./authorise.js";
+import { bulkOperations } from "./bulk-preview.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
 import { lockOperations } from "./lock-operations.js";
@@ -40,6 +42,7 @@ const handlers: { [N in OperationName]: Handler<N> } = {
   ...tokenOperations,
   ...lockOperations,
   ...logOperations,
+  ...bulkOperations,
 };
 
 /** These show leases that are over, or nothing of tasks, or only the log; every other look has them ended first. */
@@ -107,14 +110,21 @@ export class Executor {
     caller: Caller,
   ): Promise<Executed<N>> {
     const context = { caller, environment: this.environment, aside: {} };
-    for (let swept = showsLeasesThatAreOver.has(name); ; swept = true) {
-      const outcome = await this.store.read(caller.org, (view, now) => {
-        if (!swept && view.due(now, 1).length > 0) return null;
-        return handler.query(view, parsed as never, context, now);
-      });
-      if (outcome?.ok) return { answer: outcome.value, value: null };
-      if (outcome) throw refusalError(outcome);
-      await this.sweep(caller.org);
+    const look = (view: Reads, now: number) => handler.query(view, parsed as never, context, now);
+    const asItIs = showsLeasesThatAreOver.has(name);
+    const outcome = await (asItIs ? this.store.read(caller.org, look) : this.look(caller.org, look));
+    if (!outcome.ok) throw refusalError(outcome);
+    return { answer: outcome.value, value: null };
+  }
+
+  /** Looks at an org in which no open lease is over. */
+  async look<T>(org: string, job: ReadJob<T>): Promise<T> {
+    for (let swept = false; ; swept = true) {
+      const found = await this.store.read(org, (view, now) =>
+        !swept && view.due(now, 1).length > 0 ? null : { value: job(view, now) },
+      );
+      if (found) return found.value;
+      await this.sweep(org);
     }
   }
 
@@ -136,13 +146,10 @@ export class Executor {
     const { environment } = this;
     const aside = {};
     const command = handler.command(parsed as never, { caller, environment, aside });
-    const request =
-      key === undefined ? "" : environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
+    const request = key === undefined ? "" : this.requestOf(name, parsed, caller);
     const outcome = await this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
-      const before = key === undefined ? undefined : transaction.view.idempotency(key);
-      if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
-        return replay(before, request, key!);
-      }
+      const before = key === undefined ? null : honoured(transaction.view, key, transaction.now);
+      if (before) return replay(before, request, key!);
       const decided = carryOut(transaction, command, caller.actor, boundTo(caller));
       if (!decided.ok) return decided;
       const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
@@ -154,6 +161,36 @@ export class Executor {
     });
     if (!outcome.ok) throw refusalError(outcome);
     return outcome.value;
+  }
+
+  private requestOf(name: OperationName, parsed: unknown, caller: Caller): string {
+    return this.environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
+  }
+
+  /** For what takes more than one transaction: a repeated call answers like the first one that came to its end. */
+  async once<T extends object>(
+    name: OperationName,
+    parsed: unknown,
+    caller: Caller,
+    key: string | undefined,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    if (key === undefined) return act();
+    validateKey(key);
+    const request = this.requestOf(name, parsed, caller);
+    const before = await this.store.read(caller.org, (view, now) => honoured(view, key, now));
+    if (before) {
+      const again = replay<{ answer: T }>(before, request, key);
+      if (!again.ok) throw refusalError(again);
+      return again.value.answer;
+    }
+    const answer = await act();
+    await this.submit(caller.org, ({ view, now, apply }) => {
+      if (honoured(view, key, now)) return;
+      const idempotency = { key, request, answer: JSON.stringify(answer), createdAt: now };
+      apply({ ...noChanges(), idempotency });
+    });
+    return answer;
   }
 
   /** Refuses what would be refused, before anything is done in the world on behalf of a call; returns the input. */
@@ -173,6 +210,11 @@ export class Executor {
 /** A claim that found nothing has done nothing: trying again under the same key must be able to find something. */
 function isEmptyHanded(answer: object): boolean {
   return "claim" in answer && answer.claim === null;
+}
+
+function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {
+  const before = view.idempotency(key);
+  return before && now - before.createdAt < limits.idempotencyMs ? before : null;
 }
 
 function replay<T>(before: { request: string; answer: string }, request: string, key: string): Outcome<T> {
@@ -218,7 +260,7 @@ function validateKey(key: unknown): void {
   });
 }
 
-function refusalError(refusal: Refusal): DibsError {
+export function refusalError(refusal: Refusal): DibsError {
   const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
   return DibsError.from({ ...refusal, details });
 }

@@ -12,8 +12,10 @@ import { type CallOptions, Executor } from "../../src/operations/execute.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { groupCommits } from "../../src/store/grouped.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
+import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
+import { type TestDatabase, testDatabase } from "../postgres/database.js";
 
 export const org = "default";
 
@@ -45,9 +47,15 @@ export class Pipeline {
   }
 }
 
+const database: TestDatabase = await testDatabase();
+
 const drivers: Record<string, (clock: TestClock, directory: string) => Promise<Store>> = {
   memory: async (clock) => openMemoryStore(clock),
   sqlite: (clock, directory) => openSqliteStore(join(directory, "dibs.db"), clock),
+  postgres: async (clock) => {
+    await database.empty();
+    return openPostgresStore(database.url, clock);
+  },
 };
 
 export const driverNames = Object.keys(drivers);

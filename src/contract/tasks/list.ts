@@ -34,6 +34,10 @@ export const stateWord = z
   .pipe(z.enum(Object.keys(stateWords) as [keyof typeof stateWords]))
   .transform((value): TaskState => stateWords[value]) as z.ZodType<TaskState, keyof typeof stateWords>;
 
+export const states = z.union([stateWord, z.array(stateWord)], `must be a state: ${taskStates.join(", ")}`);
+
+export const parent = z.union([id, z.literal("")]).describe("Children of this task; empty: top level only");
+
 export const listTasks = operation({
   name: "tasks.list",
   summary: "List tasks in creation order",
@@ -41,16 +45,10 @@ export const listTasks = operation({
   role: "viewer",
   input: z.object({
     project: projectOrAll,
-    state: z
-      .union([stateWord, z.array(stateWord)], `must be a state: ${taskStates.join(", ")}`)
-      .optional()
-      .describe("One state or several, in any seed's words"),
+    state: states.optional().describe("One state or several, in any seed's words"),
     label: word.optional(),
     assignee: word.optional(),
-    parent: z
-      .union([id, z.literal("")])
-      .optional()
-      .describe("Children of this task; empty: top level only"),
+    parent: parent.optional(),
     q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
     claimable: flag.optional(),
     limit,
