@@ -1,4 +1,5 @@
-export type { CallOptions, Dibs, FollowOptions } from "./client/client.js";
+export type { CallOptions, Dibs, FollowOptions, LogEnds } from "./client/client.js";
+export { type ConnectOptions, connectDibs } from "./client/connect.js";
 export {
   PermanentFailure,
   type WorkContext,

@@ -22,6 +22,17 @@ export interface FollowOptions {
   taskId?: string;
   types?: WireEvent["type"][];
   signal?: AbortSignal;
+  /**
+   * Events after `after` are no longer kept, or the log ends before it (a backup was restored): what was known is to be read
+   * anew. The sequence goes on with the first event that is kept, or at the end of the log.
+   */
+  onReset?: (log: LogEnds) => void;
+}
+
+/** Where the log of events begins and ends. */
+export interface LogEnds {
+  firstAvailable: number;
+  lastSeq: number;
 }
 
 /** What stands behind a client. */
@@ -30,6 +41,8 @@ export interface Connection {
   follow(options: FollowOptions): AsyncGenerator<WireEvent, void, undefined>;
   /** What a worker of this process registers with, so that its death is noticed. */
   process: { pid?: number; host?: string; processStartedAt?: string };
+  /** Where answers can get lost: a key under which a call may be repeated later and acts once. */
+  newKey?(): string;
   close(): Promise<void>;
 }
 

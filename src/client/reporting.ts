@@ -13,7 +13,18 @@ export interface HolderOf {
 
 export const tries = { max: 20, pauseMs: 500 };
 
-/** Goes through short troubles of the store, such as a lock that another process keeps or a full disk. */
+const passing: readonly string[] = ["RATE_LIMITED", "REQUEST_TIMEOUT"];
+
+/** Troubles of the store or of the way to it, such as a lock that another process keeps, a full disk or a server's restart. */
+function passes(error: unknown): boolean {
+  return (
+    error instanceof DibsError &&
+    error.retryable &&
+    (error.code.startsWith("STORE_") || passing.includes(error.code))
+  );
+}
+
+/** Goes through short troubles. */
 export async function patiently<T>(
   call: () => Promise<T>,
   onTrouble?: (error: unknown) => void,
@@ -23,8 +34,7 @@ export async function patiently<T>(
     try {
       return await call();
     } catch (error) {
-      const passes = error instanceof DibsError && error.code.startsWith("STORE_") && error.retryable;
-      if (!passes || tried === tries.max || isStopping?.()) throw error;
+      if (!passes(error) || tried === tries.max || isStopping?.()) throw error;
       onTrouble?.(error);
       await new Promise((resolve) => setTimeout(resolve, tries.pauseMs));
     }

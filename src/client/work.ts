@@ -17,6 +17,8 @@ import {
 
 interface Running {
   claim: WireClaim;
+  /** When the lease is over if nothing renews it; by this process's own clock, for when the store cannot be reached. */
+  leaseUntil: number;
   abort: AbortController;
   answered: ((text: string) => void) | null;
 }
@@ -41,6 +43,10 @@ export function startWorker(
   // Without onError, a worker that cannot go on is heard of through `done`, or as an unhandled rejection.
   if (onError) worker.done.catch(onError);
   return worker;
+}
+
+function unrenewed(cause: unknown): DibsError {
+  return new DibsError("CLAIM_EXPIRED", "The lease is over: it could not be renewed in time.", { cause });
 }
 
 function refuseWork(message: string): never {
@@ -103,10 +109,8 @@ class WorkLoop implements Worker {
     const quiet = new AbortController();
     const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = await this.claimSettings();
     const third = Math.floor(Math.min(this.options.ttlMs ?? defaultTtlMs, orphanThresholdMs) / 3);
-    const beat = setInterval(
-      () => void this.heartbeat(),
-      this.options.heartbeatMs ?? Math.min(heartbeatIntervalMs, third),
-    );
+    const beatMs = this.options.heartbeatMs ?? Math.min(heartbeatIntervalMs, third);
+    const beat = setInterval(() => void this.heartbeat(beatMs), beatMs);
     const watching = this.watch(quiet.signal);
     try {
       await this.allSlots();
@@ -149,29 +153,40 @@ class WorkLoop implements Worker {
   private async slot(): Promise<void> {
     let next: Next = null;
     while (next || !this.isStopping) {
+      // A wait that was ended may have missed what a report has just set free; the last look does not wait.
+      const isLastLook = !next && this.isIdle();
       const { claim, task } = await (next?.claimed ?? this.claimNext());
       next = null;
       if (claim && task) next = await this.runTask(claim, task);
-      else if (this.options.untilEmpty && this.running.size === 0) return;
+      else if (isLastLook && this.isIdle()) return;
     }
   }
 
+  /** Nothing runs that could set something free. */
+  private isIdle(): boolean {
+    return this.options.untilEmpty === true && this.running.size === 0;
+  }
+
   private claimNext(): Promise<Claimed> {
-    const { untilEmpty, labels, ttlMs } = this.options;
+    const { labels, ttlMs } = this.options;
+    const input = {
+      ...this.project,
+      sessionId: this.session,
+      start: true,
+      resume: false,
+      waitMs: this.isIdle() ? 0 : 60_000,
+      ...(labels === undefined ? {} : { labels }),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    };
+    // One key for all tries: a claim whose answer was lost would be held by nobody who knows.
+    const idempotencyKey = this.connection.newKey?.();
+    const { signal } = this.waiting;
     const claimed = patiently(
       () =>
-        this.dibs.tasks.claimNext(
-          {
-            ...this.project,
-            sessionId: this.session,
-            start: true,
-            resume: false,
-            waitMs: untilEmpty && this.running.size === 0 ? 0 : 60_000,
-            ...(labels === undefined ? {} : { labels }),
-            ...(ttlMs === undefined ? {} : { ttlMs }),
-          },
-          { signal: this.waiting.signal },
-        ),
+        this.dibs.tasks.claimNext(input, {
+          signal,
+          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        }),
       (error) => this.options.onError?.(error),
       () => this.isStopping,
     );
@@ -181,7 +196,8 @@ class WorkLoop implements Worker {
 
   /** Asks for the next task together with the report on this one: they share a commit. */
   private async runTask(claim: WireClaim, task: WireTask): Promise<Next> {
-    const running: Running = { claim, abort: new AbortController(), answered: null };
+    const leaseUntil = performance.now() + claim.ttlMs;
+    const running: Running = { claim, leaseUntil, abort: new AbortController(), answered: null };
     this.running.set(task.id, running);
     const by = { ...this.project, taskId: task.id, sessionId: this.session, epoch: claim.epoch };
     let next: Next = null;
@@ -299,19 +315,28 @@ class WorkLoop implements Worker {
     }
   }
 
-  private async heartbeat(): Promise<void> {
-    await this.dibs.sessions
-      .heartbeat({ ...this.project, sessionId: this.session })
+  /** Each beat has until the next one: a connection that hangs must not keep the others from renewing. */
+  private async heartbeat(ms: number): Promise<void> {
+    const signal = AbortSignal.timeout(ms);
+    const session = this.dibs.sessions
+      .heartbeat({ ...this.project, sessionId: this.session }, { signal })
       .catch((error) => this.loseAll(error));
-    for (const [taskId, running] of this.running) {
-      const { epoch } = running.claim;
-      try {
-        const beat = { ...this.project, taskId, sessionId: this.session, epoch };
-        const { response } = await this.dibs.tasks.heartbeat(beat);
-        if (response !== null) running.answered?.(response);
-      } catch (error) {
-        if (isLost(error)) running.abort.abort(error);
-      }
+    const tasks = [...this.running].map(([taskId, running]) => this.renew(taskId, running, signal));
+    await Promise.all([session, ...tasks]);
+  }
+
+  private async renew(taskId: string, running: Running, signal: AbortSignal): Promise<void> {
+    const { epoch, ttlMs } = running.claim;
+    const by = { ...this.project, taskId, sessionId: this.session, epoch };
+    const leaseUntil = performance.now() + ttlMs;
+    try {
+      const { response } = await this.dibs.tasks.heartbeat(by, { signal });
+      running.leaseUntil = leaseUntil;
+      if (response !== null) running.answered?.(response);
+    } catch (error) {
+      if (isLost(error)) running.abort.abort(error);
+      else if (performance.now() > running.leaseUntil && !running.answered)
+        running.abort.abort(unrenewed(error));
     }
   }
 

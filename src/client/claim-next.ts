@@ -1,0 +1,67 @@
+// claim-next over HTTP. A wait can end while the server is granting a claim: nobody may give up before knowing. The key decides,
+// in the store itself: whoever uses it first wins, the claim or the one who takes the wait back.
+
+import { DibsError } from "../contract/error.js";
+import { Ending } from "./ending.js";
+import type { Effort, HttpConnection } from "./http.js";
+import { isOurs, newKey } from "./keys.js";
+
+type Input = Record<string, unknown>;
+type Performer = Pick<HttpConnection, "perform">;
+
+interface ClaimOptions {
+  key?: string | undefined;
+  signal?: AbortSignal | undefined;
+  closing: AbortSignal;
+}
+
+/** A wait that the server does not end by then is ended here; harmless if it comes too early. */
+const slackMs = 5_000;
+/** How long it may take to learn how a wait ended. */
+const settleMs = 5_000;
+
+export async function claimNext(http: Performer, input: Input, options: ClaimOptions): Promise<unknown> {
+  const { key = newKey(), signal, closing } = options;
+  const waitMs = Number(input.waitMs ?? 0) || 0;
+  const settling = { key, timeoutMs: settleMs, patienceMs: settleMs };
+  // As in process: it looks once, and does not wait.
+  if (signal?.aborted) return askOnce(http, input, settling);
+  const wait = new Ending([signal, closing], waitMs > 0 ? waitMs + slackMs : undefined);
+  const timeoutMs = waitMs > 0 ? waitMs + 2 * slackMs : undefined;
+  try {
+    return await http.perform("tasks.claimNext", input, { key, signal: wait.signal, timeoutMs });
+  } catch (error) {
+    if (!wait.isOver) throw error;
+    return isOurs(key) ? takeBack(http, input, settling) : askOnce(http, input, settling);
+  } finally {
+    wait.release();
+  }
+}
+
+/** Uses up the key for something harmless: from then on the wait cannot be granted anything under it. */
+async function takeBack(http: Performer, input: Input, effort: Effort): Promise<unknown> {
+  const { sessionId, project } = input;
+  try {
+    await http.perform("sessions.heartbeat", { sessionId, project }, effort);
+  } catch (error) {
+    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform("tasks.claimNext", input, effort);
+    // Who is unknown holds nothing.
+    if (!hasCode(error, "SESSION_NOT_FOUND")) throw error;
+  }
+  return { success: true, claim: null, task: null, resumed: false };
+}
+
+/** The caller's own key must stay good for another try, so it is asked with that, and without waiting. */
+async function askOnce(http: Performer, input: Input, effort: Effort): Promise<unknown> {
+  try {
+    return await http.perform("tasks.claimNext", { ...input, waitMs: 0 }, effort);
+  } catch (error) {
+    // Granted while it was still waiting; the first answer is given again.
+    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform("tasks.claimNext", input, effort);
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, code: DibsError["code"]): boolean {
+  return error instanceof DibsError && error.code === code;
+}

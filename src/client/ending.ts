@@ -1,0 +1,77 @@
+// When a call must end: its own signals, the client's end, its time. Signals outlive calls, so every call lets go of them again;
+// and a signal that many calls share gets one listener only, because platforms warn of more.
+
+const listeners = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Acts when the signal fires, or at once if it has; the answer lets go of it. */
+function onAbort(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) {
+    act();
+    return () => undefined;
+  }
+  let acts = listeners.get(signal);
+  if (!acts) {
+    const all = new Set<() => void>();
+    acts = all;
+    listeners.set(signal, all);
+    signal.addEventListener("abort", () => [...all].forEach((each) => void each()), { once: true });
+  }
+  const known = acts;
+  known.add(act);
+  return () => known.delete(act);
+}
+
+/** Fires when one of its signals does, or when its time is up. */
+export class Ending {
+  private readonly controller = new AbortController();
+  private readonly releases: (() => void)[] = [];
+  readonly signal: AbortSignal = this.controller.signal;
+  /** It ended because its time was up. */
+  isLate = false;
+
+  constructor(signals: readonly (AbortSignal | undefined)[], ms?: number) {
+    for (const signal of signals) {
+      if (signal) this.releases.push(onAbort(signal, () => this.end(signal.reason)));
+    }
+    if (ms === undefined) return;
+    const timer = setTimeout(() => {
+      this.isLate = !this.isOver;
+      this.end(new Error(`nothing came within ${ms} ms`));
+    }, ms);
+    this.releases.push(() => clearTimeout(timer));
+  }
+
+  get isOver(): boolean {
+    return this.signal.aborted;
+  }
+
+  end(reason?: unknown): void {
+    this.controller.abort(reason);
+    this.release();
+  }
+
+  /** To be called whatever happened. */
+  release(): void {
+    for (const release of this.releases.splice(0)) release();
+  }
+}
+
+/** Returns early when the signal fires. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let release = () => {};
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = onAbort(signal, resolve);
+    release = () => {
+      clearTimeout(timer);
+      stop();
+    };
+  });
+  release();
+}
+
+/** Exponential, and spread so that clients which lost the same server do not come back at the same instant. */
+export function backoffMs(baseMs: number, failures: number, maxMs: number): number {
+  return Math.min(maxMs, baseMs * 2 ** Math.min(failures, 30)) * (1 + Math.random() / 2);
+}
