@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from "node:http";
 import { type Code, httpStatus } from "../../contract/codes.js";
+import { DibsError } from "../../contract/error.js";
 import { problemType, type Reference, type ResponseObject } from "./document.js";
 import { componentPrefix, type Schema } from "./schema.js";
 
@@ -60,6 +61,9 @@ export const problemSchema: Schema = {
   },
   required: ["success", "error", "message", "retryable"],
   additionalProperties: true,
+  "x-dibs-codes": Object.fromEntries(
+    codes.map((code) => [code, { status: httpStatus[code], retryable: new DibsError(code, "").retryable }]),
+  ),
 };
 
 /** Collects the responses that operations share, so that the document says each once. */

@@ -27,6 +27,8 @@ export interface Schema {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
+  /** Of the problem: what each code is answered with. */
+  "x-dibs-codes"?: Record<string, { status: number; retryable: boolean }>;
 }
 
 /** Schemas by operation name, and the components that they refer to. */
