@@ -1,8 +1,11 @@
 // How each refusal is said on each transport. The maps are exhaustive: a new code does not compile until it is mapped.
 
-import type { Code } from "../core/refusal.js";
+import { type Code, refusals } from "../core/refusal.js";
 
 export type { Code };
+
+/** For people. */
+export const meaningOf = (code: Code): string => refusals[code].means;
 
 export const httpStatus = {
   TASK_NOT_FOUND: 404,

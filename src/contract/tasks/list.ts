@@ -45,7 +45,9 @@ export const listTasks = operation({
   role: "viewer",
   input: z.object({
     project: projectOrAll,
-    state: states.optional().describe("One state or several, in any seed's words"),
+    state: states
+      .optional()
+      .describe("One state or several; pending, in_progress, done and such are understood"),
     label: word.optional(),
     assignee: word.optional(),
     parent: parent.optional(),

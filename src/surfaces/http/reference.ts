@@ -215,15 +215,15 @@ function refusalSection(document: OpenApiDocument): Markup {
   const rows = codes.map(
     ([
       code,
-      { status, retryable },
+      { status, retryable, means },
     ]) => html`<tr id="${code}"><td class="status">${status}</td><td><code>${code}</code></td>
-<td>${retryable && "may pass"}</td><td>${common.has(code) && "any call"}</td></tr>\n`,
+<td>${means}</td><td>${retryable && "may pass"}</td><td>${common.has(code) && "any call"}</td></tr>\n`,
   );
   return html`<section id="refusals" class="tag">
 <h2>Refusals</h2>
 <p>A refusal changes nothing. Its body is a <a href="#Problem">Problem</a>; decide by <code>error</code>, show <code>message</code>
 and <code>hint</code> to people. “May pass” means that <code>retryable</code> is true.</p>
-<table class="codes all"><thead><tr><th>Status</th><th>Code</th><th></th><th></th></tr></thead><tbody>${rows}</tbody></table>
+<table class="codes all"><thead><tr><th>Status</th><th>Code</th><th>Meaning</th><th></th><th></th></tr></thead><tbody>${rows}</tbody></table>
 </section>`;
 }
 

@@ -1,7 +1,7 @@
 // What an operation refuses with, as responses: one per status, the codes as the values of `error`.
 
 import { STATUS_CODES } from "node:http";
-import { type Code, httpStatus } from "../../contract/codes.js";
+import { type Code, httpStatus, meaningOf } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import { problemType, type Reference, type ResponseObject } from "./document.js";
 import { componentPrefix, type Schema } from "./schema.js";
@@ -62,7 +62,10 @@ export const problemSchema: Schema = {
   required: ["success", "error", "message", "retryable"],
   additionalProperties: true,
   "x-dibs-codes": Object.fromEntries(
-    codes.map((code) => [code, { status: httpStatus[code], retryable: new DibsError(code, "").retryable }]),
+    codes.map((code) => [
+      code,
+      { status: httpStatus[code], retryable: new DibsError(code, "").retryable, means: meaningOf(code) },
+    ]),
   ),
 };
 

@@ -28,7 +28,7 @@ export interface Schema {
   minItems?: number;
   maxItems?: number;
   /** Of the problem: what each code is answered with. */
-  "x-dibs-codes"?: Record<string, { status: number; retryable: boolean }>;
+  "x-dibs-codes"?: Record<string, { status: number; retryable: boolean; means: string }>;
 }
 
 /** Schemas by operation name, and the components that they refer to. */
