@@ -6,6 +6,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { bulk } from "./bulk.mjs";
 import { cycles } from "./cycles.mjs";
+import { http } from "./http.mjs";
 import { latency } from "./latency.mjs";
 import { memory } from "./memory.mjs";
 import { pgCycles } from "./pg-cycles.mjs";
@@ -19,6 +20,7 @@ const all = {
   bulk,
   latency,
   memory,
+  http,
   "pg-cycles": pgCycles,
   "pg-scale": pgScale,
   "pg-orgs": pgOrgs,

@@ -19,7 +19,8 @@ export interface HousekeepingOptions {
 const tickMs = 1_000;
 const figuresMs = 5_000;
 const forgetMs = 60_000;
-const retireMax = 5_000;
+const retireMax = 1_000;
+const retireRoundsMax = 100;
 
 export class Housekeeping {
   private timer: NodeJS.Timeout | null = null;
@@ -65,8 +66,16 @@ export class Housekeeping {
       const { retainEventsMs } = this.options;
       await dropExpiredTokens(executor, org);
       if (retainEventsMs !== undefined) {
-        await retireEvents(executor, org, { olderThanMs: retainEventsMs, limit: retireMax });
+        await this.retire(org, retainEventsMs);
       }
+    }
+  }
+
+  /** In steps, so that nobody waits long behind one. */
+  private async retire(org: string, olderThanMs: number): Promise<void> {
+    for (let round = 0; round < retireRoundsMax && !this.stopped; round++) {
+      const retired = await retireEvents(this.executor, org, { olderThanMs, limit: retireMax });
+      if (retired < retireMax) return;
     }
   }
 
