@@ -2,6 +2,7 @@
 
 import { httpStatus } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import { asDibsError } from "../../operations/execute.js";
 
 /** For a transient refusal: when to come back, in seconds. */
 const retryAfterSeconds = 1;
@@ -17,7 +18,9 @@ export function problemHeaders(error: DibsError): Record<string, string> {
 }
 
 /** What nobody foresaw is a defect of ours: it is logged, and its words stay inside. */
-export function asRefusal(error: unknown): DibsError {
+export function asRefusal(thrown: unknown): DibsError {
+  // Not all that meets the store is an operation: who calls is looked up there, too.
+  const error = asDibsError(thrown);
   if (error instanceof DibsError) return error;
   return new DibsError("INTERNAL", "This is a defect in Dibs.", {
     hint: "The server's log has the details under the request id in the header Dibs-Request-Id.",
