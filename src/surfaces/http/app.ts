@@ -60,8 +60,9 @@ export function createApp(parts: AppParts): App {
 
   app.use(async (http, next) => {
     const { incoming, outgoing, call } = http.env;
-    refuseForeign(incoming, parts.hosts());
-    if (isPublic(http.req.path)) return next();
+    const isOpen = isPublic(http.req.path);
+    refuseForeign(incoming, parts.hosts(), isOpen);
+    if (isOpen) return next();
     call.caller = await gate.callerOf(incoming);
     const leave = gate.enter(call.caller, "requests");
     outgoing.once("close", leave);

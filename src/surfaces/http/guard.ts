@@ -20,24 +20,36 @@ export const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::
 export const isLoopback = (host: string) =>
   host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 
-export function refuseForeign({ headers, method }: IncomingMessage, hosts: ReadonlySet<string>): void {
-  const host = headers.host?.toLowerCase();
-  if (host === undefined || !hosts.has(host)) {
+/** `isOpen`: the address is one that a link from anywhere may lead to. */
+export function refuseForeign(incoming: IncomingMessage, hosts: ReadonlySet<string>, isOpen: boolean): void {
+  const { headers, method } = incoming;
+  if (!namesOf(incoming).every((name) => hosts.has(name.toLowerCase()))) {
     throw new DibsError("FORBIDDEN", "This server does not answer to that Host.", {
       hint: "Use the address it printed at start, or start it with --allow-host.",
     });
   }
   const { origin } = headers;
-  const site = headers["sec-fetch-site"];
-  const isForeign =
-    origin === undefined
-      ? // A link from elsewhere may open a page; it may not call the API.
-        site === "cross-site" && !(method === "GET" && headers["sec-fetch-mode"] === "navigate")
-      : !isOurs(origin, hosts);
-  if (!isForeign) return;
+  const isVisit = isOpen && method === "GET" && headers["sec-fetch-mode"] === "navigate";
+  if (origin === undefined ? isVisit || isFromHere(headers["sec-fetch-site"]) : isOurs(origin, hosts)) return;
   throw new DibsError("FORBIDDEN", "Requests from pages of another origin are refused.", {
     hint: "Call the API from a program, or from a page that this server serves.",
   });
+}
+
+/** Every name by which a request calls this server: a second Host, or another name in its target, would be believed by others. */
+function namesOf({ rawHeaders, headers: { host = "" }, url = "" }: IncomingMessage): string[] {
+  const names = [host];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === "host")
+      names.push(rawHeaders[at + 1]!);
+  }
+  if (!url.startsWith("/")) names.push(/^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "");
+  return names;
+}
+
+/** What a browser says where it sends no Origin. Another port of this machine is `same-site`, and somebody else. */
+function isFromHere(site: string | string[] | undefined): boolean {
+  return site === undefined || site === "same-origin" || site === "none";
 }
 
 function isOurs(origin: string, hosts: ReadonlySet<string>): boolean {
@@ -51,7 +63,7 @@ const always = {
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
-  "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
+  "permissions-policy": "camera=(), microphone=(), geolocation=()",
 };
 
 export const apiHeaders: Readonly<Record<string, string>> = {
