@@ -57,7 +57,10 @@ export class Streams {
   }
 
   async start(outgoing: ServerResponse, request: StreamRequest): Promise<void> {
-    const ends = await this.hub.ends(request.caller.org);
+    const ends = await this.hub.ends(request.caller.org).catch((error: unknown) => {
+      request.onEnd();
+      throw error;
+    });
     if (this.closed || outgoing.destroyed) {
       request.onEnd();
       outgoing.destroy();
