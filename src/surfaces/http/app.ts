@@ -70,7 +70,14 @@ export function createApp(parts: AppParts): App {
   });
 
   addOperations(app, parts);
-  addAuth(app, { executor, gate, codes, isOpen: parts.gate.openTo !== null, cookie: parts.gate.cookie });
+  addAuth(app, {
+    executor,
+    gate,
+    codes,
+    isOpen: parts.gate.openTo !== null,
+    cookie: parts.gate.cookie,
+    bodyMs: parts.limits.bodyMs,
+  });
   app.get("/api/events/stream", (http) => follow(http, executor, streams, gate));
   app.get("/metrics", async (http) => {
     http.env.call.route = "/metrics";

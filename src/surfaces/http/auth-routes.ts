@@ -5,7 +5,7 @@ import { DibsError } from "../../contract/error.js";
 import { callerOf } from "../../operations/caller.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
-import { tokenIdOf } from "../../operations/tokens.js";
+import { isTokenLive, tokenIdOf } from "../../operations/tokens.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
 import { type Bindings, type Http, json } from "./context.js";
 import type { Gate } from "./gate.js";
@@ -18,33 +18,40 @@ export interface AuthParts {
   /** Started with --no-auth: there is nothing to sign in to. */
   isOpen: boolean;
   cookie: () => string;
+  bodyMs: number;
 }
 
-const bodyLimits = { bytesMax: 4_096, ms: 10_000 };
+const bodyBytesMax = 4_096;
 
 export function addAuth(app: Hono<{ Bindings: Bindings }>, parts: AuthParts): void {
   app.post("/api/auth/exchange", (http) => exchange(http, parts));
-  app.post("/api/auth/code", (http) => {
+  app.post("/api/auth/code", async (http) => {
     http.env.call.route = "/api/auth/code";
-    refuseOtherMedia(http.env.incoming);
-    const { org, role } = http.env.call.caller!;
-    const { code, expiresAt } = parts.codes.make({ org, role });
+    await readBody(http, parts);
+    const { org, role, token } = http.env.call.caller!;
+    const { code, expiresAt } = parts.codes.make({ org, role, token });
     return json(http, { success: true, code, expiresAt: new Date(expiresAt).toISOString() });
   });
   app.post("/api/auth/sign-out", (http) => signOut(http, parts));
 }
 
-async function exchange(http: Http, { executor, codes, cookie, isOpen, gate }: AuthParts): Promise<Response> {
+function readBody({ env }: Http, { bodyMs }: AuthParts): Promise<Record<string, unknown>> {
+  refuseOtherMedia(env.incoming);
+  return readJsonObject(env.incoming, { bytesMax: bodyBytesMax, ms: bodyMs });
+}
+
+async function exchange(http: Http, parts: AuthParts): Promise<Response> {
+  const { executor, codes, cookie, isOpen, gate } = parts;
   const { call, incoming } = http.env;
   call.route = "/api/auth/exchange";
-  refuseOtherMedia(incoming);
-  const { code } = await readJsonObject(incoming, bodyLimits);
+  const { code } = await readBody(http, parts);
   if (isOpen) {
     const { org, role } = await gate.callerOf(incoming);
     return json(http, { success: true, org, role });
   }
   const grant = codes.take(code);
-  if (!grant) {
+  // A code is not good for longer than the token that asked for it.
+  if (!grant || !(await isTokenLive(executor, grant.org, grant.token))) {
     throw new DibsError("UNAUTHENTICATED", "This link was used already, or is too old.", {
       hint: "Ask for a fresh one: `dibs serve` prints one at start, and POST /api/auth/code makes one.",
     });
@@ -63,10 +70,11 @@ async function exchange(http: Http, { executor, codes, cookie, isOpen, gate }: A
   return json(http, { success: true, org, role }, 200, { "set-cookie": header });
 }
 
-async function signOut(http: Http, { executor, cookie }: AuthParts): Promise<Response> {
+async function signOut(http: Http, parts: AuthParts): Promise<Response> {
+  const { executor, cookie } = parts;
   const { call, incoming } = http.env;
   call.route = "/api/auth/sign-out";
-  refuseOtherMedia(incoming);
+  await readBody(http, parts);
   const text = cookieOf(incoming.headers.cookie, cookie());
   const id = text === null ? null : tokenIdOf(text);
   if (id !== null && id === call.caller!.token) {

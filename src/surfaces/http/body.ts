@@ -38,11 +38,16 @@ export async function readJsonObject(
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new DibsError("VALIDATION_FAILED", `The body is not JSON: ${(error as Error).message}`);
+    throw unreadable(`The body is not JSON: ${(error as Error).message}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new DibsError("VALIDATION_FAILED", "The body must be a JSON object.");
+  throw unreadable("The body must be a JSON object.");
+}
+
+/** The whole of it is wrong, not a field. */
+function unreadable(message: string): DibsError {
+  return new DibsError("VALIDATION_FAILED", message, { details: { issues: [{ path: "", message }] } });
 }
 
 function readText(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<string> {

@@ -7,10 +7,14 @@ import type { Role } from "../../contract/operation.js";
 export interface Grant {
   org: string;
   role: Role;
+  /** The token whose bearer asked for the code; absent: the server itself. */
+  token?: string | undefined;
 }
 
 const codeMs = 10 * 60 * 1000;
-const codesMax = 100;
+/** Per token, so that nobody can push out the codes of others. */
+const codesPerTokenMax = 10;
+const codesMax = 10_000;
 export const cookieMs = 30 * 24 * 60 * 60 * 1000;
 
 export class SignInCodes {
@@ -22,11 +26,22 @@ export class SignInCodes {
     const code = randomBytes(18).toString("base64url");
     const until = this.now() + codeMs;
     this.pending.set(code, { ...grant, until });
+    this.dropOld(grant);
+    return { code, expiresAt: until };
+  }
+
+  private dropOld({ org, token }: Grant): void {
+    const now = this.now();
+    const own: string[] = [];
+    for (const [code, grant] of this.pending) {
+      if (grant.until <= now) this.pending.delete(code);
+      else if (grant.org === org && grant.token === token) own.push(code);
+    }
+    for (const code of own.slice(0, -codesPerTokenMax)) this.pending.delete(code);
     for (const oldest of this.pending.keys()) {
       if (this.pending.size <= codesMax) break;
       this.pending.delete(oldest);
     }
-    return { code, expiresAt: until };
   }
 
   /** Once. */
@@ -34,7 +49,9 @@ export class SignInCodes {
     if (typeof code !== "string") return null;
     const grant = this.pending.get(code);
     this.pending.delete(code);
-    return grant && grant.until > this.now() ? { org: grant.org, role: grant.role } : null;
+    if (!grant || grant.until <= this.now()) return null;
+    const { until: _, ...granted } = grant;
+    return granted;
   }
 }
 
