@@ -65,7 +65,9 @@ export function createApp(parts: AppParts): App {
     if (isOpen) return next();
     call.caller = await gate.callerOf(incoming);
     const leave = gate.enter(call.caller, "requests");
-    outgoing.once("close", leave);
+    // Whoever went away meanwhile will not do so again.
+    if (outgoing.closed) leave();
+    else outgoing.once("close", leave);
     await next();
   });
 

@@ -81,5 +81,7 @@ function waitSignal(outgoing: Bindings["outgoing"]) {
   const gone = new AbortController();
   const onClose = () => gone.abort();
   outgoing.once("close", onClose);
+  // It may have gone while its request was read.
+  if (outgoing.closed) onClose();
   return { signal: gone.signal, done: () => outgoing.off("close", onClose) };
 }
