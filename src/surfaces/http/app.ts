@@ -85,18 +85,29 @@ export function createApp(parts: AppParts): App {
     http.env.call.route = "/metrics";
     const text = await figures.text(http.env.call.caller!.org);
     return new Response(text, {
-      headers: { ...apiHeaders, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      headers: {
+        ...apiHeaders,
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "dibs-request-id": http.env.call.id,
+      },
     });
   });
   addStatus(app, parts);
   const document = openApiDocument({ version });
-  app.get("/openapi.json", (http) => json(http, document));
+  app.get("/openapi.json", (http) => {
+    http.env.call.route = "/openapi.json";
+    return json(http, document);
+  });
   const reference = referencePage(document);
   addPages(app, {
     "/reference": { type: "text/html", text: reference },
     "/reference.css": { type: "text/css", text: referenceCss },
   });
-  app.notFound((http) => problem(http, notFound(http)));
+  app.notFound((http) => {
+    const refusal = notFound(http);
+    http.env.call.error = refusal;
+    return problem(http, refusal);
+  });
   app.onError((error, http) => {
     const refusal = asRefusal(error);
     http.env.call.error = refusal;

@@ -19,17 +19,19 @@ export function addPages(app: Hono<{ Bindings: Bindings }>, more: Record<string,
   for (const [path, page] of Object.entries({ ...startPages, ...more })) {
     app.get(path, ({ env }) => {
       env.call.route = path;
-      return show(page);
+      return show(page, env.call.id);
     });
   }
   // Addresses inside the dashboard are its own business; unknown ones under /api are not.
   app.get("*", async ({ env, req }, next) => {
     if (req.path.startsWith("/api/") || req.path === "/api") return next();
     env.call.route = "/*";
-    return show({ type: "text/html", text: startPage });
+    return show({ type: "text/html", text: startPage }, env.call.id);
   });
 }
 
-function show({ type, text }: Page): Response {
-  return new Response(text, { headers: { ...pageHeaders, "content-type": `${type}; charset=utf-8` } });
+function show({ type, text }: Page, requestId: string): Response {
+  return new Response(text, {
+    headers: { ...pageHeaders, "content-type": `${type}; charset=utf-8`, "dibs-request-id": requestId },
+  });
 }
