@@ -159,6 +159,12 @@ function addStatus(app: Hono<{ Bindings: Bindings }>, { version, notReady }: App
   });
 }
 
+const streamHeaders = (requestId: string) => ({
+  ...apiHeaders,
+  "content-type": "text/event-stream; charset=utf-8",
+  "dibs-request-id": requestId,
+});
+
 /** The same filters as a page of events, which judges them. */
 async function follow(http: Http, executor: Executor, streams: Streams, gate: Gate): Promise<Response> {
   const { call, outgoing, incoming } = http.env;
@@ -169,13 +175,19 @@ async function follow(http: Http, executor: Executor, streams: Streams, gate: Ga
   const after = resumeAfter(incoming.headers["last-event-id"] as string | undefined, http.req.query("after"));
   const { types, taskId } = query as { types?: never; taskId?: string };
   await executor.execute("events.list", { project, types, taskId, limit: 1 }, caller);
+  if (incoming.method === "HEAD") return new Response(null, { headers: streamHeaders(call.id) });
   const leave = gate.enter(caller, "streams");
-  await streams.start(outgoing, {
-    caller,
-    after,
-    filter: { project: project === "*" ? null : project, types, taskId },
-    headers: { ...apiHeaders, "dibs-request-id": call.id },
-    onEnd: leave,
-  });
+  try {
+    await streams.start(outgoing, {
+      caller,
+      after,
+      filter: { project: project === "*" ? null : project, types, taskId },
+      headers: streamHeaders(call.id),
+      onEnd: leave,
+    });
+  } catch (error) {
+    leave();
+    throw error;
+  }
   return RESPONSE_ALREADY_SENT;
 }
