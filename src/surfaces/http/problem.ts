@@ -12,8 +12,8 @@ export function problemHeaders(error: DibsError): Record<string, string> {
   const headers: Record<string, string> = { "content-type": "application/problem+json" };
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="dibs"';
   if (status === 429 || status === 503) headers["retry-after"] = String(retryAfterSeconds);
-  // What was not read of the request cannot be told from the next one.
-  if (status === 408 || status === 413) headers.connection = "close";
+  // Its rest may still come. What is too large comes soon and is read past, so that a client which first writes all hears of it.
+  if (status === 408) headers.connection = "close";
   return headers;
 }
 
