@@ -13,6 +13,12 @@ const json = /^application\/(?:[a-z.+-]+\+)?json\s*(?:;|$)/i;
 /** Judged before anything is read: a form of another site cannot send JSON without being asked about it first. */
 export function refuseOtherMedia(incoming: IncomingMessage): void {
   const type = incoming.headers["content-type"];
+  const packed = incoming.headers["content-encoding"] ?? "identity";
+  if (packed !== "identity") {
+    throw new DibsError("UNSUPPORTED_MEDIA_TYPE", `The body must not be packed (${packed.slice(0, 100)}).`, {
+      hint: "Leave the header Content-Encoding away.",
+    });
+  }
   if (type === undefined ? !hasBody(incoming) : json.test(type)) return;
   throw new DibsError(
     "UNSUPPORTED_MEDIA_TYPE",
