@@ -177,17 +177,12 @@ async function follow(http: Http, executor: Executor, streams: Streams, gate: Ga
   await executor.execute("events.list", { project, types, taskId, limit: 1 }, caller);
   if (incoming.method === "HEAD") return new Response(null, { headers: streamHeaders(call.id) });
   const leave = gate.enter(caller, "streams");
-  try {
-    await streams.start(outgoing, {
-      caller,
-      after,
-      filter: { project: project === "*" ? null : project, types, taskId },
-      headers: streamHeaders(call.id),
-      onEnd: leave,
-    });
-  } catch (error) {
-    leave();
-    throw error;
-  }
+  await streams.start(outgoing, {
+    caller,
+    after,
+    filter: { project: project === "*" ? null : project, types, taskId },
+    headers: streamHeaders(call.id),
+    onEnd: leave,
+  });
   return RESPONSE_ALREADY_SENT;
 }
