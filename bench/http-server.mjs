@@ -1,7 +1,7 @@
 // A server in a process of its own: Dibs, or a bare Hono route that parses a body and answers as many bytes.
 
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 
 const dist = new URL("../dist/", import.meta.url);
 const [kind, directory] = process.argv.slice(2);
@@ -13,9 +13,8 @@ const start = {
     return { url: server.url, token: server.token, close: () => server.close() };
   },
   async bare() {
-    const root = pathToFileURL(join(import.meta.dirname ?? ".", "..", "package.json"));
-    const { createRequire } = await import("node:module");
-    const require = createRequire(root);
+    // Ours, not one of the benchmarks' own.
+    const require = createRequire(new URL("../package.json", import.meta.url));
     const { Hono } = require("hono");
     const { serve } = require("@hono/node-server");
     const app = new Hono();
