@@ -2,7 +2,7 @@
 // in the store itself: whoever uses it first wins, the claim or the one who takes the wait back.
 
 import { DibsError } from "../contract/error.js";
-import { Ending } from "./ending.js";
+import { Ending, pause } from "./ending.js";
 import type { Effort, HttpConnection } from "./http.js";
 import { isOurs, newKey } from "./keys.js";
 
@@ -19,6 +19,8 @@ interface ClaimOptions {
 const slackMs = 5_000;
 /** How long it may take to learn how a wait ended. */
 const settleMs = 5_000;
+/** A server needs a moment to notice that nobody listens any more. */
+const noticeMs = 100;
 
 export async function claimNext(http: Performer, input: Input, options: ClaimOptions): Promise<unknown> {
   const { key = newKey(), signal, closing } = options;
@@ -32,7 +34,9 @@ export async function claimNext(http: Performer, input: Input, options: ClaimOpt
     return await http.perform("tasks.claimNext", input, { key, signal: wait.signal, timeoutMs });
   } catch (error) {
     if (!wait.isOver) throw error;
-    return isOurs(key) ? takeBack(http, input, settling) : askOnce(http, input, settling);
+    if (isOurs(key)) return takeBack(http, input, settling);
+    await pause(noticeMs, new AbortController().signal);
+    return askOnce(http, input, settling);
   } finally {
     wait.release();
   }
@@ -51,7 +55,10 @@ async function takeBack(http: Performer, input: Input, effort: Effort): Promise<
   return { success: true, claim: null, task: null, resumed: false };
 }
 
-/** The caller's own key must stay good for another try, so it is asked with that, and without waiting. */
+/**
+ * A key of the caller's must stay good for another try, so it is asked under it again, without waiting. What a slow server
+ * grants even later is not lost either: it is the answer to the next call with that key.
+ */
 async function askOnce(http: Performer, input: Input, effort: Effort): Promise<unknown> {
   try {
     return await http.perform("tasks.claimNext", { ...input, waitMs: 0 }, effort);

@@ -4,7 +4,7 @@
 const listeners = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** Acts when the signal fires, or at once if it has; the answer lets go of it. */
-function onAbort(signal: AbortSignal, act: () => void): () => void {
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) {
     act();
     return () => undefined;
@@ -53,6 +53,19 @@ export class Ending {
   /** To be called whatever happened. */
   release(): void {
     for (const release of this.releases.splice(0)) release();
+  }
+}
+
+/** Rejects when the signal fires, whether or not what is awaited notices. */
+export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let release = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    release = onAbort(signal, () => reject(signal.reason));
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    release();
   }
 }
 

@@ -7,7 +7,7 @@ import { type OperationName, operations } from "../contract/registry.js";
 import type { WireEvent } from "../contract/shapes.js";
 import { claimNext } from "./claim-next.js";
 import type { CallOptions, Connection, FollowOptions } from "./client.js";
-import { backoffMs, Ending, pause } from "./ending.js";
+import { backoffMs, Ending, pause, within } from "./ending.js";
 import { newKey, refuseBadKey } from "./keys.js";
 import { follow } from "./stream.js";
 import {
@@ -128,16 +128,12 @@ export class HttpConnection implements Connection {
   }
 
   private async once(request: WireRequest, signal: AbortSignal, timeoutMs?: number): Promise<unknown> {
-    const { name, url, init } = request;
+    const { name } = request;
     signal.throwIfAborted();
     const limit = new Ending([signal], timeoutMs ?? this.options.timeoutMs);
     try {
-      const response = await this.options.fetch(url, {
-        ...init,
-        ...fetchOptions(this.options),
-        signal: limit.signal,
-      });
-      return answerOf(this.options.url, name, response, await response.text());
+      const { response, text } = await within(limit.signal, this.exchange(request, limit.signal));
+      return answerOf(this.options.url, name, response, text);
     } catch (error) {
       if (error instanceof DibsError || error instanceof Trouble) throw error;
       if (signal.aborted) throw signal.reason;
@@ -145,6 +141,11 @@ export class HttpConnection implements Connection {
     } finally {
       limit.release();
     }
+  }
+
+  private async exchange({ url, init }: WireRequest, signal: AbortSignal) {
+    const response = await this.options.fetch(url, { ...init, ...fetchOptions(this.options), signal });
+    return { response, text: await response.text() };
   }
 
   /** `projects.get` and its like are about the client's own project when none is named; an address must name it. */

@@ -4,7 +4,7 @@
 import { DibsError } from "../contract/error.js";
 import type { WireEvent } from "../contract/shapes.js";
 import type { FollowOptions, LogEnds } from "./client.js";
-import { backoffMs, Ending, pause } from "./ending.js";
+import { backoffMs, Ending, onAbort, pause, within } from "./ending.js";
 import type { HttpOptions } from "./http.js";
 import { type SseItem, SseParser } from "./sse.js";
 import { closedError, fetchOptions, headersFor, lost, queryOf, refusalIn, Trouble } from "./wire.js";
@@ -207,6 +207,8 @@ class Line {
     private readonly ending: Ending,
   ) {
     this.reader = response.body!.getReader();
+    // Node follows the signal of a fetch through a weak reference: once that is collected, only this ends the connection.
+    onAbort(ending.signal, () => void this.reader.cancel().catch(() => undefined));
   }
 
   static async open(
@@ -219,11 +221,8 @@ class Line {
     const limit = new Ending([ending.signal], options.timeoutMs);
     limit.signal.addEventListener("abort", () => ending.end());
     try {
-      const response = await options.fetch(address, {
-        headers,
-        ...fetchOptions(options),
-        signal: ending.signal,
-      });
+      const init = { headers, ...fetchOptions(options), signal: ending.signal };
+      const response = await within(ending.signal, options.fetch(address, init));
       const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
       if (!response.ok || !isStream || !response.body) throw await refusalIn(options.url, name, response);
       return new Line(options, response, ending);
@@ -262,6 +261,5 @@ class Line {
 
   close(): void {
     this.ending.end();
-    this.reader.cancel().catch(() => undefined);
   }
 }

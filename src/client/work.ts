@@ -153,7 +153,7 @@ class WorkLoop implements Worker {
   private async slot(): Promise<void> {
     let next: Next = null;
     while (next || !this.isStopping) {
-      // A wait that was ended may have missed what a report has just set free; the last look does not wait.
+      // A claim that was asked for together with a report may have come before it; the last look comes after.
       const isLastLook = !next && this.isIdle();
       const { claim, task } = await (next?.claimed ?? this.claimNext());
       next = null;
@@ -167,26 +167,27 @@ class WorkLoop implements Worker {
     return this.options.untilEmpty === true && this.running.size === 0;
   }
 
-  private claimNext(): Promise<Claimed> {
-    const { labels, ttlMs } = this.options;
+  /** `runs`: how many tasks run that could set something free; waiting is of use only then. */
+  private claimNext(runs = this.running.size): Promise<Claimed> {
+    const { untilEmpty, labels, ttlMs } = this.options;
+    const waitMs = untilEmpty && runs === 0 ? 0 : 60_000;
     const input = {
       ...this.project,
       sessionId: this.session,
       start: true,
       resume: false,
-      waitMs: this.isIdle() ? 0 : 60_000,
+      waitMs,
       ...(labels === undefined ? {} : { labels }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     };
     // One key for all tries: a claim whose answer was lost would be held by nobody who knows.
     const idempotencyKey = this.connection.newKey?.();
-    const { signal } = this.waiting;
+    const options = {
+      ...(waitMs === 0 ? {} : { signal: this.waiting.signal }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    };
     const claimed = patiently(
-      () =>
-        this.dibs.tasks.claimNext(input, {
-          signal,
-          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-        }),
+      () => this.dibs.tasks.claimNext(input, options),
       (error) => this.options.onError?.(error),
       () => this.isStopping,
     );
@@ -209,7 +210,7 @@ class WorkLoop implements Worker {
       if (running.abort.signal.aborted) await this.giveBack(by);
       else {
         const reported = this.report(by, resultOf(result));
-        if (!this.isStopping) next = { claimed: this.claimNext() };
+        if (!this.isStopping) next = { claimed: this.claimNext(this.running.size - 1) };
         await reported;
       }
     } catch (error) {

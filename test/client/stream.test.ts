@@ -1,6 +1,8 @@
 // events.follow over connections that come and go: nothing is missed, nothing comes twice.
 
 import type { ServerResponse } from "node:http";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { DibsEvent, FollowOptions } from "../../src/index.js";
 import {
@@ -237,6 +239,23 @@ describe("a stream ends", () => {
       expect(await next).toEqual({ done: true, value: undefined });
       await Promise.all(closed);
     }
+  });
+
+  test("also when the platform has collected its garbage, the signal of the fetch with it", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { server, closed } = await lasting();
+    const stop = new AbortController();
+    const events = server.connect().events.follow({ after: 1, signal: stop.signal });
+    const next = events.next();
+    await until(() => server.seen.length > 0);
+    for (let n = 0; n < 10; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      collect();
+    }
+    stop.abort();
+    expect((await next).done).toBe(true);
+    await Promise.all(closed);
   });
 
   test("also if nobody ever asked for an event", async () => {
