@@ -1,0 +1,282 @@
+// From tasks as they were written to a plan: keys, references, groups, what is done, and what cannot be.
+
+import { cyclesOf } from "./cycles.js";
+import { dedent } from "./lines.js";
+import {
+  type At,
+  bounds,
+  type Plan,
+  type PlanFormat,
+  type PlannedTask,
+  type RawTask,
+  type ReadOptions,
+} from "./plan.js";
+import { type Links, Resolver } from "./references.js";
+import type { Report } from "./report.js";
+import { quote, titleFrom } from "./words.js";
+
+export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, options: ReadOptions): Plan {
+  const empty: Plan = { format, tasks: [], notes: [] };
+  if (tasks.length > bounds.tasksMax) {
+    const at = tasks[bounds.tasksMax]!.at;
+    report.problem(
+      at,
+      `This plan has ${tasks.length} tasks; at most ${bounds.tasksMax} can be created at once.`,
+    );
+    return empty;
+  }
+  for (const task of tasks) tidy(task, report, { isProse: format !== "json" });
+  const resolver = new Resolver(tasks, report, options.exists);
+  const parentIds = placeUnderParents(tasks, resolver);
+  const links = new Map(tasks.map((task) => [task, resolver.linksOf(task)]));
+  const children = childrenOf(tasks);
+  reportParents(tasks, report);
+  if (report.problems.length > 0) return empty;
+  const inward = parentsFirst(tasks, children);
+  for (const task of inward) handDown(task, children.get(task) ?? [], links, report);
+  for (const task of inward.toReversed()) settleDone(task, children.get(task) ?? [], report);
+  reportCycles(tasks, children, links, report);
+  reportOddities(tasks, resolver, links, report);
+  const keys = keysOf(tasks);
+  return {
+    format,
+    tasks: tasks.map((task) => planned(task, keys, links.get(task)!, parentIds.get(task))),
+    notes: [],
+  };
+}
+
+function tidy(task: RawTask, report: Report, { isProse }: { isProse: boolean }): void {
+  if (task.label === "") delete task.label;
+  task.description = isProse ? tidied(task.description) : task.description.trim();
+  task.title = task.title.replace(/\s+/g, " ").trim();
+  if (task.title === "") {
+    task.title = titleFrom(task.prompt?.trim() || task.description);
+    if (task.title === "") report.problem(task.at, "This task has no title.");
+  }
+  if (task.title.length > bounds.titleLengthMax) {
+    const whole = task.title;
+    task.title = `${[...whole].slice(0, 200).join("")}…`;
+    task.description = task.description ? `${whole}\n\n${task.description}` : whole;
+    report.note(
+      `Line ${task.at.line}: the title is long; its beginning is kept as the title, all of it as the description.`,
+    );
+  }
+  for (const name of ["files", "labels", "requires"] as const) {
+    if (task.details[name]) task.details[name] = [...new Set(task.details[name])];
+  }
+}
+
+/** The first line stands behind its name or title; those below it have the indentation of the list. */
+function tidied(description: string): string {
+  const lines = description.split("\n");
+  if (/^\s/.test(description)) return dedent(lines).trim();
+  return [lines[0]!, ...dedent(lines.slice(1)).split("\n")].join("\n").trim();
+}
+
+/** `parentId` of a flat list, by key, title or id. */
+function placeUnderParents(tasks: RawTask[], resolver: Resolver): Map<RawTask, string> {
+  const ids = new Map<RawTask, string>();
+  for (const task of tasks) {
+    const parent = resolver.parentOf(task);
+    if (!parent) continue;
+    if ("task" in parent) task.parent = parent.task;
+    else ids.set(task, parent.id);
+  }
+  return ids;
+}
+
+function childrenOf(tasks: RawTask[]): Map<RawTask, RawTask[]> {
+  const children = new Map<RawTask, RawTask[]>();
+  for (const task of tasks) {
+    if (!task.parent) continue;
+    const known = children.get(task.parent);
+    if (known) known.push(task);
+    else children.set(task.parent, [task]);
+  }
+  return children;
+}
+
+function reportParents(tasks: RawTask[], report: Report): void {
+  const up = (task: RawTask) => (task.parent ? [task.parent] : []);
+  for (const cycle of cyclesOf(tasks, up))
+    report.problem(cycle[0]!.at, `A task cannot be its own ancestor: ${written(cycle)}.`);
+  if (report.problems.length > 0) return;
+  const depths = new Map<RawTask, number>();
+  for (const task of tasks) {
+    const chain: RawTask[] = [];
+    for (let above: RawTask | undefined = task; above && !depths.has(above); above = above.parent)
+      chain.push(above);
+    for (const each of chain.reverse()) depths.set(each, each.parent ? depths.get(each.parent)! + 1 : 0);
+    if (depths.get(task) === bounds.depthMax + 1) {
+      report.problem(task.at, `Hierarchies are at most ${bounds.depthMax} levels deep.`);
+    }
+  }
+}
+
+function parentsFirst(tasks: RawTask[], children: Map<RawTask, RawTask[]>): RawTask[] {
+  const ordered = tasks.filter((task) => task.parent === undefined);
+  for (const task of ordered) ordered.push(...(children.get(task) ?? []));
+  return ordered;
+}
+
+/** A group is never claimed, so that what it waits for binds nobody: its parts wait instead. */
+function handDown(task: RawTask, parts: RawTask[], links: Map<RawTask, Links>, report: Report): void {
+  const own = links.get(task)!;
+  if (task.type !== "group" || parts.length === 0 || own.tasks.size + own.ids.size === 0) return;
+  for (const part of parts) {
+    const theirs = links.get(part)!;
+    for (const [other, at] of own.tasks) if (!theirs.tasks.has(other)) theirs.tasks.set(other, at);
+    for (const id of own.ids) theirs.ids.add(id);
+  }
+  links.set(task, { tasks: new Map(), ids: new Set() });
+  report.note(
+    `Line ${task.at.line}: what the group ${quote(task.title)} waits for, each of its ${parts.length} parts waits for.`,
+  );
+}
+
+function settleDone(task: RawTask, parts: RawTask[], report: Report): void {
+  if (parts.length === 0) return;
+  const isAllDone = parts.every((part) => part.done);
+  if (task.type === "group" && isAllDone) task.done = true;
+  if (!task.done || isAllDone) return;
+  delete task.done;
+  task.type = "group";
+  report.note(
+    `Line ${task.at.line}: ${quote(task.title)} is ticked off, but parts of it are open; it is kept as their group.`,
+  );
+}
+
+function reportCycles(
+  tasks: RawTask[],
+  children: Map<RawTask, RawTask[]>,
+  links: Map<RawTask, Links>,
+  report: Report,
+): void {
+  const open = tasks.filter((task) => !task.done);
+  const edges = new Map(
+    open.map((task) => {
+      const all = [...links.get(task)!.tasks.keys(), ...(children.get(task) ?? [])];
+      return [task, all.filter((other) => !other.done)];
+    }),
+  );
+  for (const cycle of cyclesOf(open, (task) => edges.get(task)!)) {
+    const place = cycle
+      .map((task, index) => placeOf(links.get(task), cycle[index + 1]))
+      .find((at) => at !== undefined);
+    const hasChild = cycle.some((task, index) => cycle[index + 1] && cycle[index + 1]!.parent === task);
+    if (cycle.length === 2)
+      report.problem(place ?? cycle[0]!.at, `${quote(cycle[0]!.title)} waits for itself.`);
+    else {
+      const hint = hasChild
+        ? "A parent waits for its parts, so none of them can wait for it."
+        : "Leave out one of these dependencies.";
+      report.problem(place ?? cycle[0]!.at, `These tasks wait for each other: ${written(cycle)}.`, hint);
+    }
+  }
+}
+
+const placeOf = (links: Links | undefined, other: RawTask | undefined): At | undefined =>
+  links && other ? links.tasks.get(other) : undefined;
+
+function written(cycle: RawTask[]): string {
+  const shown = cycle.length > 12 ? [...cycle.slice(0, 10), undefined, cycle.at(-1)!] : cycle;
+  return shown.map((task) => (task ? `${quote(task.title)} (line ${task.at.line})` : "…")).join(" → ");
+}
+
+function reportOddities(
+  tasks: RawTask[],
+  { index }: Resolver,
+  links: Map<RawTask, Links>,
+  report: Report,
+): void {
+  for (const same of index.duplicates()) {
+    const lines = same.slice(0, 6).map(({ at }) => at.line);
+    report.note(
+      `${same.length} tasks are called ${quote(same[0]!.title)} (lines ${lines.join(", ")}${same.length > 6 ? ", …" : ""}).`,
+    );
+  }
+  for (const task of tasks) {
+    for (const [other, at] of task.done ? [] : links.get(task)!.tasks) {
+      if (other.done)
+        report.note(
+          `Line ${at.line}: ${quote(task.title)} need not wait for ${quote(other.title)}, which is done.`,
+        );
+    }
+  }
+  const done = tasks.filter((task) => task.done).length;
+  if (done > 0)
+    report.note(
+      `${done} of ${tasks.length} tasks ${done === 1 ? "is" : "are"} done and will not be created.`,
+    );
+  const given = tasks.flatMap(({ details }) => (details.priority === undefined ? [] : [details.priority]));
+  if (given.length > 1 && given.every((priority) => priority <= 5)) {
+    report.note(
+      "Priorities were read on the scale from 0 to 100, higher first; write p1 to p5 for the scale from 1 to 5.",
+    );
+  }
+}
+
+/** The author's own names where they are unique; children with numbers of their own get their parent's before it. */
+function keysOf(tasks: RawTask[]): Map<RawTask, string> {
+  const keys = new Map<RawTask, string>();
+  const taken = new Set<string>();
+  const take = (task: RawTask, key: string) => {
+    if (taken.has(key) || key.length > bounds.titleLengthMax) return;
+    taken.add(key);
+    keys.set(task, key);
+  };
+  const labels = new Map<string, number>();
+  for (const { label } of tasks) if (label !== undefined) labels.set(label, (labels.get(label) ?? 0) + 1);
+  for (const task of tasks)
+    if (task.label !== undefined && labels.get(task.label) === 1) take(task, task.label);
+  for (const task of tasks) {
+    if (task.label === undefined || keys.has(task)) continue;
+    const above = task.parent && keys.get(task.parent);
+    take(
+      task,
+      above === undefined || task.label.startsWith(`${above}.`) ? task.label : `${above}.${task.label}`,
+    );
+  }
+  let count = 0;
+  for (const task of tasks) {
+    count++;
+    if (keys.has(task)) continue;
+    let key = `t${count}`;
+    while (taken.has(key)) key = `${key}x`;
+    take(task, key);
+  }
+  return keys;
+}
+
+function planned(
+  task: RawTask,
+  keys: Map<RawTask, string>,
+  links: Links,
+  parentId: string | undefined,
+): PlannedTask {
+  const { title, description, details, type, done, parent, at } = task;
+  return {
+    key: keys.get(task)!,
+    title,
+    prompt: task.prompt?.trim() ? task.prompt : promptOf(title, description),
+    ...(description && { description }),
+    type,
+    ...(parent && { parentKey: keys.get(parent)! }),
+    ...(parentId !== undefined && { parentId }),
+    ...details,
+    dependsOn: [...links.tasks.keys()].map((other) => keys.get(other)!),
+    dependsOnIds: [...links.ids],
+    ...(done && { done }),
+    line: at.line,
+  };
+}
+
+/** An agent may be told nothing but the prompt, so that it has the title in it. */
+function promptOf(title: string, description: string): string {
+  const stem = title.replace(/(?:\.\.\.|…)$/, "");
+  return description === ""
+    ? title
+    : description.startsWith(stem)
+      ? description
+      : `${title}\n\n${description}`;
+}

@@ -1,0 +1,53 @@
+// Which format a document is in, and where in it the plan stands.
+
+import { fieldLine } from "./fields.js";
+import { looksLikePlan } from "./json.js";
+import { type JsonNode, parseJson } from "./json-parse.js";
+import { fencesOf, linesOf } from "./lines.js";
+import type { PlanFormat, ReadOptions } from "./plan.js";
+import { taskLine } from "./text.js";
+
+export function detectFormat(text: string, { format = "auto", fileName = "" }: ReadOptions): PlanFormat {
+  if (format !== "auto") return format;
+  if (/\.jsonc?$/i.test(fileName) || beginsLikeJson(text)) return "json";
+  if (hasTaskBlocks(text)) return "text";
+  return !hasBoxes(text) && fencedPlan(text) ? "json" : "markdown";
+}
+
+/** `[ ] title` and `[a link](…)` are Markdown. */
+function beginsLikeJson(text: string): boolean {
+  return /^\s*(?:\{\s*["}]|\[\s*[{"[]|\[\s*\]\s*$|(?:\/\/|\/\*))/.test(text.slice(0, 2000));
+}
+
+function hasTaskBlocks(text: string): boolean {
+  let tasks = 0;
+  for (const line of text.split("\n")) {
+    if (/^[\s#*_>-]*TASK[*_]{0,2}:/.test(line.slice(0, 40))) return true;
+    if (tasks > 0 && fieldLine(line)) return true;
+    if (taskLine(line)) tasks++;
+  }
+  return false;
+}
+
+function hasBoxes(text: string): boolean {
+  return text.split("\n").some((line) => /^\s*(?:[-*+]|\d{1,6}[.)])\s+\[[ xX]\]/.test(line.slice(0, 200)));
+}
+
+export interface Fenced {
+  node: JsonNode;
+  open: number;
+  close: number;
+}
+
+/** The JSON between fences that is a plan. */
+export function fencedPlan(text: string): Fenced | undefined {
+  const lines = linesOf(text);
+  for (const { open, close, language } of fencesOf(lines)) {
+    if (!["", "json", "jsonc", "json5", "javascript", "js"].includes(language)) continue;
+    const inner = lines.slice(open + 1, close).map((line) => line.text);
+    const parsed = parseJson(inner.join("\n"), open + 2);
+    if (parsed.ok && looksLikePlan(parsed.node))
+      return { node: parsed.node, open: open + 1, close: close + 1 };
+  }
+  return undefined;
+}

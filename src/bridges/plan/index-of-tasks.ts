@@ -1,0 +1,187 @@
+// Which task a few words mean. In this order: the author's number or id, the title as it is, the title but for case,
+// punctuation and numbering, an id of a task that exists; only then a part of a title, if one task alone fits.
+
+import type { RawTask } from "./plan.js";
+import { normalise, unwrap } from "./words.js";
+
+export type Found =
+  | { kind: "task"; task: RawTask; how?: string }
+  | { kind: "id"; id: string }
+  | { kind: "ambiguous"; tasks: RawTask[] }
+  | { kind: "unknown" };
+
+const unknown: Found = { kind: "unknown" };
+const textLengthMax = 600;
+/** Looking through all titles is for the few references that need it. */
+const searchesMax = 500;
+
+const generatedId =
+  /^(?:\d{4}|[A-Z]\d{3}|[A-Z]{2}\d{2}|[A-Z]{3}\d)(?:_t\d+(?:\.\d+)*)?$|^[A-Z]{4}_t\d+(?:\.\d+)*$/;
+const dateId = /^task-\d{8}-[0-9a-f]{4,}$/;
+const anyId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+export class TaskIndex {
+  private readonly byLabel = new Map<string, RawTask[]>();
+  private readonly byReduced = new Map<string, RawTask[]>();
+  private readonly byPath = new Map<string, RawTask[]>();
+  private readonly byTitle = new Map<string, RawTask[]>();
+  private readonly byNormal = new Map<string, RawTask[]>();
+  private searches = 0;
+  /** Where the author gave no numbers, `#3` is the third. */
+  private readonly countable: RawTask[];
+
+  constructor(
+    readonly tasks: readonly RawTask[],
+    private readonly exists: (id: string) => boolean,
+  ) {
+    for (const task of tasks) {
+      push(this.byTitle, task.title, task);
+      push(this.byNormal, normalise(task.title), task);
+      if (task.label === undefined) continue;
+      push(this.byLabel, task.label.toLowerCase(), task);
+      push(this.byReduced, reduce(task.label), task);
+      push(this.byPath, pathOf(task), task);
+    }
+    const nested = tasks.some((task) => task.parent && task.parent.type !== "group");
+    this.countable = this.byLabel.size > 0 || nested ? [] : tasks.filter(({ type }) => type === "task");
+  }
+
+  titled(title: string): readonly RawTask[] {
+    return this.byTitle.get(title) ?? [];
+  }
+
+  *duplicates(): Generator<RawTask[]> {
+    for (const tasks of this.byTitle.values()) if (tasks.length > 1) yield tasks;
+  }
+
+  /** What the words mean without any guess. */
+  strict(words: string, from: RawTask): Found {
+    if (words.length > textLengthMax) return unknown;
+    const text = unwrap(words);
+    if (text === "") return unknown;
+    const escaped = /^id:\s?(\S+)$/.exec(text)?.[1];
+    if (escaped && anyId.test(escaped)) return { kind: "id", id: escaped };
+    const label = this.byLabel.get(text.toLowerCase());
+    if (label) return nearest(label, from);
+    return (
+      one(this.byTitle.get(words.trim()) ?? this.byTitle.get(text)) ??
+      one(this.byNormal.get(normalise(text))) ??
+      this.labelled(text, from) ??
+      this.existing(text) ??
+      unknown
+    );
+  }
+
+  /** `#1` and `Task 01` for the label `1`. */
+  private labelled(text: string, from: RawTask): Found | undefined {
+    if (text.length > 40 || !/\d/.test(text) || generatedId.test(text)) return undefined;
+    const reduced = reduce(text);
+    if (!/^[a-z]{0,3}\d[\d.]*[a-z]?$/.test(reduced)) return undefined;
+    const path = reduced.includes(".") ? this.byPath.get(reduced) : undefined;
+    if (path) return one(path);
+    const close = this.byReduced.get(reduced);
+    return close ? nearest(close, from) : this.counted(reduced);
+  }
+
+  private counted(reduced: string): Found | undefined {
+    const task = /^\d{1,5}$/.test(reduced) ? this.countable[Number(reduced) - 1] : undefined;
+    return task && { kind: "task", task, how: "by its place in the plan" };
+  }
+
+  private existing(text: string): Found | undefined {
+    const isId = generatedId.test(text) || dateId.test(text) || (anyId.test(text) && this.exists(text));
+    return isId ? { kind: "id", id: text } : undefined;
+  }
+
+  /** What they probably mean. */
+  loose(words: string, from: RawTask): Found {
+    if (words.length > textLengthMax || ++this.searches > searchesMax) return unknown;
+    const text = unwrap(words);
+    const numbered = this.numbered(text, from);
+    if (numbered) return numbered;
+    const withoutRemark = text.replace(/\s*\([^()]*\)$/, "").trim();
+    if (withoutRemark !== text && withoutRemark !== "") {
+      const found = this.strict(withoutRemark, from);
+      if (found.kind !== "unknown")
+        return found.kind === "task" ? { ...found, how: "without the remark" } : found;
+    }
+    return this.partOf(withoutRemark || text, from);
+  }
+
+  /** `Task 1: the schema`, `#2 (types)`: the number counts, unless the words are another task's title. */
+  private numbered(text: string, from: RawTask): Found | undefined {
+    const found =
+      /^((?:task|step|item)?\s?#?[A-Za-z]{0,2}-?\d{1,6}(?:\.\d{1,6}){0,8})(?:\s?[:.)–—-]\s|\s+|\s?(?=\())(.+)$/i.exec(
+        text,
+      );
+    if (!found) return undefined;
+    const byNumber = this.labelled(found[1]!.trim(), from);
+    if (byNumber?.kind !== "task") return byNumber;
+    const titled = this.byNormal.get(normalise(found[2]!));
+    if (titled && !titled.includes(byNumber.task))
+      return { kind: "ambiguous", tasks: [byNumber.task, ...titled] };
+    return titled ? byNumber : { ...byNumber, how: "by its number" };
+  }
+
+  private partOf(text: string, from: RawTask): Found {
+    const wanted = normalise(text);
+    if (wanted.length < 4) return unknown;
+    const others = [...this.byNormal].filter(([, tasks]) => tasks.length > 1 || tasks[0] !== from);
+    const tests: [string, (title: string) => boolean][] = [
+      ["by its beginning", (title) => title.startsWith(`${wanted} `)],
+      ["by a part of its title", (title) => ` ${title} `.includes(` ${wanted} `)],
+      ["by the title within it", (title) => title.includes(" ") && ` ${wanted} `.includes(` ${title} `)],
+    ];
+    for (const [how, test] of tests) {
+      const fitting = others.filter(([title]) => test(title)).flatMap(([, tasks]) => tasks);
+      if (fitting.length === 1) return { kind: "task", task: fitting[0]!, how };
+      if (fitting.length > 1) return { kind: "ambiguous", tasks: fitting };
+    }
+    return unknown;
+  }
+}
+
+function push(map: Map<string, RawTask[]>, key: string, task: RawTask): void {
+  const known = map.get(key);
+  if (known) known.push(task);
+  else map.set(key, [task]);
+}
+
+function one(tasks: RawTask[] | undefined): Found | undefined {
+  if (!tasks) return undefined;
+  return tasks.length === 1 ? { kind: "task", task: tasks[0]! } : { kind: "ambiguous", tasks };
+}
+
+/** Numbers begin again in every list: the one beside the task counts, then beside its parent, then the only one. */
+function nearest(tasks: RawTask[], from: RawTask): Found {
+  if (tasks.length === 1) return { kind: "task", task: tasks[0]! };
+  const others = tasks.filter((task) => task !== from);
+  for (let scope: RawTask | undefined = from, steps = 0; scope && steps < 64; scope = scope.parent, steps++) {
+    const parent: RawTask | undefined = scope.parent;
+    const beside = others.filter((task) => task.parent === parent);
+    if (beside.length > 0) return one(beside)!;
+  }
+  return one(others)!;
+}
+
+/** `Task 01`, `#1`, `T001`, `1.` → `1`. */
+function reduce(label: string): string {
+  return label
+    .toLowerCase()
+    .trim()
+    .replace(/^#\s?/, "")
+    .replace(/^(?:sub-?)?(?:tasks?|steps?|items?|todo|number|no\.?|nr\.?|t)[\s_#:-]{0,4}(?=[a-z]{0,2}\d)/, "")
+    .replace(/[.):]+$/, "")
+    .replace(/^([a-z]{0,3})0+(?=\d)/, "$1");
+}
+
+/** `2.1` for the first child of the second, whether or not its own number says so. */
+function pathOf(task: RawTask): string {
+  let path = reduce(task.label!);
+  for (let above = task.parent, steps = 0; above && steps < 64; above = above.parent, steps++) {
+    if (above.label === undefined) continue;
+    const label = reduce(above.label);
+    if (!path.startsWith(`${label}.`)) path = `${label}.${path}`;
+  }
+  return path;
+}

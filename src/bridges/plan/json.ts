@@ -1,0 +1,280 @@
+// JSON plans: our own field names, those of S2 and S3, and task-master's; flat or nested, wrapped or not.
+
+import {
+  add,
+  type Field,
+  fieldNamed,
+  isDone,
+  isGroupWord,
+  isNothing,
+  readList,
+  readPath,
+  readPriority,
+} from "./fields.js";
+import { type JsonNode, toJson } from "./json-parse.js";
+import { newTask, type RawTask } from "./plan.js";
+import type { Report } from "./report.js";
+import { plain, quote } from "./words.js";
+
+const childNames = ["tasks", "subtasks", "children", "items", "steps", "todos"];
+const groupNames = ["phases", "groups", "epics", "milestones", "stages", "features", "stories"];
+const containers = new Set(
+  [...childNames, ...groupNames, "sub_tasks", "subTasks", "plan"].map((name) => name.toLowerCase()),
+);
+
+/** The tasks of a document, or undefined if it does not look like a plan. */
+export function readJson(root: JsonNode, report: Report): RawTask[] | undefined {
+  const reader = new JsonReader(report);
+  return reader.root(root) ? reader.tasks : undefined;
+}
+
+/** Whether a JSON block within prose is the plan, and not an example in it. */
+export function looksLikePlan(root: JsonNode): boolean {
+  if (root.kind === "array") return root.items.length > 0 && root.items.every(isTaskLike);
+  if (root.kind !== "object") return false;
+  return containersOf(root).some(({ node }) => looksLikePlan(node)) || onlyTagged(root) !== undefined;
+}
+
+const texts = new Set<Field>(["title", "description", "prompt"]);
+
+function isTaskLike(node: JsonNode): boolean {
+  return node.kind === "object" && [...node.members.keys()].some((name) => texts.has(fieldOf(name)!));
+}
+
+type ObjectNode = Extract<JsonNode, { kind: "object" }>;
+
+function containersOf(node: ObjectNode): { name: string; node: JsonNode }[] {
+  return [...node.members].flatMap(([name, member]) =>
+    containers.has(name.toLowerCase()) && member.kind !== "value"
+      ? [{ name: name.toLowerCase(), node: member }]
+      : [],
+  );
+}
+
+/** task-master's `{"master": {"tasks": […]}}`. */
+function onlyTagged(node: ObjectNode): JsonNode | undefined {
+  const tagged = [...node.members].filter(
+    ([, member]) => member.kind === "object" && member.members.has("tasks"),
+  );
+  return (tagged.find(([name]) => name === "master") ?? tagged[0])?.[1];
+}
+
+function fieldOf(name: string): Field | undefined {
+  if (name === "task" || name === "content" || name === "text") return "title";
+  return fieldNamed(name) ?? fieldNamed(name.replace(/([a-z])([A-Z])/g, "$1 $2"));
+}
+
+/** Written by other programs about the work, not about the task. */
+const silent = new Set(
+  [
+    "createdAt",
+    "updatedAt",
+    "created_at",
+    "updated_at",
+    "claimedByAgentId",
+    "claimedAt",
+    "claim",
+    "result",
+    "error",
+  ]
+    .concat([
+      "claimed_by",
+      "claimed_at",
+      "completed_at",
+      "started_at",
+      "retryCount",
+      "retry_count",
+      "project",
+      "epoch",
+    ])
+    .concat(["version", "metadata", "$schema"])
+    .map((name) => name.toLowerCase()),
+);
+
+class JsonReader {
+  readonly tasks: RawTask[] = [];
+
+  constructor(private readonly report: Report) {}
+
+  root(node: JsonNode): boolean {
+    if (node.kind === "value") return false;
+    if (node.kind === "array") return this.list(node, "tasks", undefined);
+    const found = containersOf(node);
+    const isWrapper =
+      !isTaskLike(node) || found.some(({ name }) => name === "tasks" || groupNames.includes(name));
+    if (found.length > 0 && isWrapper)
+      return found.map((each) => this.list(each.node, each.name, undefined)).some(Boolean);
+    if (isTaskLike(node)) return this.task(node, "tasks", undefined);
+    const tagged = onlyTagged(node);
+    if (tagged) return this.root(tagged);
+    return (
+      node.members.size > 0 &&
+      [...node.members.values()].every(isTaskLike) &&
+      this.list(node, "tasks", undefined)
+    );
+  }
+
+  /** An array of tasks, or an object of them by key. */
+  private list(node: JsonNode, name: string, parent: RawTask | undefined): boolean {
+    if (node.kind === "array") for (const item of node.items) this.task(item, name, parent);
+    else if (node.kind === "object" && containersOf(node).length > 0 && !isTaskLike(node)) {
+      for (const each of containersOf(node)) this.list(each.node, each.name, parent);
+    } else if (node.kind === "object") {
+      for (const [key, item] of node.members) this.task(item, name, parent, key);
+    } else return false;
+    return true;
+  }
+
+  private task(node: JsonNode, container: string, parent: RawTask | undefined, key?: string): boolean {
+    const task = newTask(node.at);
+    if (key !== undefined) task.label = key;
+    if (parent) task.parent = parent;
+    if (node.kind === "value" && typeof node.value === "string" && node.value.trim() !== "")
+      task.title = node.value;
+    else if (node.kind === "object") this.members(task, node);
+    else {
+      this.report.problem(node.at, "This is not a task.", "A task is an object with a title, or a text.");
+      return true;
+    }
+    this.tasks.push(task);
+    if (node.kind !== "object") return true;
+    const children = containersOf(node);
+    if (children.length > 0 && groupNames.includes(container)) task.type = "group";
+    for (const each of children) this.list(each.node, each.name, task);
+    return true;
+  }
+
+  private members(task: RawTask, node: ObjectNode): void {
+    for (const [name, member] of node.members) {
+      if (containers.has(name.toLowerCase()) && member.kind !== "value") continue;
+      if (member.kind === "value" && member.value === null) continue;
+      if (!this.exact(task, name, member)) this.named(task, name, member);
+    }
+  }
+
+  /** Fields that only our own names have, and task-master's long texts. */
+  private exact(task: RawTask, name: string, node: JsonNode): boolean {
+    const value = node.kind === "value" ? node.value : undefined;
+    if (name === "metadata" && node.kind === "object") {
+      task.details.metadata = toJson(node) as NonNullable<RawTask["details"]["metadata"]>;
+    } else if (name === "timeoutMs" && typeof value === "number") task.details.timeoutMs = value;
+    else if (name === "notBefore" && (typeof value === "number" || typeof value === "string"))
+      task.details.notBefore = value;
+    else if ((name === "testStrategy" || name === "test_strategy") && typeof value === "string") {
+      if (value.trim()) paragraph(task, `Test strategy: ${value.trim()}`);
+    } else if (/^acceptance_?criteria$/i.test(name)) {
+      const lines = textsOf(node).map((line) => `- ${line}`);
+      if (lines.length > 0) paragraph(task, ["Acceptance criteria:", ...lines].join("\n"));
+    } else return false;
+    return true;
+  }
+
+  private named(task: RawTask, name: string, node: JsonNode): void {
+    const field = fieldOf(name);
+    const all = textsOf(node);
+    const [text = ""] = all;
+    const { details } = task;
+    switch (field) {
+      case "title":
+        task.title ||= text.trim();
+        return;
+      case "description":
+        if (all.length > 0) paragraph(task, all.join("\n"));
+        return;
+      case "prompt":
+        task.prompt = all.join("\n");
+        return;
+      case "label":
+        if (name === "key" || task.label === undefined) task.label = text.trim();
+        return;
+      case "priority":
+        this.priority(task, text, node);
+        return;
+      case "files":
+        add(details, "files", listOf(node).map(readPath));
+        return;
+      case "labels":
+        add(details, "labels", listOf(node));
+        return;
+      case "requires":
+        add(details, "requires", listOf(node));
+        return;
+      case "assignee":
+      case "agentType":
+      case "phase":
+        if (!isNothing(text)) details[field] = plain(text);
+        return;
+      case "maxRetries":
+        if (/^\d{1,6}$/.test(text)) details.maxRetries = Number(text);
+        else this.report.problem(node.at, `maxRetries must be a whole number, not ${quote(text)}.`);
+        return;
+      case "status":
+        if (isDone(text)) task.done = true;
+        return;
+      case "type":
+        if (isGroupWord(text)) task.type = "group";
+        return;
+      case "dependsOn":
+        this.references(task, node);
+        return;
+      case "parent":
+        if (!isNothing(text)) task.parentReference = { text, at: node.at, isList: false };
+        return;
+      default:
+        if (!silent.has(name.toLowerCase())) this.report.unknownField(plain(name.slice(0, 60)));
+    }
+  }
+
+  private priority(task: RawTask, text: string, node: JsonNode): void {
+    const read = readPriority(text);
+    if (read !== undefined) task.details.priority = read;
+    else if (!isNothing(text))
+      this.report.note(`Line ${node.at.line}: priority ${quote(text)} is not known; the default is taken.`);
+  }
+
+  private references(task: RawTask, node: JsonNode): void {
+    const isList = node.kind === "value";
+    const items = node.kind === "array" ? node.items : [node];
+    for (const item of items) {
+      const [text] = textsOf(item);
+      // A `"` before the text takes a column; a number has none.
+      const column = item.at.column + (item.kind === "value" && typeof item.value === "string" ? 1 : 0);
+      if (text !== undefined && !isNothing(text))
+        task.references.push({ text, at: { line: item.at.line, column }, isList });
+      else if (text === undefined && item.kind !== "value")
+        this.report.problem(item.at, "This names no task to wait for.");
+    }
+  }
+}
+
+function paragraph(task: RawTask, text: string): void {
+  task.description = task.description ? `${task.description}\n\n${text}` : text;
+}
+
+/** The texts of a value: itself, those of an array, or the name of an object such as `{ "id": 3 }`. */
+function textsOf(node: JsonNode): string[] {
+  if (node.kind === "value") return node.value === null ? [] : [String(node.value)];
+  if (node.kind === "array") return node.items.flatMap((item) => textsOf(item).slice(0, 1));
+  for (const name of [
+    "key",
+    "id",
+    "taskId",
+    "TaskId",
+    "title",
+    "path",
+    "file",
+    "name",
+    "text",
+    "description",
+  ]) {
+    const member = node.members.get(name);
+    if (member?.kind === "value" && member.value !== null) return [String(member.value)];
+  }
+  return [];
+}
+
+function listOf(node: JsonNode): string[] {
+  return node.kind === "value"
+    ? readList(String(node.value))
+    : textsOf(node).filter((text) => text.trim() !== "");
+}

@@ -1,0 +1,136 @@
+// The lines of a Markdown document by what they are: headings, list items and the rest.
+
+import { fieldLine } from "./fields.js";
+import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
+import { withoutEmphasis } from "./words.js";
+
+export interface Item {
+  indent: number;
+  /** `1` of `1.`, or undefined for a bullet. */
+  number?: string;
+  /** Undefined without a box. */
+  box?: "open" | "done";
+  text: string;
+  /** Where its text begins in the line, from 0. */
+  start: number;
+}
+
+export type Piece =
+  | { kind: "blank" | "rule" | "text"; line: Line }
+  | { kind: "fenced"; line: Line; fence: Fence }
+  | { kind: "heading"; line: Line; level: number; text: string; start: number }
+  | { kind: "item"; line: Line; item: Item; hasBoxBelow: boolean };
+
+export function piecesOf(text: string): Piece[] {
+  const lines = linesOf(text);
+  const fences = fenceByLine(fencesOf(lines));
+  let isComment = false;
+  const pieces = lines.map((line, index): Piece => {
+    const fence = fences.get(index);
+    if (fence) return { kind: "fenced", line, fence };
+    if (line.isBlank) return { kind: "blank", line };
+    const wasComment = isComment;
+    if (line.text.includes("<!--")) isComment = true;
+    const isHidden = isComment;
+    if (line.text.includes("-->")) isComment = false;
+    if (wasComment || isHidden) return { kind: "rule", line };
+    return headingAt(line) ?? ruleAt(line) ?? itemAt(line) ?? { kind: "text", line };
+  });
+  promoteBold(pieces);
+  markBoxes(pieces);
+  return pieces;
+}
+
+function headingAt(line: Line): Piece | undefined {
+  const found = /^\s{0,3}(#{1,6})\s{1,8}/.exec(line.text.slice(0, 20));
+  if (!found) return undefined;
+  let text = line.text.slice(found[0].length).trimEnd();
+  while (text.endsWith("#")) text = text.slice(0, -1);
+  return { kind: "heading", line, level: found[1]!.length, text: text.trimEnd(), start: found[0].length };
+}
+
+function ruleAt(line: Line): Piece | undefined {
+  const bare = line.text.trim();
+  return bare.length < 200 && /^(?:[-*_=]\s?){3,}$/.test(bare) ? { kind: "rule", line } : undefined;
+}
+
+const boxes: Record<string, Item["box"]> = {
+  "☐": "open",
+  "⬜": "open",
+  "☑": "done",
+  "✅": "done",
+  "✔": "done",
+};
+
+function itemAt(line: Line): Piece | undefined {
+  const lead = line.text.length - line.text.trimStart().length;
+  const head = line.text.slice(lead, lead + 48);
+  const marker =
+    /^(?:([-*+•‣–])|\(?(\d{1,6}(?:\.\d{1,6}){0,8})[.)]|(\d{1,6}(?:\.\d{1,6}){1,8}))(?:\s{1,8}|$)/.exec(head);
+  let at = marker?.[0].length ?? 0;
+  const box = /^\[([ xX✓✔~/>-]?|\s{2})\](?!\()\s{0,8}/.exec(head.slice(at));
+  const sign = box ? undefined : /^([☐⬜☑✅✔])\ufe0f?\s{1,8}/u.exec(head.slice(at));
+  if (!marker && !box && !sign) return undefined;
+  const state = box ? (/[xX✓✔]/.test(box[1]!) ? "done" : "open") : sign ? boxes[sign[1]!] : undefined;
+  at += (box ?? sign)?.[0].length ?? 0;
+  const number = marker?.[2] ?? marker?.[3];
+  const start = lead + at;
+  return {
+    kind: "item",
+    line,
+    hasBoxBelow: false,
+    item: {
+      indent: line.indent,
+      text: line.text.slice(start).trimEnd(),
+      start,
+      ...(number !== undefined && { number }),
+      ...(state && { box: state }),
+    },
+  };
+}
+
+/** A line in bold with a list below it is a heading, under all real ones. */
+function promoteBold(pieces: Piece[]): void {
+  let next: Piece | undefined;
+  for (let index = pieces.length - 1; index >= 0; index--) {
+    const piece = pieces[index]!;
+    if (
+      piece.kind === "text" &&
+      piece.line.indent < 4 &&
+      next?.kind === "item" &&
+      next.line.indent <= piece.line.indent + 3
+    ) {
+      const bare = piece.line.text.trim();
+      const inner = bare.length < 200 ? withoutEmphasis(bare.replace(/:$/, "")).replace(/:$/, "") : bare;
+      const isBold = /^(?:\*\*|__)/.test(bare) && inner !== bare && !fieldLine(bare);
+      if (isBold) {
+        const start = piece.line.text.indexOf(inner);
+        pieces[index] = {
+          kind: "heading",
+          line: piece.line,
+          level: 7,
+          text: inner,
+          start: Math.max(0, start),
+        };
+      }
+    }
+    if (piece.kind !== "blank") next = pieces[index];
+  }
+}
+
+/** A child is indented by at least two columns. */
+export const isUnder = (indent: number, parent: number) => indent >= parent + 2;
+
+function markBoxes(pieces: Piece[]): void {
+  type ItemPiece = Extract<Piece, { kind: "item" }>;
+  let stack: ItemPiece[] = [];
+  for (const piece of pieces) {
+    if (piece.kind === "heading" || piece.kind === "rule") stack = [];
+    if (piece.kind !== "item") continue;
+    while (stack.length > 0 && !isUnder(piece.item.indent, stack.at(-1)!.item.indent)) stack.pop();
+    if (piece.item.box) {
+      for (let at = stack.length - 1; at >= 0 && !stack[at]!.hasBoxBelow; at--) stack[at]!.hasBoxBelow = true;
+    }
+    stack.push(piece);
+  }
+}

@@ -1,0 +1,117 @@
+// A plan: a decomposition as someone wrote it, read into tasks with resolved references, before any of them exists.
+
+import type { z } from "zod";
+
+export type PlanFormat = "json" | "markdown" | "text";
+
+export interface Plan {
+  format: PlanFormat;
+  /** In the order of the document. */
+  tasks: PlannedTask[];
+  /** What was left out, guessed or read generously. */
+  notes: string[];
+}
+
+export interface PlannedTask {
+  /** Its name within the plan: the author's number or id where that is unique, else `t1`, `t2`, … */
+  key: string;
+  title: string;
+  /** What the agent is told; always has the title in it or says it all by itself. */
+  prompt: string;
+  description?: string;
+  type: "task" | "group";
+  parentKey?: string;
+  /** A parent that exists already. */
+  parentId?: string;
+  priority?: number;
+  labels?: string[];
+  files?: string[];
+  assignee?: string;
+  agentType?: string;
+  requires?: string[];
+  phase?: string;
+  maxRetries?: number;
+  timeoutMs?: number;
+  notBefore?: string | number;
+  metadata?: Record<string, Json>;
+  /** Keys of this plan. */
+  dependsOn: string[];
+  /** Ids of tasks that exist already. */
+  dependsOnIds: string[];
+  /** Ticked off: shown in the preview, not created. */
+  done?: boolean;
+  line: number;
+}
+
+export interface Problem {
+  line: number;
+  column: number;
+  message: string;
+  hint?: string;
+}
+
+export interface ReadOptions {
+  format?: "auto" | PlanFormat;
+  /** Its ending helps to detect the format. */
+  fileName?: string;
+  /** Tells ids of existing tasks from unknown titles. Ids of the generated form need no telling. */
+  exists?: (id: string) => boolean;
+}
+
+export type ReadResult = { ok: true; plan: Plan } | { ok: false; problems: Problem[] };
+
+export type Json = z.core.util.JSONType;
+
+/** A place in the document; both from 1. */
+export interface At {
+  line: number;
+  column: number;
+}
+
+/** What a task waits for, in the author's words. */
+export interface Reference {
+  text: string;
+  at: At;
+  /** Several, separated by commas. */
+  isList: boolean;
+  /** `requires: X` is a dependency if X is a task, else a capability. */
+  orCapability?: boolean;
+}
+
+/** A task as its format gave it: the values are read, the references are not. */
+export interface RawTask {
+  at: At;
+  /** The author's number or id. */
+  label?: string;
+  parent?: RawTask;
+  parentReference?: Reference;
+  type: "task" | "group";
+  title: string;
+  description: string;
+  prompt?: string;
+  done?: boolean;
+  references: Reference[];
+  details: Details;
+}
+
+export type Details = Pick<
+  PlannedTask,
+  | "priority"
+  | "labels"
+  | "files"
+  | "assignee"
+  | "agentType"
+  | "requires"
+  | "phase"
+  | "maxRetries"
+  | "timeoutMs"
+  | "notBefore"
+  | "metadata"
+>;
+
+/** The bounds of the server, which the contract does not tell one by one; a test compares them. */
+export const bounds = { tasksMax: 10_000, depthMax: 32, titleLengthMax: 500, promptBytesMax: 256 * 1024 };
+
+export function newTask(at: At, title = ""): RawTask {
+  return { at, type: "task", title, description: "", references: [], details: {} };
+}

@@ -1,0 +1,284 @@
+// From what an author wrote after `depends on:` to tasks of the plan and ids of existing tasks.
+
+import { add, isNothing } from "./fields.js";
+import { type Found, TaskIndex } from "./index-of-tasks.js";
+import type { At, RawTask, Reference } from "./plan.js";
+import type { Report } from "./report.js";
+import { closest, quote, unwrap } from "./words.js";
+
+const partsMax = 1000;
+const linksMax = 100_000;
+
+export interface Links {
+  /** Tasks of the plan, each with the place that says so. */
+  tasks: Map<RawTask, At>;
+  ids: Set<string>;
+}
+
+export class Resolver {
+  readonly index: TaskIndex;
+  readonly titles: string[];
+  /** Only then a reference with a comma in it can be one title. */
+  readonly haveCommas: boolean;
+  private readonly siblings = new Map<RawTask | undefined, RawTask[]>();
+  private readonly places = new Map<RawTask, number>();
+  private linked = 0;
+
+  constructor(
+    tasks: readonly RawTask[],
+    readonly report: Report,
+    exists: (id: string) => boolean = () => false,
+  ) {
+    this.index = new TaskIndex(tasks, exists);
+    this.titles = tasks.map(({ title }) => title);
+    this.haveCommas = this.titles.some((title) => /[,;]/.test(title));
+    for (const task of tasks) {
+      const beside = this.siblings.get(task.parent) ?? [];
+      this.places.set(task, beside.push(task) - 1);
+      this.siblings.set(task.parent, beside);
+    }
+  }
+
+  linksOf(task: RawTask): Links {
+    const reader = new ReferenceReader(this, task);
+    for (const reference of task.references) {
+      if (this.report.isFull) break;
+      if (reference.orCapability) reader.requirement(reference);
+      else if (reference.isList) reader.list(reference);
+      else reader.single(reference);
+    }
+    return reader.links;
+  }
+
+  parentOf(task: RawTask): { task: RawTask } | { id: string } | undefined {
+    if (!task.parentReference) return undefined;
+    const reader = new ReferenceReader(this, task);
+    reader.single(task.parentReference);
+    const [parent] = reader.links.tasks.keys();
+    const [id] = reader.links.ids;
+    return parent ? { task: parent } : id === undefined ? undefined : { id };
+  }
+
+  /** The tasks before it under the same parent. */
+  before(task: RawTask, { isAll }: { isAll: boolean }): RawTask[] {
+    const place = this.places.get(task)!;
+    return this.siblings.get(task.parent)!.slice(isAll ? 0 : Math.max(0, place - 1), place);
+  }
+
+  /** Counts a link; false when there are too many. */
+  count(at: At): boolean {
+    if (++this.linked === linksMax)
+      this.report.problem(at, `This plan has more than ${linksMax} dependencies.`);
+    return this.linked < linksMax;
+  }
+}
+
+/** The references of one task. */
+class ReferenceReader {
+  readonly links: Links = { tasks: new Map(), ids: new Set() };
+  private readonly report: Report;
+
+  constructor(
+    private readonly resolver: Resolver,
+    private readonly task: RawTask,
+  ) {
+    this.report = resolver.report;
+  }
+
+  private strict(words: string): Found {
+    return this.resolver.index.strict(words, this.task);
+  }
+
+  private loose(words: string): Found {
+    return this.resolver.index.loose(words, this.task);
+  }
+
+  single({ text, at }: Reference): void {
+    const found = this.strict(text);
+    if (found.kind !== "unknown") this.link(found, text, at);
+    else if (!this.several(text, at)) this.link(this.loose(text), text, at);
+  }
+
+  /** Titles have commas too: the longest run of parts that is a title counts. */
+  list({ text, at }: Reference): void {
+    const whole = this.strict(text);
+    const parts = partsOf(text);
+    if (whole.kind !== "unknown") this.link(whole, text, at);
+    else if (parts.length > partsMax) {
+      this.report.problem(at, `This names more than ${partsMax} tasks to wait for.`);
+    } else {
+      for (let from = 0; from < parts.length && !this.report.isFull; ) {
+        const count = this.joined(text, parts.slice(from, from + 6), at);
+        if (count === 0) this.part(text, parts[from]!, at, { isFirst: from === 0 });
+        from += Math.max(1, count);
+      }
+    }
+  }
+
+  /** How many of the parts are one title together. */
+  private joined(text: string, parts: Part[], at: At): number {
+    if (!this.resolver.haveCommas) return 0;
+    const [first] = parts;
+    for (let count = parts.length; count > 1; count--) {
+      const run = text.slice(first!.start, parts[count - 1]!.end);
+      const found = this.strict(run);
+      if (found.kind === "unknown") continue;
+      this.link(found, run, shifted(at, first!.start));
+      return count;
+    }
+    return 0;
+  }
+
+  private part(text: string, { start, end }: Part, at: At, { isFirst }: { isFirst: boolean }): void {
+    const raw = text.slice(start, end);
+    const words = raw.replace(/^(?:and|&|\+)\s+/i, "");
+    const place = shifted(at, start + raw.length - words.length);
+    if (isNothing(words)) return;
+    const found = this.strict(words);
+    if (found.kind !== "unknown") this.link(found, words, place);
+    else if (isFirst && /^none\b/i.test(words)) return;
+    else if (!this.several(words, place)) this.conjunction(words, place);
+  }
+
+  /** `A and B`, unless that is part of a title. */
+  private conjunction(words: string, at: At): void {
+    const pieces = words.split(/ (?:and|&|\+|then) /i);
+    const isEach = pieces.length > 1 && pieces.every((piece) => this.strict(piece).kind !== "unknown");
+    const whole = isEach ? undefined : this.loose(words);
+    if (whole && (whole.kind !== "unknown" || pieces.length === 1)) {
+      this.link(whole, words, at);
+      return;
+    }
+    let from = 0;
+    for (const piece of pieces) {
+      const place = words.indexOf(piece, from);
+      from = place + piece.length;
+      const found = this.strict(piece);
+      this.link(found.kind === "unknown" ? this.loose(piece) : found, piece, shifted(at, place));
+    }
+  }
+
+  /** `1-3`, `T001–T003`, `all previous tasks`, `the previous step`. */
+  private several(words: string, at: At): boolean {
+    if (words.length > 100) return false;
+    const text = unwrap(words);
+    const earlier =
+      /^(all|the)?\s?(?:of the )?(?:previous|above|preceding|prior|earlier)(?: (tasks?|steps?|items?))?$/i.exec(
+        text,
+      );
+    if (earlier)
+      return this.earlier(at, { isAll: /^all$/i.test(earlier[1] ?? "") || /s$/i.test(earlier[2] ?? "") });
+    const range =
+      /^(?:tasks? |steps? |items? )?#?([a-z]{0,2})(\d{1,5})\s?(?:-|–|—|\.\.|to|through|thru)\s?(?:task |step )?#?[a-z]{0,2}(\d{1,5})$/i.exec(
+        text,
+      );
+    if (!range) return false;
+    const [first, last] = [Number(range[2]), Number(range[3])];
+    if (last <= first || last - first > 200) return false;
+    const found = Array.from({ length: last - first + 1 }, (_, step) =>
+      this.strict(`${range[1]}${first + step}`),
+    );
+    if (found.some(({ kind }) => kind !== "task")) return false;
+    for (const each of found) this.link(each, text, at);
+    return true;
+  }
+
+  private earlier(at: At, { isAll }: { isAll: boolean }): boolean {
+    const before = this.resolver.before(this.task, { isAll });
+    for (const other of before) this.connect(other, at);
+    if (before.length === 0) return false;
+    const what = before.length === 1 ? quote(before[0]!.title) : `the ${before.length} tasks before it`;
+    this.report.note(`Line ${at.line}: ${quote(this.task.title)} waits for ${what}.`);
+    return true;
+  }
+
+  requirement({ text, at }: Reference): void {
+    const whole = this.strict(text);
+    if (whole.kind !== "unknown") {
+      this.link(whole, text, at);
+      return;
+    }
+    for (const { start, end } of partsOf(text)) {
+      const words = unwrap(text.slice(start, end));
+      const found = this.strict(words);
+      if (found.kind !== "unknown") this.link(found, words, shifted(at, start));
+      else if (isNothing(words)) continue;
+      else if (/^\S{1,128}$/.test(words)) add(this.task.details, "requires", [words]);
+      else {
+        this.report.note(
+          `Line ${at.line}: requires ${quote(words)} is neither a task nor a capability; it was ignored.`,
+        );
+      }
+    }
+  }
+
+  private link(found: Found, words: string, at: At): void {
+    switch (found.kind) {
+      case "task":
+        if (found.how) {
+          this.report.note(
+            `Line ${at.line}: ${quote(words)} was read as ${quote(found.task.title)}, ${found.how}.`,
+          );
+        }
+        this.connect(found.task, at);
+        return;
+      case "id":
+        this.links.ids.add(found.id);
+        return;
+      case "ambiguous":
+        this.ambiguous(found.tasks, words, at);
+        return;
+      case "unknown":
+        this.unknown(words, at);
+        return;
+    }
+  }
+
+  private connect(task: RawTask, at: At): void {
+    if (!this.links.tasks.has(task) && this.resolver.count(at)) this.links.tasks.set(task, at);
+  }
+
+  private unknown(words: string, at: At): void {
+    const others = this.resolver.titles.filter((title) => title !== this.task.title);
+    const near = closest(words.slice(0, 200), others);
+    const known = near.length > 0 ? `Did you mean ${near.map(quote).join(" or ")}? ` : "";
+    this.report.problem(
+      at,
+      `There is no task ${quote(words)} in this plan.`,
+      `${known}A task that exists already is written id:its-id.`,
+    );
+  }
+
+  private ambiguous(tasks: RawTask[], words: string, at: At): void {
+    const shown = tasks.slice(0, 4).map((each) => `${quote(each.title)} (line ${each.at.line})`);
+    const rest = tasks.length > 4 ? ` and ${tasks.length - 4} more` : "";
+    this.report.problem(
+      at,
+      `${quote(words)} may be any of ${tasks.length} tasks: ${shown.join(", ")}${rest}.`,
+      "Give each its own title, or number the tasks and refer to the numbers.",
+    );
+  }
+}
+
+const shifted = (at: At, columns: number): At => ({ line: at.line, column: at.column + columns });
+
+interface Part {
+  start: number;
+  end: number;
+}
+
+/** Between commas and semicolons, without the blanks; all in brackets or not. */
+function partsOf(text: string): Part[] {
+  const isBracketed = text.startsWith("[") && text.endsWith("]");
+  const to = isBracketed ? text.length - 1 : text.length;
+  const parts: Part[] = [];
+  for (let start = isBracketed ? 1 : 0; start <= to; ) {
+    let end = start;
+    while (end < to && text[end] !== "," && text[end] !== ";") end++;
+    const piece = text.slice(start, end);
+    const lead = piece.length - piece.trimStart().length;
+    if (piece.trim() !== "") parts.push({ start: start + lead, end: start + piece.trimEnd().length });
+    start = end + 1;
+  }
+  return parts;
+}

@@ -1,0 +1,173 @@
+// Blocks of TASK: / DESCRIPTION: / PRIORITY: / FILES: / DEPENDS_ON:, as decomposition prompts ask for them and as models
+// answer: with numbers, headings, bold names, bullets, fences and remarks around them.
+
+import {
+  addText,
+  closed,
+  type Field,
+  type FieldLine,
+  fieldLine,
+  isPlausible,
+  setField,
+  skip,
+  skipMarks,
+  valueAt,
+} from "./fields.js";
+import { readInline } from "./inline.js";
+import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
+import { newTask, type RawTask } from "./plan.js";
+import type { Report } from "./report.js";
+import { withoutEmphasis } from "./words.js";
+
+export interface TaskLine {
+  label?: string;
+  title: string;
+  /** Where the title begins in the line, from 0. */
+  start: number;
+}
+
+const head =
+  /^task(?:[\s_-]{0,3}(?:#|no\.?\s?|number\s)?\s{0,2}([A-Za-z]{0,2}\d{1,6}(?:\.\d{1,6}){0,8}[a-z]?))?[*_`~]{0,3}\s{0,3}([:：]|[-–—.)](?=\s))/i;
+
+/** `TASK: x`, `Task 1: x`, `1. **TASK:** x`, `### TASK 2 - x`. */
+export function taskLine(line: string): TaskLine | undefined {
+  const at = skipMarks(line);
+  const found = head.exec(line.slice(at, at + 60));
+  if (!found || (found[1] === undefined && !/[:：]/.test(found[2]!))) return undefined;
+  const { value, start } = valueAt(line, at + found[0].length);
+  const label = found[1] ?? /^\s*(?:#{1,6}\s{1,4})?(\d{1,6})[.)]\s/.exec(line.slice(0, 40))?.[1];
+  return { title: withoutEmphasis(closed(value)), start, ...(label !== undefined && { label }) };
+}
+
+/** Within a description, `Key: …` or `Name: …` is a line of it. */
+const mayBeText = new Set<Field>(["title", "description", "prompt", "label", "type", "parent"]);
+
+export function readText(text: string, report: Report): RawTask[] {
+  const reader = new TextReader(report);
+  const lines = linesOf(text);
+  const fences = fencesOf(lines).filter((fence) => !holdsTasks(fence, lines));
+  const verbatim = fenceByLine(fences);
+  const opaque = new Set(fencesOf(lines).flatMap((fence) => [fence.open, fence.close]));
+  for (const [index, line] of lines.entries()) {
+    if (verbatim.has(index)) reader.verbatim(line);
+    else if (!opaque.has(index)) reader.take(line);
+  }
+  return reader.tasks;
+}
+
+function holdsTasks(fence: Fence, lines: Line[]): boolean {
+  for (let at = fence.open + 1; at < fence.close; at++) if (taskLine(lines[at]!.text)) return true;
+  return false;
+}
+
+class TextReader {
+  readonly tasks: RawTask[] = [];
+  private task: RawTask | undefined;
+  private field: FieldLine | undefined;
+  private isAfterBlank = false;
+
+  constructor(private readonly report: Report) {}
+
+  verbatim(line: Line): void {
+    if (this.task) addText(this.task, line.text);
+    else this.report.stray(line.number);
+  }
+
+  take(line: Line): void {
+    if (line.isBlank) {
+      this.isAfterBlank = true;
+      if (this.task?.description && this.isInText()) addText(this.task, "");
+      return;
+    }
+    this.filled(line);
+    this.isAfterBlank = false;
+  }
+
+  private filled(line: Line): void {
+    const head = taskLine(line.text);
+    if (head) {
+      this.begin(head, line);
+      return;
+    }
+    if (!this.task) {
+      this.report.stray(line.number);
+      return;
+    }
+    const bare = line.text.trim();
+    if (bare.length < 200 && /^(?:[-*_=]\s?){3,}$/.test(bare)) {
+      this.task = undefined;
+      return;
+    }
+    const field = fieldLine(line.text);
+    if (field && isPlausible(field) && !(this.isInText() && mayBeText.has(field.field)))
+      this.set(this.task, field, line);
+    else this.goOn(this.task, line);
+  }
+
+  private begin({ label, title, start }: TaskLine, line: Line): void {
+    const at = { line: line.number, column: start + 1 };
+    this.task = newTask(at);
+    // `TASK:` alone: the title is in the next line.
+    if (title !== "") this.task.title = readInline(title, this.task, at, this.report);
+    if (label !== undefined) this.task.label = label;
+    this.field = undefined;
+    this.tasks.push(this.task);
+  }
+
+  private set(task: RawTask, field: FieldLine, line: Line): void {
+    this.field = field;
+    if (field.value !== "")
+      setField(task, field, { line: line.number, column: field.start + 1 }, this.report);
+  }
+
+  private isInText(): boolean {
+    return this.field?.field === "description" || this.field?.field === "prompt";
+  }
+
+  /** A line without a name goes on with what came before it. */
+  private goOn(task: RawTask, line: Line): void {
+    if (task.title === "") {
+      task.title = withoutEmphasis(line.text.trim());
+      return;
+    }
+    if (this.field?.field === "prompt") {
+      task.prompt = task.prompt ? `${task.prompt}\n${line.text}` : line.text.trim();
+      return;
+    }
+    if (this.isInText()) {
+      addText(task, line.text);
+      return;
+    }
+    if (this.field && this.isListing(line)) {
+      this.listed(task, this.field, line);
+      return;
+    }
+    // After the fields, a paragraph of its own is what the author says about the plan.
+    if (this.field && this.isAfterBlank) {
+      this.report.stray(line.number);
+      return;
+    }
+    addText(task, line.text);
+  }
+
+  private isListing(line: Line): boolean {
+    const { field, value } = this.field!;
+    if (!["files", "dependsOn", "requires", "labels"].includes(field)) return false;
+    return (
+      /^\s*[-*+•]\s/.test(line.text.slice(0, 200)) ||
+      (!this.isAfterBlank && (value === "" || /,\s*$/.test(value.slice(-20))))
+    );
+  }
+
+  private listed(task: RawTask, field: FieldLine, line: Line): void {
+    const start = skip(line.text, skipBullet(line.text), (character) => character === " ");
+    const value = line.text.slice(start).trimEnd();
+    setField(task, { ...field, value }, { line: line.number, column: start + 1 }, this.report);
+    this.field = { ...field, value };
+  }
+}
+
+function skipBullet(line: string): number {
+  const lead = line.length - line.trimStart().length;
+  return /^[-*+•]\s/.test(line.slice(lead, lead + 2)) ? lead + 2 : lead;
+}
