@@ -37,7 +37,8 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   for (const task of inward.toReversed()) settleDone(task, children.get(task) ?? [], report);
   reportCycles(tasks, children, links, report);
   reportOddities(tasks, resolver, links, report);
-  const keys = keysOf(tasks);
+  const ids = [...parentIds.values(), ...[...links.values()].flatMap((each) => [...each.ids])];
+  const keys = keysOf(tasks, ids);
   return {
     format,
     tasks: tasks.map((task) => planned(task, keys, links.get(task)!, parentIds.get(task))),
@@ -216,10 +217,13 @@ function reportOddities(
   }
 }
 
-/** The author's own names where they are unique; children with numbers of their own get their parent's before it. */
-function keysOf(tasks: RawTask[]): Map<RawTask, string> {
+/**
+ * The author's own names where they are unique; children with numbers of their own get their parent's before it. An id
+ * of an existing task is never a key: in a batch the key would count.
+ */
+function keysOf(tasks: RawTask[], ids: string[]): Map<RawTask, string> {
   const keys = new Map<RawTask, string>();
-  const taken = new Set<string>();
+  const taken = new Set(ids);
   const take = (task: RawTask, key: string) => {
     if (taken.has(key) || key.length > bounds.titleLengthMax) return;
     taken.add(key);

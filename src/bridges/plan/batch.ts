@@ -22,7 +22,7 @@ export interface OpenTask {
 
 export function openTasks(plan: Plan): OpenTask[] {
   const byKey = new Map(plan.tasks.map((task) => [task.key, task]));
-  const isOpen = (key: string) => byKey.get(key)?.done === false || byKey.get(key)?.done === undefined;
+  const isOpen = (key: string) => !byKey.get(key)?.done;
   const ordered: PlannedTask[] = [];
   const placed = new Set<string>();
   for (const task of plan.tasks) {

@@ -13,7 +13,7 @@ export type Found =
 const unknown: Found = { kind: "unknown" };
 const textLengthMax = 600;
 /** Looking through all titles is for the few references that need it. */
-const searchesMax = 500;
+const titlesSearchedMax = 2_000_000;
 
 const generatedId =
   /^(?:\d{4}|[A-Z]\d{3}|[A-Z]{2}\d{2}|[A-Z]{3}\d)(?:_t\d+(?:\.\d+)*)?$|^[A-Z]{4}_t\d+(?:\.\d+)*$/;
@@ -26,7 +26,7 @@ export class TaskIndex {
   private readonly byPath = new Map<string, RawTask[]>();
   private readonly byTitle = new Map<string, RawTask[]>();
   private readonly byNormal = new Map<string, RawTask[]>();
-  private searches = 0;
+  private titlesSearched = 0;
   /** Where the author gave no numbers, `#3` is the third. */
   private readonly countable: RawTask[];
 
@@ -95,7 +95,7 @@ export class TaskIndex {
 
   /** What they probably mean. */
   loose(words: string, from: RawTask): Found {
-    if (words.length > textLengthMax || ++this.searches > searchesMax) return unknown;
+    if (words.length > textLengthMax) return unknown;
     const text = unwrap(words);
     const numbered = this.numbered(text, from);
     if (numbered) return numbered;
@@ -125,7 +125,8 @@ export class TaskIndex {
 
   private partOf(text: string, from: RawTask): Found {
     const wanted = normalise(text);
-    if (wanted.length < 4) return unknown;
+    this.titlesSearched += this.byNormal.size;
+    if (wanted.length < 4 || this.titlesSearched > titlesSearchedMax) return unknown;
     const others = [...this.byNormal].filter(([, tasks]) => tasks.length > 1 || tasks[0] !== from);
     const tests: [string, (title: string) => boolean][] = [
       ["by its beginning", (title) => title.startsWith(`${wanted} `)],

@@ -42,7 +42,7 @@ const clauseNames = [
 ].join("|");
 
 const clause = new RegExp(
-  `(?<![\\p{L}\\p{N}_-])[*_\`]{0,3}(${clauseNames})[*_\`]{0,3} ?[:：][*_\`]{0,3} ?`,
+  `(?<=^|[\\s,;|.])[*_\`]{0,3}(${clauseNames})[*_\`]{0,3} ?[:：][*_\`]{0,3} ?`,
   "giu",
 );
 /** Without a colon, in parentheses or after a dash. */
@@ -119,7 +119,10 @@ class Reader {
       if (name && this.set(name[1]!, this.tokens(text.slice(start)), offset + start))
         return text.slice(0, dash.index);
     }
-    const found = [...text.matchAll(clause)].filter(({ index }) => index > 0 || offset > 0);
+    const isInCode = codeIn(text);
+    const found = [...text.matchAll(clause)].filter(
+      ({ index }) => (index > 0 || offset > 0) && !isInCode[index],
+    );
     let rest = text;
     let end = text.length;
     for (const match of found.reverse()) {

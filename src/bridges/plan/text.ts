@@ -39,8 +39,9 @@ export function taskLine(line: string): TaskLine | undefined {
   return { title: withoutEmphasis(closed(value)), start, ...(label !== undefined && { label }) };
 }
 
-/** Within a description, `Key: …` or `Name: …` is a line of it. */
-const mayBeText = new Set<Field>(["title", "description", "prompt", "label", "type", "parent"]);
+/** Within a description, `Key: …` or `Name: …` is a line of it; `KEY: …` is not. */
+const softNames = new Set<Field>(["title", "description", "prompt", "label", "type", "parent"]);
+const mayBeText = ({ field, name }: FieldLine) => softNames.has(field) && name !== name.toUpperCase();
 
 export function readText(text: string, report: Report): RawTask[] {
   const reader = new TextReader(report);
@@ -99,7 +100,7 @@ class TextReader {
       return;
     }
     const field = fieldLine(line.text);
-    if (field && isPlausible(field) && !(this.isInText() && mayBeText.has(field.field)))
+    if (field && isPlausible(field) && !(this.isInText() && mayBeText(field)))
       this.set(this.task, field, line);
     else this.goOn(this.task, line);
   }

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { outline, planOf, problemsOf } from "./outline.js";
+
+const task = (line: string) => planOf(`- [ ] ${line}\n- [ ] Other\n- [ ] 3rd\n`).tasks[0]!;
+
+describe("beside a title", () => {
+  test.each([
+    ["Fix it (priority: high)", { title: "Fix it", priority: 80 }],
+    ["[p1] Fix it", { title: "Fix it", priority: 100 }],
+    ["Fix it [low]", { title: "Fix it", priority: 20 }],
+    ["Fix it !critical", { title: "Fix it", priority: 100 }],
+    ["P2: Fix it", { title: "Fix it", priority: 80 }],
+    ["Fix it (Priority: 75)", { title: "Fix it", priority: 75 }],
+    ["Fix it #ui #bug @bob", { title: "Fix it", labels: ["ui", "bug"], assignee: "bob" }],
+    ["Fix it files: a.ts, `src/b.ts`", { title: "Fix it", files: ["a.ts", "src/b.ts"] }],
+    [
+      "**Fix it**: soon, (depends on: Other) #ui",
+      { title: "Fix it", description: "soon,", dependsOn: ["t2"], labels: ["ui"] },
+    ],
+    ["Fix it - depends on Other", { title: "Fix it", dependsOn: ["t2"] }],
+    ["Fix it; needs: Other; phase: test", { title: "Fix it", dependsOn: ["t2"], phase: "test" }],
+    [
+      "[TEST] Fix it (priority: low, depends on: Other, 3rd)",
+      { title: "Fix it", phase: "test", priority: 20, dependsOn: ["t2", "t3"] },
+    ],
+    ["Fix it | owner: bob | labels: ui, bug", { title: "Fix it", assignee: "bob", labels: ["ui", "bug"] }],
+  ])("%s", (line, expected) => {
+    expect(task(line)).toMatchObject(expected);
+  });
+
+  test.each([
+    "Install @types/node",
+    "Read [the docs](https://example.org/a_(b))",
+    "Call foo(after: 3)",
+    "Show a banner (after login)",
+    "Read the files: all of them",
+    "Rename `x[p1]` (it is odd)",
+    "Fix issue #12",
+    "Handle the priority queue (fast)",
+    "Explain what a task depends on",
+    "Say hello!",
+  ])("%s is all title", (line) => {
+    expect(task(line)).toMatchObject({ title: line, dependsOn: [], type: "task" });
+    expect(task(line).labels ?? task(line).priority ?? task(line).assignee).toBeUndefined();
+  });
+});
+
+describe("lists", () => {
+  test.each([
+    ["two blanks", "  "],
+    ["three blanks", "   "],
+    ["four blanks", "    "],
+    ["a tab", "\t"],
+  ])("nest by %s", (_, indent) => {
+    const text = [
+      "- [ ] A",
+      `${indent}+ [ ] B`,
+      `${indent}${indent}1) [ ] C`,
+      `${indent}* [X] D`,
+      "- [ ] E",
+    ].join("\r\n");
+    expect(outline(planOf(text))).toEqual(["A", "  B", "    C", "  ✓ D", "E"]);
+  });
+
+  test("of plain bullets count only where there is no box", () => {
+    expect(outline(planOf("- A\n- B\n  - C\n"))).toEqual(["A", "B", "  C"]);
+    expect(outline(planOf("- prose\n\n- [ ] A\n  - about A\n"))).toEqual(["A"]);
+    expect(outline(planOf("- Backend\n  - [ ] A\n- Frontend\n  - [ ] B\n"))).toEqual([
+      "Backend/",
+      "  A",
+      "Frontend/",
+      "  B",
+    ]);
+  });
+
+  test("under headings make groups, and a heading above all is the title", () => {
+    const text =
+      "# Plan\n## Backend\nAbout it.\n### Store\n- [ ] A\n### API\n- [ ] B\n## Web\n- [ ] C\n## Thanks\nBye.\n";
+    const plan = planOf(text);
+    expect(outline(plan)).toEqual(["Backend/", "  Store/", "    A", "  API/", "    B", "Web/", "  C"]);
+    expect(plan.tasks[0]?.description).toBe("About it.");
+    expect(plan.notes.join("\n")).toContain("(lines 10–11)");
+    expect(outline(planOf("## Backend\n- [ ] A\n"))).toEqual(["Backend/", "  A"]);
+  });
+
+  test("have descriptions below their items, and code in them is text", () => {
+    const text =
+      "- [ ] A\n  first\n\n  second\n  ```\n  - [ ] no\n  depends on: nobody\n  ```\nlazy\n- [ ] B\n\nstray\n";
+    const plan = planOf(text);
+    expect(outline(plan)).toEqual(["A", "B"]);
+    expect(plan.tasks[0]?.description).toContain("first\n\n");
+    expect(plan.tasks[0]?.description).toContain("depends on: nobody");
+    expect(plan.tasks[1]?.description).toBeUndefined();
+    expect(plan.notes).toEqual(["Ignored 1 line that belongs to no task (line 12)."]);
+  });
+});
+
+describe("no plan", () => {
+  test("is told with the forms that would be one", () => {
+    expect(problemsOf("")).toMatchObject([{ line: 1, column: 1, message: "The plan is empty." }]);
+    expect(problemsOf("Just some thoughts.\n")[0]?.hint).toContain("- [ ] title");
+    expect(problemsOf('{"answer": 42}')[0]?.message).toBe("There are no tasks in this plan.");
+  });
+
+  test.each([
+    ['{"tasks": [\n  {"title": "A"}\n  {"title": "B"}\n]}', 3, 3, "A ',' or ']' is expected here, not '{'."],
+    ['[{"title": "A}]', 1, 12, "This text has no closing quote on its line."],
+    ["[{'title': 1}]", 1, 3, "A field name in double quotes or '}' is expected here, not '''."],
+    ['[\n  {"title": "A"},\n', 3, 1, "The text ends, but what line 1 opens is not closed by ']'."],
+    ['[{"title": TODO}]', 1, 12, "A value is expected here, not 'TODO'."],
+    ['[{"title": "A"}] thanks', 1, 18, "The JSON ends before this 'thanks'."],
+    ["Plan:\n```json\n[{]\n```\n", 3, 3, "A field name in double quotes or '}' is expected here, not ']'."],
+  ])("but broken JSON is told with its place: %s", (text, line, column, message) => {
+    expect(problemsOf(text)).toEqual([{ line, column, message }]);
+  });
+
+  test("is what the server would refuse", () => {
+    expect(problemsOf(`- [ ] A\n- [ ] B (labels: ${"x".repeat(200)})\n`)).toMatchObject([{ line: 2 }]);
+    expect(problemsOf('[{"title": "A", "timeoutMs": -1}]')[0]?.message).toMatch(/^timeoutMs /);
+    expect(problemsOf('[{"title": ""}, 7]').map(({ message }) => message)).toEqual([
+      "This is not a task.",
+      "This task has no title.",
+    ]);
+  });
+});
