@@ -1,0 +1,283 @@
+// One claimed task from its claim to its report: end what an earlier attempt left, start the command, hold the lease while it
+// runs, end it when the task is no longer ours, and say how it went.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type HolderOf, isLost } from "../client/reporting.js";
+import { DibsError } from "../contract/error.js";
+import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
+import { orderFor } from "./command.js";
+import type { Group } from "./group.js";
+import { Lease } from "./lease.js";
+import { Log } from "./log.js";
+import type { AttemptEnd, Outcome, RunnerOptions, Timings } from "./options.js";
+import { type Exit, Unstartable } from "./order.js";
+import { Output } from "./output.js";
+import { errorText, isPassing, Reporter } from "./report.js";
+import { readResultFile } from "./result.js";
+import { endSurvivors } from "./survivors.js";
+import { openWorktree, type Worktree } from "./worktree.js";
+
+export interface AttemptParts {
+  options: RunnerOptions;
+  timings: Timings;
+  group: Group;
+  claim: WireClaim;
+  task: WireTask;
+  /** By this process's clock, when the claim was asked for. */
+  askedAt: number;
+  beatMs: number;
+}
+
+/** Why the command is ended before its own end; the first reason counts. */
+type Verdict =
+  | { kind: "lost"; error: unknown }
+  | { kind: "timeout" }
+  | { kind: "stopped" }
+  | { kind: "reported" };
+
+export class Attempt {
+  private readonly by: HolderOf;
+  private readonly lease: Lease;
+  private readonly reporter: Reporter;
+  private readonly log: Log;
+  private readonly output: Output;
+  private verdict: Verdict | null = null;
+  private isReporting = false;
+  private stopsNow = false;
+  private directory = "";
+  private worktree: Worktree | null = null;
+  private afterReport: NodeJS.Timeout | null = null;
+
+  constructor(private readonly parts: AttemptParts) {
+    const { options, timings, claim, task, askedAt, beatMs } = parts;
+    const { dibs } = options;
+    const { epoch, sessionId, ttlMs } = claim;
+    this.by = { project: task.project, taskId: task.id, sessionId, epoch };
+    this.lease = new Lease({
+      dibs,
+      by: this.by,
+      ttlMs,
+      beatMs,
+      askedAt,
+      marginMs: Math.min(timings.killGraceMs, ttlMs / 4),
+      timeoutMs: task.timeoutMs,
+      onLost: (error) => void this.lose(error),
+      onTimeout: () => this.decide({ kind: "timeout" }),
+      onTrouble: (error) => options.onTrouble?.(error),
+    });
+    this.reporter = new Reporter(dibs, this.by, {
+      retryMs: timings.retryMs,
+      isHopeless: () => this.stopsNow || (!this.lease.isWaiting && performance.now() > this.lease.until),
+      onTrouble: (error) => options.onTrouble?.(error),
+    });
+    this.log = new Log({
+      append: (text) => dibs.tasks.appendLog({ ...this.by, text }),
+      onLost: (error) => void this.lose(error),
+      everyMs: timings.logEveryMs,
+      gapMs: timings.logGapMs,
+    });
+    this.output = new Output(
+      (text) => this.log.add(text),
+      (line, stream) => options.output?.(line, { taskId: task.id, stream }),
+    );
+  }
+
+  get isWaiting(): boolean {
+    return this.lease.isWaiting;
+  }
+
+  notice(event: WireEvent): void {
+    this.lease.notice(event);
+  }
+
+  /** After events may have been missed. */
+  look(): void {
+    void this.lease.beat();
+  }
+
+  /** Ends the command and gives the task back. */
+  stop({ now }: { now: boolean }): void {
+    this.stopsNow ||= now;
+    this.decide({ kind: "stopped" });
+    if (now) void this.parts.group.end({ now });
+  }
+
+  async run(): Promise<AttemptEnd> {
+    const { group, options, claim, task } = this.parts;
+    try {
+      options.onStart?.(claim, task);
+      return await this.runCommand();
+    } catch (error) {
+      return await this.giveUp(error);
+    } finally {
+      this.lease.end();
+      if (this.afterReport) clearTimeout(this.afterReport);
+      await group.end();
+      if (this.directory !== "") await rm(this.directory, { recursive: true, force: true });
+    }
+  }
+
+  private async runCommand(): Promise<AttemptEnd> {
+    const { group, options, timings, task } = this.parts;
+    if (this.verdict) return this.report(nobodySaw, "");
+    void this.lease.beat();
+    const ended = await endSurvivors(
+      options.dibs,
+      { project: task.project, taskId: task.id, epoch: this.by.epoch },
+      options.machine,
+      timings.killGraceMs,
+    );
+    for (const pgid of ended)
+      options.onTrouble?.(new Error(`ended process group ${pgid} of an earlier attempt`));
+    if (options.worktree) this.worktree = await openWorktree(options.worktree, task, this.by);
+    const resultFile = await this.prepareFiles();
+    await this.reporter.start();
+    // Stopped or lost before anything was started.
+    if (this.verdict) return this.report(nobodySaw, resultFile);
+    this.output.read("stdout", group.output.stdout);
+    this.output.read("stderr", group.output.stderr);
+    const order = orderFor(options.command, {
+      task,
+      sessionId: this.by.sessionId,
+      epoch: this.by.epoch,
+      cwd: this.worktree?.path ?? options.cwd ?? process.cwd(),
+      resultFile,
+      promptFile: join(this.directory, "prompt"),
+      env: { ...(options.env ?? process.env), ...this.worktree?.env },
+      connectionEnv: options.connectionEnv ?? {},
+    });
+    this.lease.started();
+    await group.run(order, options.stdin === "empty" ? "" : task.prompt);
+    if (this.verdict) void group.end();
+    const exit = await group.exited;
+    // Whoever is still in the group would go on without a claim.
+    await group.end();
+    this.output.end();
+    return this.report(exit, resultFile);
+  }
+
+  /** A directory that only this user can read. */
+  private async prepareFiles(): Promise<string> {
+    const { command } = this.parts.options;
+    this.directory = await mkdtemp(join(tmpdir(), "dibs-run-"));
+    if (command.includes("{promptFile}")) {
+      await writeFile(join(this.directory, "prompt"), this.parts.task.prompt, { mode: 0o600 });
+    }
+    return join(this.directory, "result");
+  }
+
+  private async report(exit: Exit, resultFile: string): Promise<AttemptEnd> {
+    const { verdict, worktree } = this;
+    if (verdict?.kind !== "lost") await this.log.close(this.stopsNow ? 1_000 : 5_000);
+    this.isReporting = true;
+    if (verdict?.kind === "lost") return this.end("lost", exit, String((verdict.error as Error).message));
+    if (verdict?.kind === "reported") return this.end("reported", exit);
+    if (verdict?.kind === "stopped") {
+      return this.end(await this.reporter.release("stopped", "released"), exit, "stopped");
+    }
+    const left = await readResultFile(resultFile);
+    if (verdict?.kind === "timeout" || exit.code !== 0 || left.error !== null) {
+      const why =
+        verdict?.kind === "timeout" ? `ran longer than ${this.parts.task.timeoutMs} ms` : endOf(exit);
+      const where = worktree ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
+      const text = left.error ?? `${why}\n${this.output.lastLines}`.trim();
+      const outcome = await this.reporter.fail(errorText(text + where), left.retryable);
+      return this.end(outcome, exit, left.error ?? why);
+    }
+    const result = left.result ?? {
+      output: this.output.result,
+      filesCreated: [],
+      filesModified: [],
+    };
+    if (this.lease.isWaiting) {
+      return this.end(await this.reporter.release("waits for the answer", "awaiting"), exit);
+    }
+    const note = worktree ? await worktree.tidy() : null;
+    if (note) result.output = `${result.output}\n\n${note}`.trim();
+    return this.end(await this.reporter.complete(result), exit);
+  }
+
+  /** The command never ran, or something broke on the way: the task goes back, unless it is the task's own fault. */
+  private async giveUp(error: unknown): Promise<AttemptEnd> {
+    this.isReporting = true;
+    await this.parts.group.end();
+    this.output.end();
+    const exit = nobodySaw;
+    if (this.verdict?.kind === "lost" || isLost(error)) return this.end("lost", exit, messageOf(error));
+    if (this.verdict?.kind === "stopped") {
+      return this.end(await this.reporter.release("stopped", "released"), exit, "stopped");
+    }
+    if (error instanceof Unstartable && error.code === "E2BIG") {
+      const text = "The prompt is too long to be an argument; give it on standard input or as {promptFile}.";
+      return this.end(await this.reporter.fail(text, false), exit, text);
+    }
+    if (error instanceof Unstartable && error.code !== "WARDEN") {
+      await this.reporter.release(`cannot start ${this.parts.options.command[0]}`, "released");
+      throw new DibsError("VALIDATION_FAILED", `Cannot start the command: ${error.message}`, {
+        hint: "Check that it exists, can be executed, and that the directory is there.",
+        cause: error,
+      });
+    }
+    if (!isPassing(error)) this.parts.options.onTrouble?.(error);
+    const reason = messageOf(error).slice(0, 500) || "the runner had a trouble";
+    return this.end(await this.reporter.release(reason, "released"), exit, reason);
+  }
+
+  /** A holder's call was refused, or an event says that the claim is over. */
+  private async lose(error: unknown): Promise<void> {
+    if (this.isReporting || this.verdict) return;
+    const mayBeItsOwn = error instanceof DibsError && error.code === "TASK_NOT_CLAIMED";
+    if (mayBeItsOwn && (await this.reporter.wasReported().catch(() => false))) {
+      if (this.verdict || this.isReporting) return;
+      this.verdict = { kind: "reported" };
+      // It has said how it went; what is left is to say goodbye.
+      this.afterReport = setTimeout(() => void this.parts.group.end(), this.parts.timings.afterReportMs);
+      return;
+    }
+    this.decide({ kind: "lost", error });
+  }
+
+  private decide(verdict: Verdict): void {
+    if (this.isReporting || (this.verdict && this.verdict.kind !== "reported")) return;
+    this.verdict ??= verdict;
+    void this.parts.group.end();
+  }
+
+  private async end(
+    outcome: Outcome,
+    { code, signal }: Exit,
+    reason: string | null = null,
+  ): Promise<AttemptEnd> {
+    const { project, id: taskId } = this.parts.task;
+    const { worktree } = this;
+    const kept = worktree && !worktree.isRemoved ? { path: worktree.path, branch: worktree.branch } : null;
+    // Where the claim was lost the fence stays: somebody of that attempt may still be there.
+    if (kept && outcome !== "lost") await worktree?.removeFence();
+    const end: AttemptEnd = {
+      taskId,
+      project,
+      epoch: this.by.epoch,
+      sessionId: this.by.sessionId,
+      outcome,
+      exitCode: code,
+      signal,
+      reason,
+      worktree: kept,
+    };
+    this.parts.options.onEnd?.(end);
+    return end;
+  }
+}
+
+const nobodySaw: Exit = { code: null, signal: null };
+
+function endOf({ code, signal }: Exit): string {
+  if (code !== null) return `exited with code ${code}`;
+  return signal === null ? "ended, and nobody saw how" : `was ended by ${signal}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

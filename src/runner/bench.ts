@@ -1,0 +1,140 @@
+// What runs of any kind share: a session, the pace of its heartbeats, a claim that names its group, and eyes on the events.
+
+import type { Dibs } from "../client/client.js";
+import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
+import { Attempt } from "./attempt.js";
+import { Group } from "./group.js";
+import { watchedTypes } from "./lease.js";
+import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
+import { recordName } from "./survivors.js";
+
+export interface Claimed {
+  claim: WireClaim;
+  task: WireTask;
+  askedAt: number;
+}
+
+/** Runs attempts, and tells them what events say. */
+export class Bench {
+  readonly running = new Set<Attempt>();
+  private beatMs = 0;
+  private readonly quiet = new AbortController();
+  private watching: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly options: RunnerOptions,
+    readonly timings: Timings,
+  ) {}
+
+  get dibs(): Dibs {
+    return this.options.dibs;
+  }
+
+  /** As an input: the project, if one was named. */
+  get project(): { project?: string } {
+    return this.options.project === undefined ? {} : { project: this.options.project };
+  }
+
+  async open(): Promise<void> {
+    const { project } = await this.dibs.projects.get(
+      this.options.project === undefined ? {} : { id: this.options.project },
+    );
+    const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = project.settings.claim;
+    const ttlMs = this.options.ttlMs ?? defaultTtlMs;
+    const third = Math.floor(Math.min(ttlMs, orphanThresholdMs) / 3);
+    this.beatMs = this.timings.heartbeatMs ?? Math.max(1, Math.min(heartbeatIntervalMs, third));
+    this.watching = this.watch();
+  }
+
+  async close(): Promise<void> {
+    this.quiet.abort();
+    await this.watching;
+  }
+
+  newGroup(sessionId: string): Group {
+    const { machine, wardenFile } = this.options;
+    const { killGraceMs, drainMs } = this.timings;
+    return new Group({ sessionId, machine, killGraceMs, drainMs, wardenFile });
+  }
+
+  /** With its pid, a machine that can see this process notices its death; any other goes by the heartbeats. */
+  async register(sessionId: string, more: { name?: string } = {}): Promise<void> {
+    const { machine, agentType = "autonomous", capabilities } = this.options;
+    const processStartedAt = machine.processStart(process.pid);
+    await this.dibs.sessions.register({
+      ...this.project,
+      ...more,
+      id: sessionId,
+      agentType,
+      ...(capabilities === undefined ? {} : { capabilities }),
+      capacity: 1,
+      heartbeats: true,
+      pid: process.pid,
+      host: machine.hostId,
+      ...(processStartedAt === null ? {} : { processStartedAt }),
+    });
+  }
+
+  /** What every claim says: its group, so that a successor can end it, and the length of its lease. */
+  claimInput(sessionId: string, group: Group) {
+    const { ttlMs } = this.options;
+    return {
+      ...this.project,
+      sessionId,
+      metadata: { [recordName]: { ...group.record } },
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+    };
+  }
+
+  /** `isStopping`: it was claimed while a stop was on its way, and goes back. */
+  async run(
+    { claim, task, askedAt }: Claimed,
+    group: Group,
+    { isStopping = false } = {},
+  ): Promise<AttemptEnd> {
+    const { options, timings, beatMs } = this;
+    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs });
+    this.running.add(attempt);
+    if (isStopping) attempt.stop({ now: false });
+    try {
+      return await attempt.run();
+    } finally {
+      this.running.delete(attempt);
+    }
+  }
+
+  /** Cancellations, answers and losses arrive as events, within milliseconds. */
+  private async watch(): Promise<void> {
+    const { signal } = this.quiet;
+    while (!signal.aborted) {
+      try {
+        for await (const event of this.dibs.events.follow({ ...this.project, types: watchedTypes, signal })) {
+          this.tell(event);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.options.onTrouble?.(error);
+        await pause(this.timings.retryMs, signal);
+        for (const attempt of this.running) attempt.look();
+      }
+    }
+  }
+
+  private tell(event: WireEvent): void {
+    for (const attempt of this.running) attempt.notice(event);
+  }
+}
+
+/** Returns early when the signal fires. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
+}

@@ -1,0 +1,82 @@
+// From a task to a command: arguments, environment, standard input. Task text is data. It never meets a shell, and stands in an
+// argument only where the whole argument is a placeholder.
+
+import { DibsError } from "../contract/error.js";
+import type { WireTask } from "../contract/shapes.js";
+import type { Order } from "./order.js";
+
+export interface CommandContext {
+  task: WireTask;
+  sessionId: string;
+  epoch: number;
+  cwd: string;
+  resultFile: string;
+  /** A private file with the prompt, for programs that want one. */
+  promptFile: string;
+  /** What the command inherits. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** How the command reaches the same store: DIBS_URL or DIBS_DATABASE_URL, DIBS_TOKEN and so on. */
+  connectionEnv: Readonly<Record<string, string | undefined>>;
+}
+
+export function refuseBadCommand(command: readonly string[]): void {
+  const [file] = command;
+  if (file !== undefined && file !== "" && !command.some((word) => word.includes("\0"))) return;
+  throw new DibsError("VALIDATION_FAILED", "The runner needs a command: a file, and its arguments.", {
+    hint: "For example: dibs work -- claude -p",
+  });
+}
+
+export const placeholders = ["{id}", "{title}", "{prompt}", "{promptFile}"] as const;
+
+export function orderFor(command: readonly string[], context: CommandContext): Order {
+  const { task, cwd, promptFile } = context;
+  const values: Record<string, string> = {
+    "{id}": task.id,
+    "{title}": task.title,
+    "{prompt}": task.prompt,
+    "{promptFile}": promptFile,
+  };
+  const [file = "", ...args] = command;
+  const filled = args.map((word) => (Object.hasOwn(values, word) ? values[word]! : word));
+  return { file, args: filled, cwd, env: environmentFor(context) };
+}
+
+/** Of an outer run, or of another store: none of the command's business. */
+const notInherited = [
+  "DIBS_TASK",
+  "DIBS_SESSION",
+  "DIBS_EPOCH",
+  "DIBS_PROJECT",
+  "DIBS_RESULT_FILE",
+  "DIBS_RESPONSE",
+  "DIBS_URL",
+  "DIBS_DATABASE_URL",
+];
+
+/** Linux takes no longer string in an environment than 128 KiB. */
+const responseBytesMax = 96 * 1024;
+
+function environmentFor(context: CommandContext): Record<string, string> {
+  const { task, sessionId, epoch, resultFile, env, connectionEnv } = context;
+  const inherited = Object.entries(env).filter(([name]) => !notInherited.includes(name));
+  const all: Record<string, string | undefined> = {
+    ...Object.fromEntries(inherited),
+    ...connectionEnv,
+    DIBS_PROJECT: task.project,
+    DIBS_TASK: task.id,
+    DIBS_SESSION: sessionId,
+    DIBS_EPOCH: String(epoch),
+    DIBS_RESULT_FILE: resultFile,
+    // Also after it was acknowledged: an attempt that starts again must not ask again.
+    DIBS_RESPONSE: task.response === null ? undefined : cut(task.response),
+  };
+  const set = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(set);
+}
+
+function cut(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= responseBytesMax) return text;
+  return bytes.subarray(0, responseBytesMax).toString().replace(/�+$/, "");
+}

@@ -1,0 +1,60 @@
+// Whether a claim is still held, for hooks of git and other programs that must not act for an attempt that is over. Who cannot be
+// asked has not agreed: without an answer the answer is no.
+
+import type { Dibs } from "../client/client.js";
+import { DibsError } from "../contract/error.js";
+
+export interface Held {
+  project?: string;
+  taskId: string;
+  sessionId: string;
+  epoch: number;
+}
+
+export interface FenceAnswer {
+  isAllowed: boolean;
+  /** For people; null where there is nothing to say. */
+  message: string | null;
+}
+
+/** The claim is open, and it is this one. */
+export async function isHeld(dibs: Dibs, { project, taskId, sessionId, epoch }: Held): Promise<boolean> {
+  const { task } = await dibs.tasks.get(project === undefined ? { taskId } : { project, taskId });
+  const { claim } = task;
+  return claim?.sessionId === sessionId && claim.epoch === epoch && claim.healthStatus !== "expired";
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What the program behind a fence does: it reads who asks from the environment, and opens the store only if need be. */
+export async function askFence(env: Env, open: () => Promise<Dibs>): Promise<FenceAnswer> {
+  if (env.DIBS_FENCE === "off") return { isAllowed: true, message: null };
+  const held = heldFrom(env);
+  if (!held) {
+    return refused("DIBS_TASK, DIBS_SESSION and DIBS_EPOCH do not say which claim is meant");
+  }
+  try {
+    const dibs = await open();
+    try {
+      if (await isHeld(dibs, held)) return { isAllowed: true, message: null };
+    } finally {
+      await dibs.close();
+    }
+    return refused(`session ${held.sessionId} no longer holds task ${held.taskId} (epoch ${held.epoch})`);
+  } catch (error) {
+    const code = error instanceof DibsError ? error.code : "unknown";
+    const why = error instanceof Error ? error.message : String(error);
+    return refused(`nobody can say whether task ${held.taskId} is still held (${code}: ${why})`);
+  }
+}
+
+function refused(why: string): FenceAnswer {
+  return { isAllowed: false, message: `dibs fence: ${why}. Set DIBS_FENCE=off to go on regardless.` };
+}
+
+function heldFrom({ DIBS_PROJECT, DIBS_TASK, DIBS_SESSION, DIBS_EPOCH }: Env): Held | null {
+  const epoch = Number(DIBS_EPOCH);
+  if (!DIBS_TASK || !DIBS_SESSION || !Number.isSafeInteger(epoch) || epoch < 1) return null;
+  const on = DIBS_PROJECT ? { project: DIBS_PROJECT } : {};
+  return { ...on, taskId: DIBS_TASK, sessionId: DIBS_SESSION, epoch };
+}

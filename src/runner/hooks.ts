@@ -1,0 +1,126 @@
+// A fence that reaches git: in the task's working tree, and only there, git asks before it commits, moves a branch or pushes
+// whether the claim is still held. An agent that lost its task finds out before it has published anything.
+
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { isAbsolute, join, resolve } from "node:path";
+import type { HolderOf } from "../client/reporting.js";
+import { git, gitOr } from "./git.js";
+
+/** `commit --no-verify` passes pre-commit by, but not reference-transaction. */
+const fenced = ["pre-commit", "pre-merge-commit", "pre-push", "reference-transaction"];
+
+const hooksPathOf = (gitDirectory: string) => join(gitDirectory, "dibs-hooks");
+
+export async function installFence(
+  worktree: string,
+  command: readonly string[],
+  by: HolderOf,
+): Promise<void> {
+  const directory = hooksPathOf(await git(worktree, ["rev-parse", "--path-format=absolute", "--git-dir"]));
+  const own = await ownHooks(worktree, directory);
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  for (const name of new Set([...fenced, ...existingHooks(worktree, own)])) {
+    const file = join(directory, name);
+    writeFileSync(file, scriptFor(name, { own, command, by }));
+    chmodSync(file, 0o755);
+  }
+  await git(worktree, ["config", "--local", "extensions.worktreeConfig", "true"]);
+  await git(worktree, ["config", "--worktree", "core.hooksPath", directory]);
+  await git(worktree, ["config", "--worktree", "dibs.ownHooks", own]);
+}
+
+/** The repository's own hooks stay in force: git knows one directory only, so ours calls theirs. */
+async function ownHooks(worktree: string, ours: string): Promise<string> {
+  const known = await gitOr(worktree, ["config", "--worktree", "--get", "dibs.ownHooks"]);
+  if (known) return known;
+  const set = await gitOr(worktree, ["config", "--type=path", "--get", "core.hooksPath"]);
+  if (set && resolve(worktree, set) !== ours) return set;
+  return join(await git(worktree, ["rev-parse", "--path-format=absolute", "--git-common-dir"]), "hooks");
+}
+
+function existingHooks(worktree: string, own: string): string[] {
+  const directory = isAbsolute(own) ? own : join(worktree, own);
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).filter(
+    (name) => /^[a-z-]+$/.test(name) && isExecutable(join(directory, name)),
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Script {
+  own: string;
+  command: readonly string[];
+  by: HolderOf;
+}
+
+/** The environment says which attempt it is; where it was lost on the way, the attempt for which the hook was made. */
+function scriptFor(name: string, { own, command, by }: Script): string {
+  const identity = {
+    DIBS_PROJECT: by.project ?? "",
+    DIBS_TASK: by.taskId,
+    DIBS_SESSION: by.sessionId,
+    DIBS_EPOCH: String(by.epoch),
+  };
+  const defaults = Object.entries(identity).map(
+    ([key, value]) => `[ -n "\${${key}:-}" ] || ${key}=${quoted(value)}`,
+  );
+  const ask = [
+    ...defaults,
+    `export ${Object.keys(identity).join(" ")}`,
+    `${command.map(quoted).join(" ")} </dev/null >&2 || {`,
+    `  echo "dibs: ${name} refused: the claim on task $DIBS_TASK is not held (DIBS_FENCE=off switches this off)." >&2`,
+    "  exit 1",
+    "}",
+  ];
+  const isTransaction = name === "reference-transaction";
+  return [
+    "#!/bin/sh",
+    "# Made by dibs for one attempt at a task; removed with it.",
+    `own=${quoted(`${own}/${name}`)}`,
+    ...(isTransaction ? ["changes=$(cat)"] : []),
+    ...(fenced.includes(name) ? guarded(name, ask) : []),
+    ...(isTransaction
+      ? [`if [ -x "$own" ]; then printf '%s\\n' "$changes" | "$own" "$@"; fi`]
+      : [`if [ -x "$own" ]; then exec "$own" "$@"; fi`]),
+    "",
+  ].join("\n");
+}
+
+/** Only what can still be refused, and only branches and tags: fetching and stashing change nothing for others. */
+function guarded(name: string, ask: string[]): string[] {
+  const condition =
+    name === "reference-transaction"
+      ? `[ "\${DIBS_FENCE:-}" != off ] && [ "$1" = prepared ] && printf '%s\\n' "$changes" | grep -q ' refs/heads/\\| refs/tags/'`
+      : `[ "\${DIBS_FENCE:-}" != off ]`;
+  return [`if ${condition}; then`, ...ask.map((line) => `  ${line}`), "fi"];
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The attempt is over, and what it left is for people: their hooks are the repository's own again. */
+export async function removeFence(worktree: string): Promise<void> {
+  const directory = await gitOr(worktree, ["rev-parse", "--path-format=absolute", "--git-dir"]);
+  await gitOr(worktree, ["config", "--worktree", "--unset", "core.hooksPath"]);
+  await gitOr(worktree, ["config", "--worktree", "--unset", "dibs.ownHooks"]);
+  if (directory) rmSync(hooksPathOf(directory), { recursive: true, force: true });
+}

@@ -1,0 +1,16 @@
+// The agent runner: claims tasks, runs a command for each, and reports how it went.
+
+export { askFence, type FenceAnswer, type Held, isHeld } from "./fence.js";
+export { type OnConflict, type OnceEnd, type OnceOptions, runOnce } from "./once.js";
+export {
+  type AttemptEnd,
+  defaultTimings,
+  type Outcome,
+  type RunnerOptions,
+  type Timings,
+  type WorktreeOptions,
+} from "./options.js";
+export type { StreamName } from "./output.js";
+export { type AgentName, agentNames, presetFor } from "./presets.js";
+export type { Machine } from "./processes.js";
+export { type Runner, runWork, type Summary, type WorkOptions } from "./work.js";

@@ -1,0 +1,181 @@
+// One command for one prompt or one task, under a lock if one is named. A busy lock: run beside it under a name of its own, refuse,
+// or leave the prompt in the queue.
+
+import { DibsError } from "../contract/error.js";
+import type { WireLock } from "../contract/shapes.js";
+import { Bench, type Claimed } from "./bench.js";
+import { refuseBadCommand } from "./command.js";
+import { type AttemptEnd, defaultTimings, type RunnerOptions } from "./options.js";
+import { newSessionId } from "./work.js";
+import { repositoryOf } from "./worktree.js";
+
+export type OnConflict = "fork" | "exit" | "queue";
+
+export interface OnceOptions extends RunnerOptions {
+  /** What the command is told; a task is made of it. */
+  prompt?: string;
+  title?: string;
+  /** Or a task that exists. */
+  taskId?: string;
+  sessionId?: string;
+  lock?: { name: string; onConflict?: OnConflict };
+  /** Ends the command at once; `signal` lets it finish within the grace. */
+  killSignal?: AbortSignal;
+}
+
+export type OnceEnd =
+  | { type: "ran"; taskId: string; lock: string | null; end: AttemptEnd }
+  | { type: "queued"; taskId: string; busy: unknown };
+
+export async function runOnce(options: OnceOptions): Promise<OnceEnd> {
+  refuseBadCommand(options.command);
+  const { prompt, taskId, lock } = options;
+  if ((prompt === undefined) === (taskId === undefined)) {
+    throw new DibsError("VALIDATION_FAILED", "A run needs a prompt or a task, and only one of them.");
+  }
+  if (options.worktree) await repositoryOf(options.worktree.root);
+  if (!lock) return { ...(await run(options, options.sessionId ?? newSessionId())), lock: null };
+  const held = await acquire(options, lock.name, lock.onConflict ?? "fork");
+  if ("busy" in held) return queue(options, held.busy);
+  try {
+    const ended = await run(options, held.isForked ? held.name : (options.sessionId ?? held.name));
+    return { ...ended, lock: held.name };
+  } finally {
+    await held.release();
+  }
+}
+
+interface HeldLock {
+  name: string;
+  isForked: boolean;
+  release(): Promise<void>;
+}
+
+async function acquire(
+  options: OnceOptions,
+  name: string,
+  onConflict: OnConflict,
+): Promise<HeldLock | { busy: unknown }> {
+  try {
+    return await take(options, name, false);
+  } catch (error) {
+    const isBusy = error instanceof DibsError && error.code === "SESSION_BUSY";
+    if (!isBusy || onConflict === "exit") throw error;
+    if (onConflict === "queue") return { busy: error.details.lock ?? null };
+    return take(options, `${name}_fork_${process.pid}_${Math.floor(Date.now() / 1000)}`, true);
+  }
+}
+
+async function take(options: OnceOptions, name: string, isForked: boolean): Promise<HeldLock> {
+  const { dibs, machine, project, sessionId } = options;
+  const processStartedAt = machine.processStart(process.pid);
+  const holder = {
+    ...(project === undefined ? {} : { project }),
+    name,
+    pid: process.pid,
+    host: machine.hostId,
+    ...(processStartedAt === null ? {} : { processStartedAt }),
+    ...(isForked || sessionId === undefined ? {} : { sessionId }),
+  };
+  const { lock } = await dibs.locks.acquire(holder);
+  // Where the holder's process cannot be seen, the lock is a lease.
+  const renewing = setInterval(
+    () => void dibs.locks.acquire(holder).catch((error) => options.onTrouble?.(error)),
+    renewMs(lock),
+  );
+  return {
+    name,
+    isForked,
+    release: async () => {
+      clearInterval(renewing);
+      await dibs.locks.release(holder).catch((error) => options.onTrouble?.(error));
+    },
+  };
+}
+
+function renewMs({ acquiredAt, expiresAt }: WireLock): number {
+  const leaseMs = expiresAt === null ? 30 * 60_000 : Date.parse(expiresAt) - Date.parse(acquiredAt);
+  return Math.max(1_000, Math.floor(leaseMs / 3));
+}
+
+async function queue(options: OnceOptions, busy: unknown): Promise<OnceEnd> {
+  const { dibs, taskId } = options;
+  if (taskId !== undefined) return { type: "queued", taskId, busy };
+  const { task } = await dibs.tasks.create(newTask(options));
+  return { type: "queued", taskId: task.id, busy };
+}
+
+function newTask({ project, prompt = "", title }: OnceOptions) {
+  return {
+    ...(project === undefined ? {} : { project }),
+    ...(title === undefined ? {} : { title }),
+    prompt,
+  };
+}
+
+async function run(options: OnceOptions, sessionId: string) {
+  const timings = { ...defaultTimings, ...options.timings };
+  const bench = new Bench(options, timings);
+  await bench.open();
+  const group = bench.newGroup(sessionId);
+  let stopWatching = () => {};
+  try {
+    await bench.register(sessionId);
+    const claimed = await claim(bench, options, sessionId, group);
+    const running = bench.run(claimed, group);
+    stopWatching = stopOn(bench, options, timings.stopGraceMs);
+    return { type: "ran" as const, taskId: claimed.task.id, end: await running };
+  } finally {
+    stopWatching();
+    await group.end();
+    await options.dibs.sessions.end({ ...bench.project, sessionId }).catch(() => undefined);
+    await bench.close();
+  }
+}
+
+/**
+ * A task for this very run: nobody else may take it in between, and it is tried once. If it is left open after all (a question, a stop),
+ * anybody may go on with it.
+ */
+async function claim(
+  bench: Bench,
+  options: OnceOptions,
+  sessionId: string,
+  group: Parameters<Bench["run"]>[1],
+): Promise<Claimed> {
+  const { dibs } = options;
+  const input = bench.claimInput(sessionId, group);
+  let { taskId } = options;
+  if (taskId === undefined) {
+    const { task } = await dibs.tasks.create({ ...newTask(options), assignee: sessionId, maxRetries: 0 });
+    taskId = task.id;
+  }
+  const askedAt = performance.now();
+  const { claim, task } = await dibs.tasks.claim({ ...input, taskId });
+  if (options.taskId === undefined) {
+    // A worker's token may not edit; then it stays this session's.
+    await dibs.tasks.update({ ...bench.project, taskId, assignee: null }).catch(() => undefined);
+  }
+  return { claim, task, askedAt };
+}
+
+function stopOn(bench: Bench, { signal, killSignal }: OnceOptions, graceMs: number): () => void {
+  let grace: NodeJS.Timeout | null = null;
+  const stop = (now: boolean) => {
+    for (const attempt of bench.running) attempt.stop({ now });
+  };
+  const gently = () => {
+    for (const attempt of bench.running) if (attempt.isWaiting) attempt.stop({ now: false });
+    grace ??= setTimeout(() => stop(false), graceMs);
+  };
+  const atOnce = () => stop(true);
+  if (signal?.aborted) gently();
+  if (killSignal?.aborted) atOnce();
+  signal?.addEventListener("abort", gently);
+  killSignal?.addEventListener("abort", atOnce);
+  return () => {
+    if (grace) clearTimeout(grace);
+    signal?.removeEventListener("abort", gently);
+    killSignal?.removeEventListener("abort", atOnce);
+  };
+}

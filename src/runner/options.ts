@@ -1,0 +1,103 @@
+// What callers of the runner pass.
+
+import type { Dibs } from "../client/client.js";
+import type { WireClaim, WireTask } from "../contract/shapes.js";
+import type { StreamName } from "./output.js";
+import type { Machine } from "./processes.js";
+
+export interface Timings {
+  /** Between SIGTERM and SIGKILL. */
+  killGraceMs: number;
+  /** How long what runs may go on after the first request to stop. */
+  stopGraceMs: number;
+  /** How long a command may go on after it reported its task itself. */
+  afterReportMs: number;
+  /** How long output may still come after the last process of the group is gone. */
+  drainMs: number;
+  /** A batch of the log goes after so long, or when it is full; and never sooner than the gap. */
+  logEveryMs: number;
+  logGapMs: number;
+  /** How long one claim waits at the server. */
+  claimWaitMs: number;
+  /** Default: the project's interval, or a third of the lease or of the silence it allows, whichever is less. */
+  heartbeatMs: number | null;
+  /** After a trouble of the store: so long at first, then twice as long, and so on up to 30 s. */
+  retryMs: number;
+}
+
+export const defaultTimings: Timings = {
+  killGraceMs: 5_000,
+  stopGraceMs: 30_000,
+  afterReportMs: 30_000,
+  drainMs: 1_000,
+  logEveryMs: 2_000,
+  logGapMs: 250,
+  claimWaitMs: 60_000,
+  heartbeatMs: null,
+  retryMs: 500,
+};
+
+export interface WorktreeOptions {
+  /** A directory of the repository; worktrees are made in `.dibs/worktrees` of its main working tree. */
+  root: string;
+  /** What hooks of git run to learn whether the claim is still held: exit 0 means yes. Without it there are no hooks. */
+  fenceCommand?: readonly string[];
+}
+
+/** What every way of running has in common. */
+export interface RunnerOptions {
+  dibs: Dibs;
+  /** A file and its arguments. `{id}`, `{title}`, `{prompt}` and `{promptFile}` are replaced where they are whole arguments. */
+  command: readonly string[];
+  machine: Machine;
+  project?: string;
+  agentType?: string;
+  capabilities?: string[];
+  /** Lease length; default: the project's. */
+  ttlMs?: number;
+  /** Where the command runs; default: the directory of this process. With `worktree`, in the task's own. */
+  cwd?: string;
+  worktree?: WorktreeOptions;
+  /** What the command inherits; default: the environment of this process. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** How the command reaches the same store: DIBS_URL or DIBS_DATABASE_URL, DIBS_TOKEN. */
+  connectionEnv?: Readonly<Record<string, string | undefined>>;
+  /** Whether the prompt is given on standard input; default yes. */
+  stdin?: "prompt" | "empty";
+  /** What the command prints. Raw: whoever shows it on a terminal makes it harmless. */
+  output?: (line: string, from: { taskId: string; stream: StreamName }) => void;
+  onStart?: (claim: WireClaim, task: WireTask) => void;
+  onEnd?: (end: AttemptEnd) => void;
+  /** Troubles that may pass, and things worth knowing. */
+  onTrouble?: (error: unknown) => void;
+  /** The first request to stop. */
+  signal?: AbortSignal;
+  timings?: Partial<Timings>;
+  /** The warden's program; default: the built one. */
+  wardenFile?: string;
+}
+
+export type Outcome =
+  | "completed"
+  | "failed"
+  /** Given back: stopped, or with children still open. */
+  | "released"
+  /** A question is open; the answer will queue the task again. */
+  | "awaiting"
+  /** The command completed, failed or released its task itself. */
+  | "reported"
+  /** The claim was lost or the task cancelled; the command was ended. */
+  | "lost";
+
+export interface AttemptEnd {
+  taskId: string;
+  project: string;
+  epoch: number;
+  sessionId: string;
+  outcome: Outcome;
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  /** Why, where the outcome alone does not tell. */
+  reason: string | null;
+  worktree: { path: string; branch: string } | null;
+}

@@ -1,0 +1,57 @@
+// How well-known agents are run without a terminal. A preset is a convenience: any command works, and flags change with versions.
+// Prompts go on standard input where a program reads them there: arguments are bounded, and a prompt may begin with a dash.
+
+import { DibsError } from "../contract/error.js";
+
+export interface Preset {
+  command: readonly string[];
+  stdin: "prompt" | "empty";
+  /** Added when nobody is there to approve what the agent does. */
+  unattended: readonly string[];
+}
+
+const presets = {
+  claude: {
+    command: ["claude", "--print"],
+    stdin: "prompt",
+    unattended: ["--permission-mode", "acceptEdits"],
+  },
+  codex: {
+    command: ["codex", "exec", "-"],
+    stdin: "prompt",
+    unattended: ["--sandbox", "workspace-write"],
+  },
+  gemini: { command: ["gemini"], stdin: "prompt", unattended: ["--approval-mode", "auto_edit"] },
+  qwen: { command: ["qwen"], stdin: "prompt", unattended: ["--approval-mode", "auto-edit"] },
+  opencode: { command: ["opencode", "run"], stdin: "prompt", unattended: [] },
+  aider: {
+    command: ["aider", "--message-file", "{promptFile}", "--no-pretty", "--no-stream"],
+    stdin: "empty",
+    unattended: ["--yes-always"],
+  },
+  goose: { command: ["goose", "run", "--instructions", "-"], stdin: "prompt", unattended: [] },
+  "cursor-agent": { command: ["cursor-agent", "--print"], stdin: "prompt", unattended: ["--force"] },
+  amp: { command: ["amp", "--execute"], stdin: "prompt", unattended: [] },
+} as const satisfies Record<string, Preset>;
+
+export type AgentName = keyof typeof presets;
+
+export const agentNames = Object.keys(presets) as AgentName[];
+
+/** The command for an agent, with the caller's own arguments behind it. */
+export function presetFor(
+  name: string,
+  { unattended = true, extra = [] }: { unattended?: boolean; extra?: readonly string[] } = {},
+): Pick<Preset, "stdin"> & { command: string[] } {
+  if (!Object.hasOwn(presets, name)) {
+    throw new DibsError("VALIDATION_FAILED", `There is no preset for agent '${name.slice(0, 100)}'.`, {
+      hint: `Known are ${agentNames.join(", ")}; for any other pass its command after --.`,
+    });
+  }
+  const preset: Preset = presets[name as AgentName];
+  const [file = "", ...args] = preset.command;
+  // `-` stands for standard input and comes last.
+  const dash = args.at(-1) === "-" && name === "codex" ? [args.pop()!] : [];
+  const flags = unattended ? preset.unattended : [];
+  return { command: [file, ...args, ...flags, ...extra, ...dash], stdin: preset.stdin };
+}

@@ -1,0 +1,108 @@
+// How an attempt is reported. Work that is done must not get lost because the store is away for a while: a report is repeated
+// until it is heard or the lease is over; with its epoch it acts once.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Dibs } from "../client/client.js";
+import { type HolderOf, isLost } from "../client/reporting.js";
+import { DibsError } from "../contract/error.js";
+import type { Outcome } from "./options.js";
+import type { TaskOutcome } from "./result.js";
+
+export interface ReporterOptions {
+  retryMs: number;
+  /** No use in trying on. */
+  isHopeless(): boolean;
+  onTrouble(error: unknown): void;
+}
+
+const passing: readonly string[] = ["RATE_LIMITED", "REQUEST_TIMEOUT"];
+const retryMsMax = 30_000;
+
+/** Troubles of the store or of the way to it. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof DibsError) || !error.retryable) return false;
+  return error.code.startsWith("STORE_") || passing.includes(error.code);
+}
+
+export const retryDelayMs = (baseMs: number, failures: number) =>
+  Math.min(retryMsMax, baseMs * 2 ** Math.min(failures, 20));
+
+export class Reporter {
+  constructor(
+    private readonly dibs: Dibs,
+    private readonly by: HolderOf,
+    private readonly options: ReporterOptions,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.persistently(() => this.dibs.tasks.start(this.by));
+  }
+
+  /** With children still open it is not done; with a question open it waits for the answer. */
+  async complete(result: TaskOutcome): Promise<Outcome> {
+    try {
+      await this.persistently(() => this.dibs.tasks.complete({ ...this.by, result }));
+      return "completed";
+    } catch (error) {
+      const code = error instanceof DibsError ? error.code : null;
+      if (code === "CHILDREN_OPEN") return this.release("waits for its children", "released");
+      if (code === "INVALID_STATE") return this.release("waits for the answer", "awaiting");
+      if (code === "PAYLOAD_TOO_LARGE" || code === "VALIDATION_FAILED") {
+        return this.complete({ output: result.output.slice(0, 1_000), filesCreated: [], filesModified: [] });
+      }
+      return this.notHeard(error);
+    }
+  }
+
+  async fail(error: string, retryable: boolean): Promise<Outcome> {
+    try {
+      await this.persistently(() => this.dibs.tasks.fail({ ...this.by, error, retryable }));
+      return "failed";
+    } catch (refused) {
+      return this.notHeard(refused);
+    }
+  }
+
+  async release(reason: string, outcome: Outcome): Promise<Outcome> {
+    try {
+      const { task } = await this.persistently(() => this.dibs.tasks.release({ ...this.by, reason }));
+      return task.state === "awaiting_response" ? "awaiting" : outcome === "awaiting" ? "released" : outcome;
+    } catch (error) {
+      return this.notHeard(error);
+    }
+  }
+
+  /** Whether the claim was closed by a report: it is the command itself that has sent it. */
+  async wasReported(): Promise<boolean> {
+    const { project, taskId, epoch } = this.by;
+    const on = project === undefined ? { taskId } : { project, taskId };
+    const { attempts } = await this.dibs.tasks.attempts({ ...on, limit: 10 });
+    const attempt = attempts.find((each) => each.epoch === epoch);
+    return attempt?.releaseReason === "completed" || attempt?.releaseReason === "failed";
+  }
+
+  private async notHeard(error: unknown): Promise<Outcome> {
+    const isRefused = isLost(error);
+    if (isRefused && (await this.wasReported().catch(() => false))) return "reported";
+    if (!isRefused) this.options.onTrouble(error);
+    return "lost";
+  }
+
+  private async persistently<T>(call: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!isPassing(error) || this.options.isHopeless()) throw error;
+        this.options.onTrouble(error);
+        await sleep(retryDelayMs(this.options.retryMs, failures));
+      }
+    }
+  }
+}
+
+const errorLengthMax = 8_000;
+
+export function errorText(text: string): string {
+  return text.slice(0, errorLengthMax).toWellFormed().replaceAll("\0", "�") || "failed";
+}

@@ -1,0 +1,229 @@
+// Claim, run, report, repeat. Every slot has a session of its own and one group of processes at a time. Nothing is stranded: a stop
+// lets what runs finish, and ends and releases it after the grace.
+
+import { randomBytes } from "node:crypto";
+import { newKey } from "../client/keys.js";
+import { DibsError } from "../contract/error.js";
+import { Bench, type Claimed, pause } from "./bench.js";
+import { refuseBadCommand } from "./command.js";
+import type { Group } from "./group.js";
+import {
+  type AttemptEnd,
+  defaultTimings,
+  type Outcome,
+  type RunnerOptions,
+  type Timings,
+} from "./options.js";
+import { isPassing, retryDelayMs } from "./report.js";
+import { repositoryOf } from "./worktree.js";
+
+export interface WorkOptions extends RunnerOptions {
+  /** How many commands at once; default 1. */
+  concurrency?: number;
+  /** The session's id; with several slots each has `-1`, `-2` and so on behind it. Default: a generated one. */
+  sessionId?: string;
+  /** Only tasks with one of these labels. */
+  labels?: string[];
+  /** Run one task, and end. */
+  once?: boolean;
+  /** End when nothing runs here and nothing can be claimed now. */
+  untilEmpty?: boolean;
+}
+
+export type Summary = Record<Outcome, number>;
+
+export interface Runner {
+  /** How many attempts ended how; rejects if the runner could not go on. */
+  readonly done: Promise<Summary>;
+  /** Claims nothing more. What runs may finish within the grace, with `now` it is ended at once; its tasks are released. */
+  stop(options?: { now?: boolean }): Promise<void>;
+}
+
+const concurrencyMax = 100;
+
+export function runWork(options: WorkOptions): Runner {
+  refuseBadCommand(options.command);
+  const { concurrency = 1 } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax) {
+    throw new DibsError(
+      "VALIDATION_FAILED",
+      `concurrency must be a whole number from 1 to ${concurrencyMax}, not ${concurrency}.`,
+    );
+  }
+  return new WorkLoop(options, { ...defaultTimings, ...options.timings });
+}
+
+export const newSessionId = () => `run-${process.pid}-${randomBytes(4).toString("hex")}`;
+
+class WorkLoop implements Runner {
+  readonly done: Promise<Summary>;
+  private readonly bench: Bench;
+  private readonly slots: number;
+  private isStopping = false;
+  /** Ends the claims that wait now; renewed after each use. */
+  private waiting = new AbortController();
+  private readonly stopping = new AbortController();
+  private grace: NodeJS.Timeout | null = null;
+  private readonly summary: Summary = {
+    completed: 0,
+    failed: 0,
+    released: 0,
+    awaiting: 0,
+    reported: 0,
+    lost: 0,
+  };
+
+  constructor(
+    private readonly options: WorkOptions,
+    private readonly timings: Timings,
+  ) {
+    this.bench = new Bench(options, timings);
+    this.slots = options.once ? 1 : (options.concurrency ?? 1);
+    const onSignal = () => void this.stop().catch(() => undefined);
+    if (options.signal?.aborted) this.stopClaiming();
+    else options.signal?.addEventListener("abort", onSignal, { once: true });
+    this.done = this.run().finally(() => {
+      options.signal?.removeEventListener("abort", onSignal);
+      if (this.grace) clearTimeout(this.grace);
+    });
+    this.done.catch(() => undefined);
+  }
+
+  async stop({ now = false } = {}): Promise<void> {
+    this.stopClaiming();
+    const endAll = () => {
+      for (const attempt of this.bench.running) attempt.stop({ now });
+    };
+    if (now) endAll();
+    else {
+      // A question may stay open for days: the answer will wait there for the next holder.
+      for (const attempt of this.bench.running) if (attempt.isWaiting) attempt.stop({ now: false });
+      this.grace ??= setTimeout(endAll, this.timings.stopGraceMs);
+    }
+    await this.done;
+  }
+
+  private stopClaiming(): void {
+    this.isStopping = true;
+    this.stopping.abort();
+    this.wakeWaits();
+  }
+
+  private wakeWaits(): void {
+    const { waiting } = this;
+    this.waiting = new AbortController();
+    waiting.abort();
+  }
+
+  private async run(): Promise<Summary> {
+    const { worktree } = this.options;
+    if (worktree) await repositoryOf(worktree.root);
+    await this.bench.open();
+    try {
+      const base = this.options.sessionId ?? newSessionId();
+      const slots = Array.from({ length: this.slots }, (_, n) =>
+        this.slot(this.slots === 1 ? base : `${base}-${n + 1}`).catch((error) => {
+          this.stopClaiming();
+          throw error;
+        }),
+      );
+      const failed = (await Promise.allSettled(slots)).find((slot) => slot.status === "rejected");
+      if (failed) throw failed.reason;
+      return this.summary;
+    } finally {
+      await this.bench.close();
+    }
+  }
+
+  private async slot(sessionId: string): Promise<void> {
+    await this.persistently(() => this.bench.register(sessionId));
+    let group: Group | null = null;
+    try {
+      while (!this.isStopping) {
+        if (!group?.isReady) group = this.bench.newGroup(sessionId);
+        // A wait that was ended may have missed what a report has just set free; the last look does not wait.
+        const isLastLook = this.isIdle();
+        const claimed: Claimed | null = await this.claim(sessionId, group);
+        if (claimed) {
+          const end: AttemptEnd = await this.attempt(claimed, group);
+          group = null;
+          this.summary[end.outcome]++;
+          if (this.options.once) return;
+        } else if (isLastLook && this.isIdle()) return;
+      }
+    } finally {
+      await group?.end();
+      await this.bench.dibs.sessions
+        .end({ ...this.bench.project, sessionId })
+        .catch((error) => this.options.onTrouble?.(error));
+    }
+  }
+
+  private async attempt(claimed: Claimed, group: Group): Promise<AttemptEnd> {
+    try {
+      return await this.bench.run(claimed, group, { isStopping: this.isStopping });
+    } finally {
+      if (this.options.untilEmpty && this.bench.running.size === 0) this.wakeWaits();
+    }
+  }
+
+  /** Nothing runs that could set something free. */
+  private isIdle(): boolean {
+    return this.options.untilEmpty === true && this.bench.running.size === 0;
+  }
+
+  private async claim(sessionId: string, group: Group): Promise<Claimed | null> {
+    const { labels } = this.options;
+    const input = {
+      ...this.bench.claimInput(sessionId, group),
+      resume: false,
+      waitMs: this.isIdle() ? 0 : this.timings.claimWaitMs,
+      ...(labels === undefined ? {} : { labels }),
+    };
+    // One key for all tries: a claim whose answer was lost would be held by nobody who knows.
+    const idempotencyKey = newKey();
+    const { signal } = this.waiting;
+    let askedAt = 0;
+    const answer = await this.persistently(
+      () => {
+        askedAt = performance.now();
+        return this.bench.dibs.tasks.claimNext(input, { signal, idempotencyKey });
+      },
+      (error) => this.registerAgain(error, sessionId),
+    );
+    if (!answer?.claim || !answer.task) return null;
+    // How long it waited before it was granted is not known here; the first heartbeat makes it exact.
+    askedAt = Math.max(askedAt, performance.now() - answerMsMax);
+    return { claim: answer.claim, task: answer.task, askedAt };
+  }
+
+  /** A session that was away for long is forgotten. */
+  private async registerAgain(error: unknown, sessionId: string): Promise<boolean> {
+    if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") return false;
+    await this.bench.register(sessionId);
+    return true;
+  }
+
+  /** Goes through troubles of the store until it is stopped; null then. */
+  private async persistently<T>(
+    call: () => Promise<T>,
+    heals?: (error: unknown) => Promise<boolean>,
+  ): Promise<T | null> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await call();
+      } catch (error) {
+        const isHealed = failures < healsMax && (await heals?.(error).catch(() => false)) === true;
+        if (isHealed) continue;
+        if (this.isStopping) return null;
+        if (!isPassing(error)) throw error;
+        this.options.onTrouble?.(error);
+        await pause(retryDelayMs(this.timings.retryMs, failures), this.stopping.signal);
+      }
+    }
+  }
+}
+
+const healsMax = 3;
+/** An answer is not longer on its way than this. */
+const answerMsMax = 1_000;

@@ -1,0 +1,187 @@
+// A working tree of its own for every task: `.dibs/worktrees/<task>` on branch `dibs/<task>`. What a failed attempt left is kept and
+// gone on with; what a successful one left is removed only if nothing would be lost.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HolderOf } from "../client/reporting.js";
+import { DibsError } from "../contract/error.js";
+import { id as idSchema } from "../contract/fields.js";
+import type { WireTask } from "../contract/shapes.js";
+import { GitError, git, gitOr, inTurn, withoutRepository } from "./git.js";
+import { installFence, removeFence } from "./hooks.js";
+import type { WorktreeOptions } from "./options.js";
+
+export interface Worktree {
+  path: string;
+  branch: string;
+  isRemoved: boolean;
+  /** For the command: what must not be in its environment there. */
+  env: Record<string, undefined>;
+  /** After a success: removes it if nothing is lost by that, else says where it is. */
+  tidy(): Promise<string | null>;
+  /** People who look at what is left are not held up. */
+  removeFence(): Promise<void>;
+}
+
+/** The main working tree of the repository in which a directory is. */
+export async function repositoryOf(directory: string): Promise<string> {
+  const common = await gitOr(directory, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+  if (common === null || basename(common) !== ".git") {
+    throw new DibsError("VALIDATION_FAILED", `${directory} is in no git repository with a working tree.`, {
+      hint: "Run `git init` and commit something, or work without worktrees.",
+    });
+  }
+  const root = dirname(common);
+  if ((await gitOr(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === null) {
+    throw new DibsError("VALIDATION_FAILED", `The repository ${root} has no commit to branch from.`, {
+      hint: "Commit something first.",
+    });
+  }
+  return root;
+}
+
+export async function openWorktree(
+  options: WorktreeOptions,
+  task: Pick<WireTask, "id" | "project" | "correlationId">,
+  by: HolderOf,
+): Promise<Worktree> {
+  refuseBadId(task.id);
+  const root = await repositoryOf(options.root);
+  const { path, branch } = await inTurn(root, () => patiently(() => findOrAdd(root, task)));
+  if (options.fenceCommand) {
+    const { fenceCommand } = options;
+    await inTurn(root, () => patiently(() => installFence(path, fenceCommand, by)));
+  }
+  const worktree: Worktree = {
+    path,
+    branch,
+    isRemoved: false,
+    env: withoutRepository,
+    tidy: () => inTurn(root, () => tidy(root, worktree)),
+    removeFence: () => inTurn(root, () => removeFence(path)),
+  };
+  return worktree;
+}
+
+/** Ids become a directory and a branch. */
+function refuseBadId(taskId: string): void {
+  if (idSchema.safeParse(taskId).success && !/[/\\]/.test(taskId)) return;
+  throw new DibsError("VALIDATION_FAILED", `Task id '${taskId.slice(0, 200)}' cannot name a directory.`);
+}
+
+/** Git gives up at once when another process has a lock. */
+async function patiently<T>(act: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await act();
+    } catch (error) {
+      const isBusy =
+        error instanceof GitError && /could not lock|unable to create .*lock/i.test(error.stderr);
+      if (!isBusy || tried === 20) throw error;
+      await sleep(25 * tried);
+    }
+  }
+}
+
+const suffixesMax = 100;
+
+async function findOrAdd(root: string, task: { id: string; project: string; correlationId: string }) {
+  const room = join(root, ".dibs", "worktrees");
+  mkdirSync(room, { recursive: true });
+  const ignore = join(room, ".gitignore");
+  if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+  const owner = `${task.project}/${task.id}/${task.correlationId}`;
+  for (let n = 1; n <= suffixesMax; n++) {
+    const name = nameOf(task.id, n);
+    const path = join(room, name);
+    const branch = `dibs/${name}`;
+    if (await isFree(root, path, branch, owner)) {
+      await add(root, path, branch, owner);
+      return { path, branch };
+    }
+    if (existsSync(path) && (await ownerOf(root, branch)) === owner && (await isWorktree(root, path))) {
+      return { path, branch };
+    }
+  }
+  throw new DibsError("VALIDATION_FAILED", `Branches dibs/${task.id}-2 and so on are all taken.`, {
+    hint: "Remove the ones that are no longer needed.",
+  });
+}
+
+/** A branch may not end in a dot or in `.lock`. */
+function nameOf(taskId: string, n: number): string {
+  const name = /(\.|\.lock)$/i.test(taskId) ? `${taskId}_` : taskId;
+  return n === 1 ? name : `${name}-${n}`;
+}
+
+/** Nobody's, or this task's own branch without a working tree. */
+async function isFree(root: string, path: string, branch: string, owner: string): Promise<boolean> {
+  if (existsSync(path)) return false;
+  return !(await hasBranch(root, branch)) || (await ownerOf(root, branch)) === owner;
+}
+
+async function hasBranch(root: string, branch: string): Promise<boolean> {
+  return (await gitOr(root, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== null;
+}
+
+/** Ids start again in a new store: a branch belongs to the very task, not to its number. */
+function ownerOf(root: string, branch: string): Promise<string | null> {
+  return gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-task`]);
+}
+
+async function isWorktree(root: string, path: string): Promise<boolean> {
+  const top = await gitOr(path, ["rev-parse", "--path-format=absolute", "--show-toplevel"]);
+  const common = await gitOr(path, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+  return top !== null && common !== null && resolve(top) !== resolve(root) && dirname(common) === root;
+}
+
+async function add(root: string, path: string, branch: string, owner: string): Promise<void> {
+  // Its directory was removed by hand: git still remembers it, and would refuse.
+  await git(root, ["worktree", "prune"]);
+  if (await hasBranch(root, branch)) {
+    await git(root, ["worktree", "add", path, branch]);
+    return;
+  }
+  const base = (await gitOr(root, ["symbolic-ref", "--quiet", "--short", "HEAD"])) ?? "";
+  const commit = await git(root, ["rev-parse", "HEAD"]);
+  await git(root, ["worktree", "add", "-b", branch, "--no-track", path, commit]);
+  const section = `branch.${branch}`;
+  await git(root, ["config", "--local", `${section}.dibs-task`, owner]);
+  await git(root, ["config", "--local", `${section}.dibs-base`, base]);
+  await git(root, ["config", "--local", `${section}.dibs-commit`, commit]);
+}
+
+async function tidy(root: string, worktree: Worktree): Promise<string | null> {
+  const { path, branch } = worktree;
+  const kept = (why: string) => `[worktree kept: ${path}, branch ${branch}: ${why}]`;
+  try {
+    const why = await whatWouldBeLost(root, worktree);
+    if (why) return kept(why);
+    await git(root, ["worktree", "remove", path]);
+    worktree.isRemoved = true;
+    await gitOr(root, ["branch", "-D", branch]);
+    return null;
+  } catch (error) {
+    return kept(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function whatWouldBeLost(root: string, { path, branch }: Worktree): Promise<string | null> {
+  const changes = await git(path, ["status", "--porcelain", "--untracked-files=normal"]);
+  if (changes !== "") return "it has changes that are not committed";
+  const start = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-commit`]);
+  const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
+  // The command may have left another branch, or none, checked out.
+  for (const commit of [await git(path, ["rev-parse", "HEAD"]), await tipOf(root, branch)]) {
+    if (commit === null || commit === start) continue;
+    const isMerged =
+      base && (await gitOr(root, ["merge-base", "--is-ancestor", commit, `refs/heads/${base}`])) !== null;
+    if (!isMerged) return "its commits are not merged";
+  }
+  return null;
+}
+
+function tipOf(root: string, branch: string): Promise<string | null> {
+  return gitOr(root, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`]);
+}

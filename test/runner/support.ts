@@ -1,0 +1,214 @@
+// Real commands, real processes: the words that the runner's tests are told with. Whatever was started is ended, whatever was made
+// is removed.
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import ts from "typescript";
+import { afterEach } from "vitest";
+import { type Dibs, openDibs, type Task } from "../../src/index.js";
+import {
+  type AttemptEnd,
+  type Machine,
+  type Runner,
+  runWork,
+  type WorkOptions,
+} from "../../src/runner/index.js";
+import { hostId, isAlive, processStart } from "../../src/runtime/liveness.js";
+
+export const machine: Machine = { hostId, isAlive, processStart };
+export const agentFile = resolve(import.meta.dirname, "children/agent.mjs");
+const patienceMs = 40_000;
+
+const cleanups: (() => unknown)[] = [];
+
+/** Runs after the test, the latest first. */
+export function afterwards(cleanup: () => unknown): void {
+  cleanups.push(cleanup);
+}
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export function tempDir(): string {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-runner-"));
+  afterwards(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Looks until it is so. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await sleep(10);
+  }
+}
+
+/** The warden as a program: tests run from the sources, and the build may be older. */
+export function wardenFile(): string {
+  const directory = tempDir();
+  const source = resolve(import.meta.dirname, "../../src/runner/warden.ts");
+  const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
+    compilerOptions: {
+      module: ts.ModuleKind.ESNext,
+      target: ts.ScriptTarget.ES2022,
+      verbatimModuleSyntax: true,
+    },
+  });
+  writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(directory, "warden.js"), outputText);
+  return join(directory, "warden.js");
+}
+
+/** What an agent wrote down about itself. */
+export interface Seen {
+  pid: number;
+  ppid: number;
+  cwd: string;
+  stdin: string;
+  more: string[];
+  grandchild: number | null;
+  env: Record<string, string>;
+}
+
+export interface Plan {
+  wait?: boolean;
+  /** From the beginning: SIGTERM does nothing. */
+  stubborn?: boolean;
+  /** From the beginning: a child that ignores SIGTERM. */
+  grandchild?: boolean;
+  append?: boolean;
+  result?: unknown;
+  flood?: number;
+  out?: string;
+  err?: string;
+  kill?: string;
+  exit?: number;
+}
+
+export class Stage {
+  readonly lines: string[] = [];
+  readonly troubles: unknown[] = [];
+  readonly ends: AttemptEnd[] = [];
+  readonly warden = wardenFile();
+
+  constructor(
+    readonly dibs: Dibs,
+    readonly directory: string,
+  ) {}
+
+  command(plan: Plan = {}, ...more: string[]): string[] {
+    return [process.execPath, agentFile, this.directory, JSON.stringify(plan), ...more];
+  }
+
+  get common() {
+    return {
+      dibs: this.dibs,
+      machine,
+      wardenFile: this.warden,
+      connectionEnv: { DIBS_URL: "http://127.0.0.1:1" },
+      output: (line: string) => void this.lines.push(line),
+      onEnd: (end: AttemptEnd) => void this.ends.push(end),
+      onTrouble: (trouble: unknown) => void this.troubles.push(trouble),
+      timings: {
+        killGraceMs: 400,
+        stopGraceMs: 300,
+        logEveryMs: 50,
+        logGapMs: 10,
+        drainMs: 300,
+        retryMs: 20,
+      },
+    };
+  }
+
+  work(options: Partial<WorkOptions> = {}): Runner {
+    const { timings, ...rest } = options;
+    const runner = runWork({
+      ...this.common,
+      command: this.command(),
+      ...rest,
+      timings: { ...this.common.timings, ...timings },
+    });
+    afterwards(() => runner.stop({ now: true }).catch(() => undefined));
+    return runner;
+  }
+
+  async add(prompt: string, more: Record<string, unknown> = {}): Promise<Task> {
+    return (await this.dibs.tasks.create({ prompt, ...more })).task;
+  }
+
+  async task(taskId: string): Promise<Task> {
+    return (await this.dibs.tasks.get({ taskId })).task;
+  }
+
+  async becomes(taskId: string, state: Task["state"]): Promise<Task> {
+    await until(`${taskId} is ${state}`, async () => (await this.task(taskId)).state === state);
+    return this.task(taskId);
+  }
+
+  async log(taskId: string, epoch?: number): Promise<string> {
+    return (await this.dibs.tasks.log({ taskId, ...(epoch === undefined ? {} : { epoch }) })).text;
+  }
+
+  /** What the agent of an attempt was given, once it runs. */
+  async seen(taskId: string, epoch = 1): Promise<Seen> {
+    const file = join(this.directory, `${taskId}.${epoch}.json`);
+    await until(`the agent of ${taskId}.${epoch} runs`, () => existsSync(file));
+    const seen = JSON.parse(readFileSync(file, "utf8")) as Seen;
+    afterwards(() => killAll(seen));
+    return seen;
+  }
+
+  hasRun(taskId: string, epoch = 1): boolean {
+    return existsSync(join(this.directory, `${taskId}.${epoch}.json`));
+  }
+
+  /** What an agent that waits is to do. */
+  go(taskId: string, plan: Plan = {}): void {
+    const file = join(this.directory, `${taskId}.go`);
+    writeFileSync(`${file}.new`, JSON.stringify(plan));
+    rmSync(file, { force: true });
+    writeFileSync(file, readFileSync(`${file}.new`));
+  }
+}
+
+export async function stage(settings: Record<string, unknown> = {}): Promise<Stage> {
+  const directory = join(tempDir(), "seen");
+  mkdirSync(directory);
+  const dibs = await openDibs({ path: join(directory, "dibs.db") });
+  afterwards(() => dibs.close());
+  await dibs.projects.update({
+    settings: { retry: { delayMs: 0, jitter: 0 }, ...settings } as never,
+  });
+  return new Stage(dibs, directory);
+}
+
+export const isRunning = (pid: number) => isAlive(pid, null);
+
+export async function gone(pid: number): Promise<void> {
+  await until(`process ${pid} is gone`, () => !isRunning(pid));
+}
+
+function killAll({ pid, grandchild }: Seen): void {
+  for (const each of [pid, grandchild]) {
+    if (each === null) continue;
+    try {
+      process.kill(each, "SIGKILL");
+    } catch {}
+  }
+}
+
+/** Shell's dangers and terminals' dangers. */
+export const hostilePrompts: [string, string][] = [
+  ["a substitution", "$(touch pwned) `touch pwned` $HOME"],
+  ["quotes", `'; touch pwned; echo "'" \\" \\' "\\`],
+  ["newlines", "one\ntwo\r\nthree\n\n; touch pwned\n"],
+  ["a leading dash", "--help"],
+  ["a lone dash", "-"],
+  ["escape sequences", "\u001b[2J\u001b]0;title\u0007\u001b[31mred\u001b[0m\u0008"],
+  ["placeholders", "{id} {prompt} {title} %s $1"],
+  ["other scripts", "日本語 🦀 \u202eevil\u202c \ufeff é"],
+];
