@@ -56,6 +56,8 @@ export interface OpenOptions {
   clock?: Clock | (() => number);
   /** Who acts where no session does, for the event log; default `user:` and the login name. */
   actor?: string;
+  /** Sessions that this client registers do not end with this process: for programs that run once per call. */
+  detached?: boolean;
 }
 
 export const environment: Environment = {
@@ -137,7 +139,9 @@ async function connect(store: Store, options: OpenOptions, place: Place): Promis
     project: options.project ?? defaultProject,
     actor: options.actor ?? `user:${userName()}`,
     role: "admin",
-    process: { pid: process.pid, host: hostId, processStartedAt: processStart(process.pid) },
+    ...(options.detached
+      ? {}
+      : { process: { pid: process.pid, host: hostId, processStartedAt: processStart(process.pid) } }),
   };
   const commits = groupCommits(store);
   const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);

@@ -1,5 +1,5 @@
 // A server over HTTP as the client's other side. Answers get lost on networks, so every call that changes something carries a key
-// and may be sent again: it acts once. Everything is bounded: a try by its timeout, the tries by number and time, the end by a grace.
+// and may be sent again: it acts once. (What can be said twice anyway needs none: a key costs the store a row.) Everything is bounded: a try by its timeout, the tries by number and time, the end by a grace.
 
 import { DibsError } from "../contract/error.js";
 import type { Operation } from "../contract/operation.js";
@@ -89,7 +89,8 @@ export class HttpConnection implements Connection {
   async perform(name: OperationName, input: Record<string, unknown>, effort: Effort): Promise<unknown> {
     const operation = definitions.get(name)!;
     const fields = await this.withProjectInPath(operation, input, effort);
-    const key = operation.http.method === "GET" ? undefined : (effort.key ?? newKey());
+    const mayKeep = operation.http.method !== "GET";
+    const key = mayKeep ? (effort.key ?? (operation.repeatable ? undefined : newKey())) : undefined;
     const request = requestFor(this.options, operation, fields, key);
     const ending = new Ending([effort.signal, this.closed.signal]);
     try {

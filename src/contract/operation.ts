@@ -20,6 +20,8 @@ export interface Operation<
   output: Output;
   /** Besides VALIDATION_FAILED and PROJECT_NOT_FOUND, which every operation can answer. */
   refusals: readonly Code[];
+  /** Said again by the same caller, it answers the same and nothing happens twice: a retry needs no key. */
+  repeatable?: true;
   http: { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; status?: number };
   cli?: string;
   mcp?: string;

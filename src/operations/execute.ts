@@ -246,8 +246,10 @@ function parse(operation: Operation, input: unknown) {
   try {
     return operation.input.safeParse(input ?? {});
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new DibsError("VALIDATION_FAILED", `${operation.name}: the input is nested too deeply.`);
+    const isCircular = error instanceof TypeError && /circular/i.test(error.message);
+    if (!isCircular && !(error instanceof RangeError)) throw error;
+    const problem = isCircular ? "refers to itself" : "is nested too deeply";
+    throw new DibsError("VALIDATION_FAILED", `${operation.name}: the input ${problem}.`);
   }
 }
 

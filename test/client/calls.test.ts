@@ -30,20 +30,21 @@ describe("a call is sent as the contract says", () => {
     expect([...end!.query]).toEqual([["project", "other"]]);
   });
 
-  test("what changes something carries a fresh key, or the caller's; what only looks carries none", async () => {
+  test("what changes something carries a fresh key, or the caller's; what only looks, or can be said twice, none", async () => {
     const server = await FakeServer.start(ok);
     const dibs = server.connect();
     await dibs.tasks.create({ prompt: "a" });
     await dibs.tasks.create({ prompt: "a" });
     await dibs.tasks.create({ prompt: "a" }, { idempotencyKey: "mine" });
     await dibs.tasks.list({}, { idempotencyKey: "mine" });
-    const [first, second, third, fourth] = server.keys;
+    await dibs.tasks.heartbeat({ taskId: "a", sessionId: "s" });
+    const [first, second, third, fourth, fifth] = server.keys;
     expect(first).toMatch(/^auto-[0-9a-f]{32}$/);
     expect(second).not.toBe(first);
-    expect([third, fourth]).toEqual(["mine", undefined]);
+    expect([third, fourth, fifth]).toEqual(["mine", undefined, undefined]);
     const bad = await failure(dibs.tasks.create({ prompt: "a" }, { idempotencyKey: "schlüssel" }));
     expect(bad).toMatchObject({ code: "VALIDATION_FAILED" });
-    expect(server.seen).toHaveLength(4);
+    expect(server.seen).toHaveLength(5);
   });
 
   test("a server below a path, whatever the slashes", async () => {

@@ -68,6 +68,12 @@ const rules: Record<string, Rule> = {
     instead:
       "derive it from the contract's registry, or call an operation; what two surfaces share goes there",
   },
+  "surfaces/cli": {
+    may: ["contract", "client", "runner", "bridges"],
+    node: true,
+    packages: [],
+    instead: "call an operation through the client; what touches the world comes in through parts.ts",
+  },
   client: {
     may: ["contract"],
     node: false,
@@ -110,7 +116,7 @@ const rules: Record<string, Rule> = {
   "compose.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "index.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "bin.ts": {
-    may: ["compose.ts", "serve.ts", "index.ts", "surfaces", "tui", "runtime"],
+    may: ["compose.ts", "serve.ts", "index.ts", "client", "surfaces", "tui", "runtime"],
     node: true,
     packages: "any",
     instead: "bin.ts only picks a surface; compose.ts puts the parts together",

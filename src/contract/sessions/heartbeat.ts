@@ -16,5 +16,6 @@ export const heartbeatSession = operation({
   }),
   output: z.object({ success, session: sessionShape }),
   refusals: ["SESSION_NOT_FOUND"],
+  repeatable: true,
   http: { method: "POST", path: "/api/sessions/:sessionId/heartbeat" },
 });

@@ -20,6 +20,7 @@ export const completeTask = operation({
     unblockedCount: z.number(),
   }),
   refusals: [...holderPrecedence, "CHILDREN_OPEN", "PAYLOAD_TOO_LARGE"],
+  repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/complete" },
   cli: "done",
   mcp: "complete_task",

@@ -22,6 +22,7 @@ export const failTask = operation({
     retryAt: time.nullable(),
   }),
   refusals: holderPrecedence,
+  repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/fail" },
   cli: "fail",
   mcp: "fail_task",

@@ -16,6 +16,7 @@ export const heartbeatTask = operation({
     response: z.string().nullable().describe("An answer that the holder has not acknowledged yet"),
   }),
   refusals: holderPrecedence,
+  repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/claim/heartbeat" },
   cli: "heartbeat",
 });

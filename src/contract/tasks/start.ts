@@ -12,6 +12,7 @@ export const startTask = operation({
   input: z.object(byHolder),
   output: taskAnswer,
   refusals: holderPrecedence,
+  repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/start" },
   cli: "start",
   mcp: "start_task",

@@ -1,6 +1,6 @@
 // What the command line needs from the world; bin.ts gives it.
 
-import type { CreatedToken, Tokens } from "./token.js";
+import type { Dibs } from "../../client/client.js";
 
 export interface Place {
   path?: string;
@@ -25,18 +25,29 @@ export interface Running {
   close(): Promise<void>;
 }
 
+export interface Terminal {
+  isTerminal: boolean;
+  columns: number;
+}
+
 export interface Parts {
   env: Record<string, string | undefined>;
   cwd: string;
   out(text: string): void;
   err(text: string): void;
+  stdout: Terminal;
+  now(): number;
+  /** All of standard input. */
+  readInput(): Promise<string>;
+  readFile(path: string): Promise<string>;
   databaseFor(directory: string): Promise<string>;
   makeRoomFor(database: string): Promise<void>;
-  open(place: Place): Promise<{ tokens: Tokens; close(): Promise<void> }>;
+  /** The server that runs for a database file, and its token. */
+  findServer(database: string): Promise<{ url: string; token: string | null } | null>;
+  open(place: Place): Promise<Dibs>;
+  connect(server: { url: string; token?: string; project?: string }): Promise<Dibs>;
   serve(request: ServeRequest): Promise<Running>;
   version(): Promise<string>;
-  /** Resolves when the process is asked to end. */
-  stopped(): Promise<string>;
+  /** Aborted when the process is asked to end. */
+  stopping: AbortSignal;
 }
-
-export type { CreatedToken };

@@ -1,0 +1,245 @@
+import type { WireTask } from "../../../contract/shapes.js";
+import { type Command, nothingToDo } from "../command.js";
+import { type Context, given } from "../context.js";
+import type { Look } from "../print/look.js";
+import { plain, plainLines } from "../print/text.js";
+import { span } from "../print/time.js";
+import { type FlagSpec, usageError } from "../spec.js";
+
+/** One call waits no longer on the server; a longer wait is several of them. */
+const waitMsMax = 60_000;
+
+const resultFlags: Record<string, FlagSpec> = {
+  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
+  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
+};
+
+function resultOf(context: Context, output: string) {
+  const filesCreated = context.list("created") ?? [];
+  const filesModified = context.list("modified") ?? [];
+  return { output, filesCreated, filesModified };
+}
+
+/** Words after the id, or standard input for `-`. */
+async function wordsOf(context: Context, from: number): Promise<string> {
+  const text = context.args.slice(from).join(" ");
+  return text === "-" ? await context.parts.readInput() : text;
+}
+
+/** Where the words begin: after the id, unless the id is known and none was named. */
+function wordsFrom(context: Context): number {
+  return context.args.length > 0 ? 1 : 0;
+}
+
+/** What an agent needs to begin: who it is now, and what to do. */
+function briefing(
+  { id, title, prompt, description, claim, response, responsePending }: WireTask,
+  look: Look,
+): string {
+  const lines = [
+    `${look.paint(plain(id), "bold")}  ${look.paint(plain(title), "bold")}`,
+    look.paint(
+      `session ${plain(claim?.sessionId)}, epoch ${claim?.epoch}, lease ${span(claim?.remainingMs ?? 0)}`,
+      "dim",
+    ),
+    "",
+    ...plainLines(prompt),
+    ...(description ? ["", ...plainLines(description)] : []),
+    ...(responsePending && response !== null
+      ? ["", "The answer to your question:", ...plainLines(response)]
+      : []),
+  ];
+  return lines.join("\n");
+}
+
+const claim: Command["run"] = async (context) => {
+  const dibs = await context.dibs();
+  const { sessionId } = context;
+  const more = given({
+    ttlMs: context.duration("ttl"),
+    agentType: context.text("agent-type"),
+    start: context.on("start") || undefined,
+  });
+  const [taskId] = context.args;
+  if (taskId !== undefined) {
+    const answer = await dibs.tasks.claim({ taskId, sessionId, register: true, ...more });
+    context.say(answer, (look) => briefing(answer.task, look));
+    return 0;
+  }
+  const until =
+    context.parts.now() +
+    (context.on("wait") || context.text("wait") !== undefined ? (context.duration("wait") ?? waitMsMax) : 0);
+  const labels = given({ labels: context.list("label") });
+  const { stopping } = context.parts;
+  for (;;) {
+    const waitMs = Math.max(0, Math.min(waitMsMax, until - context.parts.now()));
+    const answer = await dibs.tasks.claimNext(
+      { sessionId, register: true, waitMs, ...labels, ...more },
+      { signal: stopping },
+    );
+    if (answer.claim === null && !stopping.aborted && context.parts.now() < until) continue;
+    context.say(answer, (look) => (answer.task ? briefing(answer.task, look) : "Nothing to claim."));
+    return answer.claim === null ? nothingToDo : 0;
+  }
+};
+
+const ask: Command["run"] = async (context) => {
+  const dibs = await context.dibs();
+  const [named, ...words] = context.args;
+  const isOnTask = context.parts.env.DIBS_TASK && words.length === 0;
+  const holder = isOnTask ? { ...context.holder, taskId: context.parts.env.DIBS_TASK! } : context.holder;
+  const question = isOnTask ? named! : words.join(" ");
+  if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
+  const follow = context.on("wait")
+    ? dibs.events.follow({ taskId: holder.taskId, signal: context.parts.stopping })
+    : null;
+  const answer = await dibs.tasks.ask({
+    ...holder,
+    question,
+    ...given({ options: context.list("option"), default: context.text("default") }),
+  });
+  if (!follow) {
+    context.say(
+      answer,
+      () => `asked; the lease stands still until somebody answers: dibs answer ${plain(holder.taskId)} …`,
+    );
+    return 0;
+  }
+  const ends = new Set([
+    "task:response-received",
+    "task:cancelled",
+    "task:failed",
+    "task:retry-scheduled",
+    "task:claim-orphaned",
+  ]);
+  for await (const event of follow) {
+    if (!ends.has(event.type)) continue;
+    if (event.type !== "task:response-received") throw usageErrorOf(event.type, holder.taskId);
+    const now = await dibs.tasks.get({ taskId: holder.taskId });
+    context.say({ success: true, task: now.task }, () => plainLines(now.task.response).join("\n"));
+    return 0;
+  }
+  return nothingToDo;
+};
+
+const usageErrorOf = (type: string, taskId: string) =>
+  usageError(`The question of ${taskId} is over: ${type}.`);
+
+export const commands: Record<string, Command> = {
+  claim: {
+    name: "claim",
+    args: "[id]",
+    summary: "Claim a task, or the best one that fits; exit code 5 when there is none",
+    flags: {
+      start: { help: "start it at once" },
+      wait: { value: "<duration>", help: "wait this long for something to claim, such as 60s" },
+      ttl: { value: "<duration>", help: "lease length" },
+      label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
+      "agent-type": { value: "<word>", help: "what kind of agent this is" },
+    },
+    examples: ["dibs claim --session agent-1 --start --wait 60s", "dibs claim 0001 --session agent-1"],
+    run: claim,
+  },
+  start: {
+    name: "start",
+    args: "[id]",
+    summary: "Start working on what was claimed",
+    async run(context) {
+      const answer = await (await context.dibs()).tasks.start(context.holder);
+      context.say(answer, () => `started ${plain(answer.task.id)}`);
+    },
+  },
+  heartbeat: {
+    name: "heartbeat",
+    args: "[id]",
+    summary: "Renew the lease",
+    flags: { extend: { value: "<duration>", help: "by this much; default: the claim's own length" } },
+    async run(context) {
+      const answer = await (await context.dibs()).tasks.heartbeat({
+        ...context.holder,
+        ...given({ extendMs: context.duration("extend") }),
+      });
+      context.say(
+        answer,
+        (look) =>
+          `lease until ${answer.claim.expiresAt} (${span(Date.parse(answer.claim.expiresAt) - look.now)})`,
+      );
+    },
+  },
+  progress: {
+    name: "progress",
+    args: "[id] [note...]",
+    summary: "Put a note on the timeline and renew the lease",
+    flags: { percent: { value: "<0-100>", help: "how far it is" } },
+    async run(context) {
+      const note = (await wordsOf(context, wordsFrom(context))) || undefined;
+      const answer = await (await context.dibs()).tasks.progress({
+        ...context.holder,
+        ...given({ note, percent: context.number("percent") }),
+      });
+      context.say(answer, () => `noted on ${plain(answer.task.id)}`);
+    },
+  },
+  ask: {
+    name: "ask",
+    args: "[id] [question...]",
+    summary: "Ask a human; the lease stands still until the answer",
+    details: 'Inside `dibs work` the task is known: dibs ask --wait "Teal or orange?"',
+    flags: {
+      wait: { help: "wait for the answer and print it" },
+      option: { value: "<text>", many: true, help: "a possible answer" },
+      default: { value: "<text>", help: "what happens if nobody minds" },
+    },
+    run: ask,
+  },
+  done: {
+    name: "done",
+    args: "[id] [result...]",
+    summary: "Complete a task",
+    flags: resultFlags,
+    examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
+    async run(context) {
+      const output = await wordsOf(context, wordsFrom(context));
+      const answer = await (await context.dibs()).tasks.complete({
+        ...context.holder,
+        result: resultOf(context, output),
+      });
+      context.say(answer, () => {
+        const freed =
+          answer.unblocked.length > 0 ? `; now claimable: ${answer.unblocked.map(plain).join(", ")}` : "";
+        return `completed ${plain(answer.task.id)}${freed}`;
+      });
+    },
+  },
+  fail: {
+    name: "fail",
+    args: "[id] [error...]",
+    summary: "Report a failed attempt; it is retried with backoff while retries last",
+    flags: { "no-retry": { help: "it will never work" } },
+    async run(context) {
+      const error = (await wordsOf(context, wordsFrom(context))) || "failed";
+      const answer = await (await context.dibs()).tasks.fail({
+        ...context.holder,
+        error,
+        ...(context.on("no-retry") ? { retryable: false } : {}),
+      });
+      context.say(answer, (look) =>
+        answer.willRetry
+          ? `failed ${plain(answer.task.id)}; tried again in ${span(Date.parse(answer.retryAt!) - look.now)}`
+          : `failed ${plain(answer.task.id)} for good`,
+      );
+    },
+  },
+  release: {
+    name: "release",
+    args: "[id] [reason...]",
+    summary: "Give a task back to the queue",
+    flags: { force: { help: "take it from whoever holds it" } },
+    async run(context) {
+      const reason = (await wordsOf(context, wordsFrom(context))) || undefined;
+      const by = context.on("force") ? { taskId: context.taskId, force: true } : context.holder;
+      const answer = await (await context.dibs()).tasks.release({ ...by, ...given({ reason }) });
+      context.say(answer, () => `released ${plain(answer.released.taskId)}`);
+    },
+  },
+};

@@ -1,0 +1,38 @@
+import type { WireAttempt } from "../../../contract/shapes.js";
+import type { Look } from "./look.js";
+import { table } from "./table.js";
+import { plain } from "./text.js";
+import { ago, span } from "./time.js";
+
+export function attemptTable(attempts: readonly WireAttempt[], look: Look): string {
+  if (attempts.length === 0) return "Nobody has tried it yet.\n";
+  return table(
+    attempts,
+    [
+      { head: "EPOCH", of: ({ epoch }) => String(epoch), right: true },
+      { head: "SESSION", of: ({ sessionId }) => plain(sessionId), max: 24 },
+      { head: "CLAIMED", of: ({ claimedAt }) => ago(claimedAt, look.now) },
+      {
+        head: "TOOK",
+        of: ({ claimedAt, releasedAt }) =>
+          releasedAt ? span(Date.parse(releasedAt) - Date.parse(claimedAt)) : "",
+      },
+      {
+        head: "ENDED",
+        of: ({ releaseReason, healthStatus }) => plain(releaseReason ?? healthStatus),
+        max: 20,
+      },
+      {
+        head: "OUTCOME",
+        of: ({ error, result, lateResult }) =>
+          plain(
+            error ??
+              result?.output ??
+              (lateResult ? `late: ${lateResult.error ?? lateResult.result?.output}` : ""),
+          ),
+        grows: true,
+      },
+    ],
+    look,
+  );
+}

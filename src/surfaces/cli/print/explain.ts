@@ -1,0 +1,20 @@
+import type { OutputOf } from "../../../contract/operation.js";
+import type { OperationNamed } from "../../../contract/registry.js";
+import type { Look } from "./look.js";
+import { plain } from "./text.js";
+import { ago } from "./time.js";
+
+/** Reasons first, what to type last. */
+export function explanation(
+  { taskId, claimable, reasons }: OutputOf<OperationNamed<"tasks.explain">>,
+  look: Look,
+): string {
+  const head = claimable ? `${plain(taskId)} can be claimed now.` : `${plain(taskId)} is not running:`;
+  const lines = reasons.map(({ code, message, until }) => {
+    const when = until ? look.paint(` (${ago(until, look.now)})`, "dim") : "";
+    return `  ${plain(message)}${when} ${look.paint(code, "dim")}`;
+  });
+  const fixes = [...new Set(reasons.flatMap(({ fix }) => (fix ? [plain(fix)] : [])))];
+  const help = fixes.map((fix) => `  ${look.paint(fix, "bold")}`);
+  return [head, ...lines, ...(fixes.length > 0 ? ["", "What would help:", ...help] : [])].join("\n");
+}

@@ -1,0 +1,24 @@
+// How things are shown to people: as wide as their terminal, in colours that mean something, or plain where nobody looks.
+
+import type { Parts } from "../parts.js";
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, cyan: 36 } as const;
+export type Style = keyof typeof codes;
+
+export interface Look {
+  columns: number;
+  now: number;
+  isTerminal: boolean;
+  paint(text: string, style: Style | undefined): string;
+}
+
+export function lookOf({ env, stdout, now }: Pick<Parts, "env" | "stdout" | "now">): Look {
+  const isForced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0";
+  const isColoured = isForced || (stdout.isTerminal && !env.NO_COLOR && env.TERM !== "dumb");
+  return {
+    columns: Math.max(40, Number(env.COLUMNS) || stdout.columns || 80),
+    now: now(),
+    isTerminal: stdout.isTerminal,
+    paint: (text, style) => (isColoured && style ? `\x1b[${codes[style]}m${text}\x1b[0m` : text),
+  };
+}

@@ -1,0 +1,19 @@
+import type { OutputOf } from "../../../contract/operation.js";
+import type { OperationNamed } from "../../../contract/registry.js";
+import type { Look } from "./look.js";
+import { span } from "./time.js";
+
+export function statsPage(stats: OutputOf<OperationNamed<"stats.get">>, look: Look): string {
+  const { queue_size, by_status, throughput, agents } = stats;
+  const rows: [string, string][] = [
+    ["tasks", String(queue_size)],
+    ...Object.entries(by_status).map(([word, count]): [string, string] => [
+      `  ${word.replaceAll("_", " ")}`,
+      String(count),
+    ]),
+    ["per minute", throughput.tasks_per_minute.toFixed(2)],
+    ["average time", span(throughput.avg_completion_time_seconds * 1000)],
+    ["agents", `${agents.active} active, ${agents.idle} idle`],
+  ];
+  return rows.map(([name, value]) => `${look.paint(name.padEnd(14), "dim")} ${value}`).join("\n");
+}

@@ -1,0 +1,162 @@
+// What a command takes, told once: parsing, help and completion are made from it. Node's own parser does the work; a library for
+// it would take longer to load than most commands take to run.
+
+import { parseArgs } from "node:util";
+import { DibsError } from "../../contract/error.js";
+
+export interface FlagSpec {
+  help: string;
+  /** What it takes, such as `<ms>`; absent: it is on or off. */
+  value?: string;
+  short?: string;
+  /** May be given several times. */
+  many?: boolean;
+  /** Takes all words up to the next flag. */
+  rest?: boolean;
+  /** Its values, for completion and for refusing others. */
+  choices?: readonly string[];
+}
+
+export interface CommandSpec {
+  name: string;
+  /** `<id>` is needed, `[id]` is not, `[words...]` takes all that are left. */
+  args?: string;
+  summary: string;
+  /** Below the summary in its own help. */
+  details?: string;
+  flags?: Record<string, FlagSpec>;
+  examples?: readonly string[];
+}
+
+export const globalFlags = {
+  db: { value: "<file|url>", help: "the database: a file, or postgres://… (DIBS_DATABASE_URL)" },
+  url: { value: "<url>", help: "a server instead (DIBS_URL)" },
+  token: { value: "<token>", help: "for the server; better: DIBS_TOKEN or the token file" },
+  org: { value: "<org>", help: "the tenant" },
+  project: { value: "<project>", help: "the project (DIBS_PROJECT)" },
+  session: { value: "<id>", help: "who acts (DIBS_SESSION)" },
+  epoch: { value: "<n>", help: "the claim's fencing number (DIBS_EPOCH)" },
+  config: { value: "<file>", help: "settings; default .dibs/config.json" },
+  json: { help: "print the answer as the HTTP API gives it" },
+  help: { short: "h", help: "show this" },
+} as const satisfies Record<string, FlagSpec>;
+
+export interface Parsed {
+  args: string[];
+  values: ReadonlyMap<string, string[]>;
+  on: ReadonlySet<string>;
+}
+
+export function usageError(message: string, hint?: string): DibsError {
+  return new DibsError("VALIDATION_FAILED", message, { hint });
+}
+
+export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
+  const flags: Record<string, FlagSpec> = { ...globalFlags, ...spec.flags };
+  const tokens = tokensOf(spec, flags, argv);
+  const args: string[] = [];
+  const values = new Map<string, string[]>();
+  const on = new Set<string>();
+  let taking: string | null = null;
+  for (const token of tokens) {
+    if (token.kind === "option-terminator") taking = null;
+    else if (token.kind === "positional") {
+      if (taking) values.get(taking)!.push(token.value);
+      else args.push(token.value);
+    } else {
+      const flag = flags[token.name]!;
+      taking = flag.rest ? token.name : null;
+      if (flag.value === undefined) on.add(token.name);
+      else
+        values.set(token.name, [
+          ...(flag.many || flag.rest ? (values.get(token.name) ?? []) : []),
+          token.value!,
+        ]);
+    }
+  }
+  if (!on.has("help")) {
+    refuseOtherChoices(flags, values);
+    refuseWrongCount(spec, args);
+  }
+  return { args, values, on };
+}
+
+function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { value, short }]) => [
+      name,
+      {
+        type: value === undefined ? ("boolean" as const) : ("string" as const),
+        ...(short && { short }),
+        multiple: true,
+      },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true, tokens: true }).tokens;
+  } catch (error) {
+    const [sentence = ""] = (error as Error).message.split(". ");
+    throw usageError(
+      `${sentence.replace(/\.$/, "")}.`,
+      `dibs ${spec.name} --help shows what it takes; after -- any text is taken as it is.`,
+    );
+  }
+}
+
+function refuseOtherChoices(flags: Record<string, FlagSpec>, values: ReadonlyMap<string, string[]>): void {
+  for (const [name, given] of values) {
+    const { choices } = flags[name]!;
+    const other = choices && given.find((each) => !choices.includes(each));
+    if (other !== undefined) throw usageError(`--${name} ${other}: must be one of ${choices!.join(", ")}.`);
+  }
+}
+
+interface ArgSpec {
+  name: string;
+  needed: boolean;
+  rest: boolean;
+}
+
+export function argsOf({ args = "" }: CommandSpec): ArgSpec[] {
+  return args
+    .split(" ")
+    .filter((each) => each !== "")
+    .map((each) => ({
+      name: each.replace(/[<>[\].]/g, ""),
+      needed: each.startsWith("<"),
+      rest: each.includes("..."),
+    }));
+}
+
+function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
+  const known = argsOf(spec);
+  const missing = known.filter(({ needed }) => needed)[args.length];
+  if (missing) throw usageError(`${missing.name} is missing.`, `Usage: ${usageOf(spec)}`);
+  if (args.length > known.length && !known.some(({ rest }) => rest)) {
+    throw usageError(`'${args[known.length]}' is too much.`, `Usage: ${usageOf(spec)}`);
+  }
+}
+
+export function usageOf({ name, args }: CommandSpec): string {
+  return `dibs ${name}${args ? ` ${args}` : ""} [flags]`;
+}
+
+function flagLines(flags: Record<string, FlagSpec>): string {
+  const rows = Object.entries(flags).map(([name, { short, value, help, choices }]) => {
+    const left = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
+    return [left, choices ? `${help}: ${choices.join(", ")}` : help] as const;
+  });
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join("");
+}
+
+export function helpOf(spec: CommandSpec): string {
+  const { summary, details, flags, examples } = spec;
+  return [
+    `${usageOf(spec)}\n\n${summary}.\n`,
+    details ? `\n${details}\n` : "",
+    flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags)}` : "",
+    `\nEverywhere\n${flagLines(globalFlags)}`,
+    examples ? `\nExamples\n${examples.map((each) => `  ${each}\n`).join("")}` : "",
+  ].join("");
+}
