@@ -1,0 +1,269 @@
+// When a command must end: cancelled, lost, too late, stopped. And when it must not: while a human thinks.
+
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Dibs, DibsError } from "../../src/index.js";
+import { gone, isRunning, type Stage, stage, until } from "./support.js";
+
+/** Leases of seconds, for runners that must notice things by themselves. */
+const short = {
+  claim: { minTtlMs: 500, defaultTtlMs: 60_000, heartbeatIntervalMs: 60_000, orphanThresholdMs: 120_000 },
+};
+
+const byOf = (env: Record<string, string>) => ({
+  taskId: env.DIBS_TASK!,
+  sessionId: env.DIBS_SESSION!,
+  epoch: Number(env.DIBS_EPOCH),
+});
+
+describe("a command is ended", () => {
+  test("when its task is cancelled, with its whole group, however stubborn", async () => {
+    const here = await stage(short);
+    const task = await here.add("cancel me");
+    const runner = here.work({
+      once: true,
+      command: here.command({ wait: true, stubborn: true, grandchild: true }),
+    });
+    const { pid, grandchild } = await here.seen(task.id);
+    expect(isRunning(grandchild!)).toBe(true);
+    await here.dibs.tasks.cancel({ taskId: task.id });
+    await gone(pid);
+    await gone(grandchild!);
+    expect(await runner.done).toMatchObject({ lost: 1 });
+    expect((await here.task(task.id)).state).toBe("cancelled");
+    expect(here.ends[0]?.reason).toContain("cancelled");
+  });
+
+  test("when somebody takes the task away", async () => {
+    const here = await stage(short);
+    const task = await here.add("take me");
+    const runner = here.work({ once: true, command: here.command({ wait: true }) });
+    const { pid } = await here.seen(task.id);
+    await here.dibs.tasks.release({ taskId: task.id, force: true, reason: "needed elsewhere" });
+    await gone(pid);
+    expect(await runner.done).toMatchObject({ lost: 1 });
+    expect((await here.task(task.id)).state).toBe("queued");
+  });
+
+  test("when a heartbeat is refused, also if no event came", async () => {
+    const here = await stage(short);
+    const task = await here.add("lose me");
+    const runner = here.work({
+      dibs: deaf(here.dibs),
+      once: true,
+      command: here.command({ wait: true }),
+      timings: { heartbeatMs: 50 },
+    });
+    const { pid } = await here.seen(task.id);
+    await here.dibs.tasks.cancel({ taskId: task.id });
+    await gone(pid);
+    expect(await runner.done).toMatchObject({ lost: 1 });
+  });
+
+  test("when its time is over", async () => {
+    const here = await stage(short);
+    const task = await here.add("too slow", { timeoutMs: 300 });
+    const runner = here.work({ once: true, command: here.command({ wait: true, stubborn: true }) });
+    const { pid } = await here.seen(task.id);
+    await gone(pid);
+    await runner.done;
+    const { attempts } = await here.dibs.tasks.attempts({ taskId: task.id });
+    expect(attempts[0]?.releaseReason).toBe("timeout");
+  });
+
+  test("before the lease is over, when the store cannot be reached", async () => {
+    const here = await stage(short);
+    const task = await here.add("cut off");
+    const line = { isCut: false };
+    const runner = here.work({
+      dibs: cuttable(here.dibs, line),
+      once: true,
+      ttlMs: 1_500,
+      command: here.command({ wait: true }),
+      timings: { killGraceMs: 200 },
+    });
+    const { pid } = await here.seen(task.id);
+    line.isCut = true;
+    await gone(pid);
+    // By the store's clock too.
+    expect((await here.task(task.id)).claim?.healthStatus ?? "expired").not.toBe("healthy");
+    await runner.done;
+    line.isCut = false;
+    expect(here.ends[0]).toMatchObject({ outcome: "lost", reason: expect.stringContaining("renewed") });
+  });
+
+  test("not as long as heartbeats go through: a lease of its own pace", async () => {
+    const here = await stage(short);
+    const task = await here.add("long");
+    const runner = here.work({ once: true, ttlMs: 600, command: here.command({ wait: true }) });
+    await here.seen(task.id);
+    await until(
+      "it was renewed often",
+      async () => ((await here.task(task.id)).claim?.heartbeatCount ?? 0) > 8,
+    );
+    here.go(task.id);
+    expect(await runner.done).toMatchObject({ completed: 1 });
+  });
+
+  test("and whoever it left behind in its group, before its task is reported", async () => {
+    const here = await stage(short);
+    const task = await here.add("leave one behind");
+    const runner = here.work({ once: true, command: here.command({ grandchild: true, out: "done" }) });
+    expect(await runner.done).toMatchObject({ completed: 1 });
+    const { grandchild } = await here.seen(task.id);
+    expect(isRunning(grandchild!)).toBe(false);
+  });
+});
+
+describe("a question", () => {
+  test("stops the clocks: the command may wait longer than its lease and its time", async () => {
+    const here = await stage(short);
+    const task = await here.add("ask and wait", { timeoutMs: 2_000 });
+    const runner = here.work({
+      once: true,
+      ttlMs: 600,
+      command: here.command({ wait: true }),
+      timings: { heartbeatMs: 100 },
+    });
+    const { env, pid } = await here.seen(task.id);
+    await here.dibs.tasks.ask({ ...byOf(env), question: "which?" });
+    const since = performance.now();
+    await until("longer than both", () => performance.now() - since > 2_500);
+    expect(isRunning(pid)).toBe(true);
+    await here.dibs.tasks.respond({ taskId: task.id, response: "that" });
+    await until("the lease runs again", async () => (await here.task(task.id)).state === "running");
+    here.go(task.id, { out: "with the answer" });
+    expect(await runner.done).toMatchObject({ completed: 1 });
+  });
+
+  test("of a command that does not wait is left open, and the next attempt gets the answer", async () => {
+    const here = await stage(short);
+    const task = await here.add("ask and go");
+    const runner = here.work({ once: true, command: here.command({ wait: true }) });
+    const { env } = await here.seen(task.id);
+    await here.dibs.tasks.ask({ ...byOf(env), question: "which?" });
+    here.go(task.id);
+    expect(await runner.done).toMatchObject({ awaiting: 1 });
+    expect(await here.task(task.id)).toMatchObject({ state: "awaiting_response", claim: null });
+    await here.dibs.tasks.respond({ taskId: task.id, response: "that one" });
+    await here.work({ untilEmpty: true, command: here.command() }).done;
+    expect((await here.seen(task.id, 2)).env.DIBS_RESPONSE).toBe("that one");
+    expect((await here.task(task.id)).state).toBe("completed");
+  });
+});
+
+describe("a stop", () => {
+  test("lets what runs finish, and claims nothing more", async () => {
+    const here = await stage(short);
+    const task = await here.add("finish me");
+    const next = await here.add("not me", { priority: 1 });
+    const stopping = new AbortController();
+    const runner = here.work({
+      signal: stopping.signal,
+      command: here.command({ wait: true }),
+      timings: { stopGraceMs: 60_000 },
+    });
+    await here.seen(task.id);
+    stopping.abort();
+    here.go(task.id, { out: "finished" });
+    expect(await runner.done).toMatchObject({ completed: 1 });
+    expect((await here.task(next.id)).state).toBe("queued");
+  });
+
+  test("ends and releases what does not finish within the grace", async () => {
+    const here = await stage(short);
+    const task = await here.add("never finishes");
+    const runner = here.work({ command: here.command({ wait: true, grandchild: true }) });
+    const { pid, grandchild } = await here.seen(task.id);
+    await runner.stop();
+    expect([pid, grandchild!].filter(isRunning)).toEqual([]);
+    expect(await here.task(task.id)).toMatchObject({ state: "queued", lostCount: 0, retryCount: 0 });
+    const { attempts } = await here.dibs.tasks.attempts({ taskId: task.id });
+    expect(attempts[0]?.releaseReason).toBe("stopped");
+  });
+
+  test("asked for twice does not wait", async () => {
+    const here = await stage(short);
+    const task = await here.add("at once");
+    const runner = here.work({
+      command: here.command({ wait: true, stubborn: true }),
+      timings: { stopGraceMs: 600_000, killGraceMs: 600_000 },
+    });
+    const { pid } = await here.seen(task.id);
+    const first = runner.stop();
+    await runner.stop({ now: true });
+    await first;
+    expect(isRunning(pid)).toBe(false);
+    expect((await here.task(task.id)).state).toBe("queued");
+  });
+
+  test("does not wait for an answer that may come in days", async () => {
+    const here = await stage(short);
+    const task = await here.add("asked");
+    const runner = here.work({
+      command: here.command({ wait: true }),
+      timings: { stopGraceMs: 600_000, heartbeatMs: 50 },
+    });
+    const { env } = await here.seen(task.id);
+    await here.dibs.tasks.ask({ ...byOf(env), question: "which?" });
+    // Stopping again and again is harmless: sooner or later the runner knows of the question.
+    const again = setInterval(() => void runner.stop().catch(() => undefined), 20);
+    await runner.done.finally(() => clearInterval(again));
+    expect(await here.task(task.id)).toMatchObject({ state: "awaiting_response", claim: null });
+  });
+
+  test("while nothing runs leaves no process behind", async () => {
+    const here = await stage(short);
+    const runner = here.work({ concurrency: 2 });
+    await until("both wait", async () => (await here.dibs.sessions.list({})).sessions.length === 2);
+    await runner.stop();
+    expect(await wardensOf(here)).toEqual([]);
+  });
+});
+
+/** Processes that were started with this test's warden. */
+async function wardensOf(here: Stage): Promise<string[]> {
+  const { readdirSync, readFileSync } = await import("node:fs");
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(join("/proc", pid, "cmdline"), "utf8").includes(here.warden);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** A client that hears no events. */
+function deaf(dibs: Dibs): Dibs {
+  return {
+    ...dibs,
+    events: {
+      ...dibs.events,
+      follow: async function* ({ signal } = {}) {
+        await new Promise<void>((resolve) =>
+          signal?.addEventListener("abort", () => resolve(), { once: true }),
+        );
+      },
+    },
+  };
+}
+
+/** A client whose line can be cut. */
+function cuttable(dibs: Dibs, line: { isCut: boolean }): Dibs {
+  const groups = Object.entries(deaf(dibs)).map(([group, methods]) => {
+    if (typeof methods !== "object") return [group, methods];
+    const cut = Object.entries(methods).map(([name, method]) => [
+      name,
+      name === "follow"
+        ? method
+        : async (...args: unknown[]) => {
+            if (line.isCut) throw new DibsError("STORE_UNAVAILABLE", "the line is cut");
+            return (method as (...args: unknown[]) => unknown)(...args);
+          },
+    ]);
+    return [group, Object.fromEntries(cut)];
+  });
+  return Object.fromEntries(groups);
+}
