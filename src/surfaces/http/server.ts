@@ -2,7 +2,7 @@
 // close with a hint to come back, requests under way are answered, and only then do the connections go.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { DibsError } from "../../contract/error.js";
 import type { App } from "./app.js";
@@ -30,7 +30,8 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   );
   server.maxConnections = options.connectionsMax;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(cannotListen(error as NodeJS.ErrnoException, options)));
+    // Also later: a connection that could not be accepted is no reason to end.
+    server.on("error", (error) => reject(cannotListen(error as NodeJS.ErrnoException, options)));
     server.listen({ host: options.host, port: options.port }, resolve);
   });
   return new Listening(server, app);
@@ -48,6 +49,7 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
 
 export class Listening {
   readonly port: number;
+  private readonly sockets = new Set<Socket>();
   private stopped: Promise<void> | null = null;
 
   constructor(
@@ -55,6 +57,10 @@ export class Listening {
     private readonly app: App,
   ) {
     this.port = (server.address() as AddressInfo).port;
+    server.on("connection", (socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+    });
   }
 
   /** Nothing new comes in; what is under way ends, or is cut off after `graceMs`. */
@@ -66,12 +72,17 @@ export class Listening {
   private async drain(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.app.streams.close();
-    // A connection that is idle between two requests would be waited for.
-    const sweeping = setInterval(() => this.server.closeIdleConnections(), 50);
+    const sweeping = setInterval(() => this.closeIdle(), 50);
     const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
-    this.server.closeIdleConnections();
+    this.closeIdle();
     await closed;
     clearInterval(sweeping);
     clearTimeout(cut);
+  }
+
+  /** Connections between two requests, and before the first one, would be waited for. */
+  private closeIdle(): void {
+    this.server.closeIdleConnections();
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 }
