@@ -97,6 +97,11 @@ export async function serveDibs(options: ServeOptions): Promise<DibsServer> {
   try {
     refuseBadOptions(options);
     const { host = "127.0.0.1", auth = true } = options;
+    if (host.trim() === "") {
+      throw new DibsError("VALIDATION_FAILED", "The address to listen on is empty.", {
+        hint: "Take 127.0.0.1, or 0.0.0.0 for all addresses of this machine.",
+      });
+    }
     if (!auth && !isLoopback(host)) {
       throw new DibsError("FORBIDDEN", `Without auth the server listens on loopback only, not on ${host}.`, {
         hint: "Leave --no-auth away, or bind to 127.0.0.1.",
