@@ -9,12 +9,12 @@ export function writePrivate(path: string, text: string): void {
   renameSync(next, path);
 }
 
-/** Null if there is none, or if it is not a file of this user that nobody else can write. */
+/** Null if there is none, or if it is not a file of this user alone: what a repository brings along never is. */
 export function readPrivate(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isFile() || found.size > 65_536) return null;
   const isOurs = process.getuid === undefined || found.uid === process.getuid();
-  const isOpen = process.platform !== "win32" && (found.mode & 0o022) !== 0;
+  const isOpen = process.platform !== "win32" && (found.mode & 0o077) !== 0;
   return isOurs && !isOpen ? readFileSync(path, "utf8") : null;
 }
 
