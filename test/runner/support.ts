@@ -1,6 +1,8 @@
 // Real commands, real processes: the words that the runner's tests are told with. Whatever was started is ended, whatever was made
 // is removed.
 
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -81,6 +83,8 @@ export interface Plan {
   /** From the beginning: a child that ignores SIGTERM. */
   grandchild?: boolean;
   append?: boolean;
+  /** Works for a moment, and writes down if somebody else is at work on the task. */
+  exclusive?: boolean;
   result?: unknown;
   flood?: number;
   out?: string;
@@ -166,6 +170,12 @@ export class Stage {
     return existsSync(join(this.directory, `${taskId}.${epoch}.json`));
   }
 
+  /** The same in a process of its own. */
+  workElsewhere(options: { command: string[] } & Record<string, unknown>): RunnerProcess {
+    const { timings } = this.common;
+    return new RunnerProcess({ path: join(this.directory, "dibs.db"), options: { timings, ...options } });
+  }
+
   /** What an agent that waits is to do. */
   go(taskId: string, plan: Plan = {}): void {
     const file = join(this.directory, `${taskId}.go`);
@@ -184,6 +194,49 @@ export async function stage(settings: Record<string, unknown> = {}): Promise<Sta
     settings: { retry: { delayMs: 0, jitter: 0 }, ...settings } as never,
   });
   return new Stage(dibs, directory);
+}
+
+/** A runner in a process of its own, on the built package. */
+export class RunnerProcess {
+  readonly exited: Promise<unknown>;
+  private readonly process: ChildProcess;
+  private isOver = false;
+  private stderr = "";
+
+  constructor(input: Record<string, unknown>) {
+    this.process = fork(resolve(import.meta.dirname, "children/runner.mjs"), [JSON.stringify(input)], {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.process.stderr?.on("data", (chunk) => {
+      this.stderr += chunk;
+    });
+    this.exited = once(this.process, "close").then(() => {
+      this.isOver = true;
+    });
+    afterwards(() => this.kill());
+  }
+
+  get pid(): number {
+    return this.process.pid!;
+  }
+
+  get said(): string {
+    return this.stderr;
+  }
+
+  get isGone(): boolean {
+    return this.isOver;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.isOver) this.process.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.exited;
+  }
 }
 
 export const isRunning = (pid: number) => isAlive(pid, null);

@@ -21,6 +21,25 @@ async function until(isSo) {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** Nobody else may be at work on the same task meanwhile. */
+async function workAlone() {
+  const mark = join(directory, `${DIBS_TASK}.alone`);
+  const other = existsSync(mark) ? readFileSync(mark, "utf8") : "";
+  if (other !== "" && isAlive(other)) put(`${name}.overlap`, `${other} is at work too`);
+  put(`${DIBS_TASK}.alone`, String(process.pid));
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 100));
+  put(`${DIBS_TASK}.alone`, "");
+}
+
+function isAlive(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  } catch {
+    return false;
+  }
+}
+
 let stdin = Buffer.alloc(0);
 for await (const chunk of process.stdin) stdin = Buffer.concat([stdin, chunk]);
 const dibs = Object.entries(process.env).filter(([key]) => key.startsWith("DIBS_") || key === "MARK");
@@ -47,6 +66,7 @@ if (plan.wait) {
   await until(() => existsSync(go));
   plan = JSON.parse(readFileSync(go, "utf8"));
 }
+if (plan.exclusive) await workAlone();
 if (plan.append) writeFileSync(join(directory, "done.txt"), `${name}\n`, { flag: "a" });
 if (plan.result !== undefined) {
   const text = typeof plan.result === "string" ? plan.result : JSON.stringify(plan.result);
