@@ -83,6 +83,21 @@ describe("lists", () => {
     expect(outline(planOf("## Backend\n- [ ] A\n"))).toEqual(["Backend/", "  A"]);
   });
 
+  test("may be numbered 1, 1, 1, or by dots without indentation", () => {
+    expect(outline(planOf("1. A\n1. B (after 1)\n1. C (after 1, #2)\n"))).toEqual(["A", "B ← A", "C ← A, B"]);
+    expect(outline(planOf("1. A\n1.1. B\n1.2. C (after 1.1)\n2. D\n"))).toEqual(["A", "  B", "  C ← B", "D"]);
+  });
+
+  test("under `Task 1:` are its parts, unless they are what it is accepted by", () => {
+    const parts =
+      "### Task 1: Set up\n- [ ] Install\n\n### Task 2: Build\n**Depends on:** Task 1\n- [ ] Compile\n";
+    expect(outline(planOf(parts))).toEqual(["Set up/", "  Install", "Build/", "  Compile ← Set up"]);
+    const criteria = parts.replaceAll("- [ ]", "\n**Acceptance criteria**:\n\n- [ ]");
+    const plan = planOf(criteria);
+    expect(outline(plan)).toEqual(["Set up", "Build ← Set up"]);
+    expect(plan.tasks[1]?.description).toBe("**Acceptance criteria**:\n\n- [ ] Compile");
+  });
+
   test("have descriptions below their items, and code in them is text", () => {
     const text =
       "- [ ] A\n  first\n\n  second\n  ```\n  - [ ] no\n  depends on: nobody\n  ```\nlazy\n- [ ] B\n\nstray\n";
@@ -92,6 +107,46 @@ describe("lists", () => {
     expect(plan.tasks[0]?.description).toContain("depends on: nobody");
     expect(plan.tasks[1]?.description).toBeUndefined();
     expect(plan.notes).toEqual(["Ignored 1 line that belongs to no task (line 12)."]);
+  });
+});
+
+test("criteria of acceptance are text of their task, whether it is an item or a heading", () => {
+  const text =
+    "## One\n- Priority: high\n\n**Acceptance criteria:**\n\n- [ ] works\n\n## Two\n- Depends on: One\n\n## Three\n- [ ] Item\n  Done when:\n  - [ ] it is\n- [ ] Next\n";
+  const plan = planOf(text);
+  expect(outline(plan)).toEqual(["One", "Two ← One", "Three/", "  Item", "  Next"]);
+  expect(plan.tasks[0]?.description).toBe("**Acceptance criteria:**\n\n- [ ] works");
+  expect(plan.tasks[3]?.description).toBe("Done when:\n- [ ] it is");
+});
+
+describe("TASK blocks", () => {
+  test("have lists below an empty field, and sections of text after the fields", () => {
+    const text =
+      "TASK: A\nDEPENDS_ON:\n- none\nFILES:\n\n* `a.ts`\n* b.ts\n\n**Steps**\n\n- one\n\n- two\n\nTASK: B\nDEPENDS_ON: A,\n  C\n\nTASK: C\n\nBye!\n";
+    const plan = planOf(text);
+    expect(outline(plan)).toEqual(["A", "B ← A, C", "C"]);
+    expect(plan.tasks[0]).toMatchObject({
+      files: ["a.ts", "b.ts"],
+      description: "**Steps**\n\n- one\n\n- two",
+    });
+  });
+
+  test("have a title in the next line, or under its own name", () => {
+    expect(outline(planOf("TASK:\nFirst\n\nTASK 2:\nTITLE: Second\nDEPENDS ON: First\n"))).toEqual([
+      "First",
+      "Second ← First",
+    ]);
+  });
+
+  test("keep lines of their description that look like fields of no use", () => {
+    const [task] = planOf(
+      "TASK: A\nDESCRIPTION: Print this:\nName: x\nKey: y\nNote: z\nPRIORITY: low\n",
+    ).tasks;
+    expect(task).toMatchObject({
+      title: "A",
+      priority: 20,
+      description: "Print this:\nName: x\nKey: y\nNote: z",
+    });
   });
 });
 

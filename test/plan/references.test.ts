@@ -108,6 +108,9 @@ describe("a reference is a problem", () => {
   test("when titles are doubled; without a reference they are only noted", () => {
     expect(problemsOf(waiting("Test", "Test", "Test"))[0]?.message).toContain("any of 2 tasks");
     expect(planOf("- [ ] Test\n- [ ] Test\n").notes).toEqual(['2 tasks are called "Test" (lines 1, 2).']);
+    const { tasks, notes } = planOf('[{"id": 7, "title": "A"},\n{"id": 7, "title": "B"}]');
+    expect(tasks.map(({ key }) => key)).toEqual(["7", "t2"]);
+    expect(notes).toEqual(['2 tasks are numbered "7" (lines 1, 2).']);
   });
 
   test("each of them is told, up to fifty", () => {

@@ -2,6 +2,7 @@
 
 import { cyclesOf } from "./cycles.js";
 import { dedent } from "./lines.js";
+import { noteOddities } from "./oddities.js";
 import {
   type At,
   bounds,
@@ -36,7 +37,7 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   for (const task of inward) handDown(task, children.get(task) ?? [], links, report);
   for (const task of inward.toReversed()) settleDone(task, children.get(task) ?? [], report);
   reportCycles(tasks, children, links, report);
-  reportOddities(tasks, resolver, links, report);
+  noteOddities(format, tasks, links, report);
   const ids = [...parentIds.values(), ...[...links.values()].flatMap((each) => [...each.ids])];
   const keys = keysOf(tasks, ids);
   return {
@@ -182,39 +183,6 @@ const placeOf = (links: Links | undefined, other: RawTask | undefined): At | und
 function written(cycle: RawTask[]): string {
   const shown = cycle.length > 12 ? [...cycle.slice(0, 10), undefined, cycle.at(-1)!] : cycle;
   return shown.map((task) => (task ? `${quote(task.title)} (line ${task.at.line})` : "…")).join(" → ");
-}
-
-function reportOddities(
-  tasks: RawTask[],
-  { index }: Resolver,
-  links: Map<RawTask, Links>,
-  report: Report,
-): void {
-  for (const same of index.duplicates()) {
-    const lines = same.slice(0, 6).map(({ at }) => at.line);
-    report.note(
-      `${same.length} tasks are called ${quote(same[0]!.title)} (lines ${lines.join(", ")}${same.length > 6 ? ", …" : ""}).`,
-    );
-  }
-  for (const task of tasks) {
-    for (const [other, at] of task.done ? [] : links.get(task)!.tasks) {
-      if (other.done)
-        report.note(
-          `Line ${at.line}: ${quote(task.title)} need not wait for ${quote(other.title)}, which is done.`,
-        );
-    }
-  }
-  const done = tasks.filter((task) => task.done).length;
-  if (done > 0)
-    report.note(
-      `${done} of ${tasks.length} tasks ${done === 1 ? "is" : "are"} done and will not be created.`,
-    );
-  const given = tasks.flatMap(({ details }) => (details.priority === undefined ? [] : [details.priority]));
-  if (given.length > 1 && given.every((priority) => priority <= 5)) {
-    report.note(
-      "Priorities were read on the scale from 0 to 100, higher first; write p1 to p5 for the scale from 1 to 5.",
-    );
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 // Which format a document is in, and where in it the plan stands.
 
-import { fieldLine } from "./fields.js";
+import { fieldLine, isCriteria } from "./fields.js";
 import { looksLikePlan } from "./json.js";
 import { type JsonNode, parseJson } from "./json-parse.js";
 import { fencesOf, linesOf } from "./lines.js";
@@ -19,18 +19,32 @@ function beginsLikeJson(text: string): boolean {
   return /^\s*(?:\{\s*["}]|\[\s*[{"[]|\[\s*\]\s*$|(?:\/\/|\/\*))/.test(text.slice(0, 2000));
 }
 
+const shouted = /^[\s#*_>-]{0,12}(?:\d{1,6}[.)]\s{1,4})?[*_]{0,3}TASK(?: #?\w{1,8})?[*_]{0,3}:/;
+
+/** `TASK:` says it; `Task 1:` with fields below may also be a heading above a checklist. */
 function hasTaskBlocks(text: string): boolean {
   let tasks = 0;
+  let hasFields = false;
   for (const line of text.split("\n")) {
-    if (/^[\s#*_>-]*TASK[*_]{0,2}:/.test(line.slice(0, 40))) return true;
-    if (tasks > 0 && fieldLine(line)) return true;
+    if (shouted.test(line.slice(0, 60))) return true;
+    if (tasks > 0 && fieldLine(line)) hasFields = true;
     if (taskLine(line)) tasks++;
   }
-  return false;
+  return hasFields && !hasBoxes(text);
 }
 
+const box = /^\s{0,100}(?:[-*+]|\d{1,6}[.)])\s{1,8}\[[ xX]\]/;
+
+/** Boxes that are tasks, not what a task is accepted by. */
 function hasBoxes(text: string): boolean {
-  return text.split("\n").some((line) => /^\s*(?:[-*+]|\d{1,6}[.)])\s+\[[ xX]\]/.test(line.slice(0, 200)));
+  let areCriteria = false;
+  for (const line of text.split("\n")) {
+    if (box.test(line.slice(0, 200))) {
+      if (!areCriteria) return true;
+    } else if (isCriteria(line)) areCriteria = true;
+    else if (taskLine(line) || /^\s{0,3}#/.test(line.slice(0, 4))) areCriteria = false;
+  }
+  return false;
 }
 
 export interface Fenced {

@@ -94,6 +94,14 @@ export function fieldLine(line: string): FieldLine | undefined {
   return { field, name: named.name, ...valueAt(line, named.end) };
 }
 
+const criteria = /^(?:acceptance criteria|definition of done|success criteria|done when|verification)/i;
+
+/** What a task is accepted by: boxes below it are not tasks. */
+export function isCriteria(line: string): boolean {
+  const at = skipMarks(line);
+  return criteria.test(line.slice(at, at + 40));
+}
+
 const isMark = (character: string | undefined) => character !== undefined && "*_`~".includes(character);
 const isBlank = (character: string | undefined) => character === " " || character === "\t";
 

@@ -46,14 +46,6 @@ export class TaskIndex {
     this.countable = this.byLabel.size > 0 || nested ? [] : tasks.filter(({ type }) => type === "task");
   }
 
-  titled(title: string): readonly RawTask[] {
-    return this.byTitle.get(title) ?? [];
-  }
-
-  *duplicates(): Generator<RawTask[]> {
-    for (const tasks of this.byTitle.values()) if (tasks.length > 1) yield tasks;
-  }
-
   /** What the words mean without any guess. */
   strict(words: string, from: RawTask): Found {
     if (words.length > textLengthMax) return unknown;

@@ -1,7 +1,15 @@
 // Markdown lists: a box makes a task, indentation makes a child, a heading above tasks makes a group. Where the document
 // has no box at all, every list item is a task. What stands below an item describes it; the rest is prose.
 
-import { addText, type Field, type FieldLine, fieldLine, isPlausible, setField } from "./fields.js";
+import {
+  addText,
+  type Field,
+  type FieldLine,
+  fieldLine,
+  isCriteria,
+  isPlausible,
+  setField,
+} from "./fields.js";
 import { readInline, splitBold, splitLabel } from "./inline.js";
 import { type Item, isUnder, type Piece, piecesOf } from "./outline.js";
 import { newTask, type RawTask } from "./plan.js";
@@ -56,6 +64,7 @@ class MarkdownReader {
   private open: Heading[] = [];
   private levels: Level[] = [];
   private byNumber = new Map<string, RawTask>();
+  private readonly numbered: RawTask[] = [];
   private isAfterBlank = false;
   private fenceOwner: RawTask | undefined;
 
@@ -140,6 +149,7 @@ class MarkdownReader {
   private text({ line }: { line: Piece["line"] }): void {
     const owner = this.ownerOf(line.indent);
     const level = this.levels.at(-1);
+    if (isCriteria(line.text) && this.criteria(owner, line)) return;
     const field = fieldLine(line.text);
     if (field && isPlausible(field) && (owner ? !level?.isText : this.isInHeading())) {
       if (owner) this.field(owner, field, line, line.indent);
@@ -151,6 +161,16 @@ class MarkdownReader {
       return;
     }
     this.prose(line);
+  }
+
+  /** What follows at this indentation is text of the task, boxes too. */
+  private criteria(owner: RawTask | undefined, line: Piece["line"]): boolean {
+    const heading = this.open.at(-1);
+    const task = owner ?? (heading?.hasFields ? heading.task : undefined);
+    if (!task) return false;
+    addText(task, line.text);
+    this.levels.push({ indent: line.indent - 2, task, isText: true });
+    return true;
   }
 
   private isInHeading(): boolean {
@@ -252,6 +272,7 @@ class MarkdownReader {
     task.title = title.length > 1 ? title.replace(/:$/, "") : title;
     if (description) addText(task, description);
     if (label !== undefined) task.label = label;
+    if (label !== undefined && label === item.number) this.numbered.push(task);
     if (item.box === "done" || /^~~.*~~$/.test(inline)) task.done = true;
     if (!item.box && this.hasBoxes) task.type = "group";
     const parent = above ?? this.numberedAbove(label) ?? this.open.at(-1)?.task;
@@ -269,7 +290,22 @@ class MarkdownReader {
     return dot > 0 ? this.byNumber.get(label!.slice(0, dot)) : undefined;
   }
 
+  /** `1. 1. 1.` is shown as 1, 2, 3, and meant so. */
+  private countLazyNumbers(): void {
+    const lists = new Map<RawTask | undefined, RawTask[]>();
+    for (const task of this.numbered) {
+      const list = lists.get(task.parent);
+      if (list) list.push(task);
+      else lists.set(task.parent, [task]);
+    }
+    for (const list of lists.values()) {
+      if (list.length < 2 || list.some(({ label }) => label !== list[0]!.label)) continue;
+      for (const [index, task] of list.entries()) task.label = `${index + 1}`;
+    }
+  }
+
   finish(): RawTask[] {
+    this.countLazyNumbers();
     const asTask = new Map(this.headings.map((heading) => [heading.task, heading]));
     const hasOthers = this.tasks.some(
       ({ task, isAside }) => !isAside && (!asTask.has(task) || asTask.get(task)!.hasFields),

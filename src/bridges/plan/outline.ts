@@ -1,6 +1,6 @@
 // The lines of a Markdown document by what they are: headings, list items and the rest.
 
-import { fieldLine } from "./fields.js";
+import { fieldLine, isCriteria } from "./fields.js";
 import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
 import { withoutEmphasis } from "./words.js";
 
@@ -102,7 +102,7 @@ function promoteBold(pieces: Piece[]): void {
     ) {
       const bare = piece.line.text.trim();
       const inner = bare.length < 200 ? withoutEmphasis(bare.replace(/:$/, "")).replace(/:$/, "") : bare;
-      const isBold = /^(?:\*\*|__)/.test(bare) && inner !== bare && !fieldLine(bare);
+      const isBold = /^(?:\*\*|__)/.test(bare) && inner !== bare && !fieldLine(bare) && !isCriteria(bare);
       if (isBold) {
         const start = piece.line.text.indexOf(inner);
         pieces[index] = {

@@ -7,6 +7,7 @@ import {
   type Field,
   type FieldLine,
   fieldLine,
+  isCriteria,
   isPlausible,
   setField,
   skip,
@@ -61,10 +62,15 @@ function holdsTasks(fence: Fence, lines: Line[]): boolean {
   return false;
 }
 
+/** `**Steps**:` begins a part of the description. */
+const section = /^\s{0,8}(?:[-*+#]{1,6}\s{1,4})?(?:\*\*|__)[^*_]{2,40}(?:\*\*|__)/;
+
 class TextReader {
   readonly tasks: RawTask[] = [];
   private task: RawTask | undefined;
   private field: FieldLine | undefined;
+  /** Its field had no value in its own line: bullets below it are the values. */
+  private isOpen = false;
   private isAfterBlank = false;
 
   constructor(private readonly report: Report) {}
@@ -77,7 +83,7 @@ class TextReader {
   take(line: Line): void {
     if (line.isBlank) {
       this.isAfterBlank = true;
-      if (this.task?.description && this.isInText()) addText(this.task, "");
+      if (this.task?.description && (this.isInText() || !this.field)) addText(this.task, "");
       return;
     }
     this.filled(line);
@@ -117,6 +123,7 @@ class TextReader {
 
   private set(task: RawTask, field: FieldLine, line: Line): void {
     this.field = field;
+    this.isOpen = field.value === "";
     if (field.value !== "")
       setField(task, field, { line: line.number, column: field.start + 1 }, this.report);
   }
@@ -143,6 +150,7 @@ class TextReader {
       this.listed(task, this.field, line);
       return;
     }
+    if (isCriteria(line.text) || section.test(line.text.slice(0, 80))) this.field = undefined;
     // After the fields, a paragraph of its own is what the author says about the plan.
     if (this.field && this.isAfterBlank) {
       this.report.stray(line.number);
@@ -154,10 +162,9 @@ class TextReader {
   private isListing(line: Line): boolean {
     const { field, value } = this.field!;
     if (!["files", "dependsOn", "requires", "labels"].includes(field)) return false;
-    return (
-      /^\s*[-*+•]\s/.test(line.text.slice(0, 200)) ||
-      (!this.isAfterBlank && (value === "" || /,\s*$/.test(value.slice(-20))))
-    );
+    const isBullet = /^\s*[-*+•]\s+(?!\[[ xX]\])/.test(line.text.slice(0, 200));
+    if (isBullet) return this.isOpen;
+    return !this.isAfterBlank && (value === "" || /,\s*$/.test(value.slice(-20)));
   }
 
   private listed(task: RawTask, field: FieldLine, line: Line): void {
