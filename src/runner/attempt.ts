@@ -28,6 +28,8 @@ export interface AttemptParts {
   /** By this process's clock, when the claim was asked for. */
   askedAt: number;
   beatMs: number;
+  /** The task was made for this command: if that cannot be started, it is of no use to others. */
+  isOwn: boolean;
 }
 
 /** Why the command is ended before its own end; the first reason counts. */
@@ -214,7 +216,9 @@ export class Attempt {
       return this.end(await this.reporter.fail(text, false), exit, text);
     }
     if (error instanceof Unstartable && error.code !== "WARDEN") {
-      await this.reporter.release(`cannot start ${this.parts.options.command[0]}`, "released");
+      const reason = `cannot start ${this.parts.options.command[0]}`;
+      if (this.parts.isOwn) await this.reporter.fail(errorText(`${reason}: ${error.message}`), false);
+      else await this.reporter.release(reason.slice(0, 500), "released");
       throw new DibsError("VALIDATION_FAILED", `Cannot start the command: ${error.message}`, {
         hint: "Check that it exists, can be executed, and that the directory is there.",
         cause: error,

@@ -90,10 +90,10 @@ export class Bench {
   async run(
     { claim, task, askedAt }: Claimed,
     group: Group,
-    { isStopping = false } = {},
+    { isStopping = false, isOwn = false } = {},
   ): Promise<AttemptEnd> {
     const { options, timings, beatMs } = this;
-    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs });
+    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs, isOwn });
     this.running.add(attempt);
     if (isStopping) attempt.stop({ now: false });
     try {

@@ -122,7 +122,7 @@ async function run(options: OnceOptions, sessionId: string) {
   try {
     await bench.register(sessionId);
     const claimed = await claim(bench, options, sessionId, group);
-    const running = bench.run(claimed, group);
+    const running = bench.run(claimed, group, { isOwn: options.taskId === undefined });
     stopWatching = stopOn(bench, options, timings.stopGraceMs);
     return { type: "ran" as const, taskId: claimed.task.id, end: await running };
   } finally {

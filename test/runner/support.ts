@@ -83,6 +83,10 @@ export interface Plan {
   /** From the beginning: a child that ignores SIGTERM. */
   grandchild?: boolean;
   append?: boolean;
+  /** Files to write, in the directory it runs in. */
+  write?: Record<string, string>;
+  /** Arguments for git, one list per call. */
+  git?: string[][];
   /** Works for a moment, and writes down if somebody else is at work on the task. */
   exclusive?: boolean;
   result?: unknown;

@@ -3,7 +3,7 @@
 //
 //   node agent.mjs <directory> [plan as JSON] [more arguments]
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -67,6 +67,14 @@ if (plan.wait) {
   plan = JSON.parse(readFileSync(go, "utf8"));
 }
 if (plan.exclusive) await workAlone();
+if (plan.write) for (const [file, text] of Object.entries(plan.write)) writeFileSync(file, text);
+if (plan.git) {
+  const ran = plan.git.map((args) => {
+    const { status, stdout, stderr } = spawnSync("git", args, { encoding: "utf8" });
+    return { args, status, stdout, stderr };
+  });
+  put(`${name}.git`, ran);
+}
 if (plan.append) writeFileSync(join(directory, "done.txt"), `${name}\n`, { flag: "a" });
 if (plan.result !== undefined) {
   const text = typeof plan.result === "string" ? plan.result : JSON.stringify(plan.result);

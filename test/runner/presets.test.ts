@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { DibsError } from "../../src/index.js";
+import { agentNames, presetFor } from "../../src/runner/index.js";
+
+test("a preset is a command with its way of being told", () => {
+  expect(presetFor("claude")).toEqual({
+    command: ["claude", "--print", "--permission-mode", "acceptEdits"],
+    stdin: "prompt",
+  });
+  expect(presetFor("codex", { extra: ["--model", "o5"] }).command).toEqual([
+    "codex",
+    "exec",
+    "--sandbox",
+    "workspace-write",
+    "--model",
+    "o5",
+    "-",
+  ]);
+  expect(presetFor("aider", { unattended: false })).toMatchObject({
+    command: expect.arrayContaining(["--message-file", "{promptFile}"]),
+    stdin: "empty",
+  });
+});
+
+test("every agent is told its prompt in one way", () => {
+  for (const name of agentNames) {
+    const { command, stdin } = presetFor(name);
+    const isInArguments = command.some((word) => ["{prompt}", "{promptFile}"].includes(word));
+    expect(isInArguments, name).toBe(stdin === "empty");
+  }
+});
+
+test("an unknown agent is refused with the known ones", () => {
+  expect(() => presetFor("toString")).toThrow(DibsError);
+  expect(() => presetFor("nobody")).toThrow(/nobody/);
+});
