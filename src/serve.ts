@@ -111,8 +111,16 @@ export async function serveDibs(options: ServeOptions): Promise<DibsServer> {
     if ("path" in place) makeRoomFor(place.path);
     return await start(place, options);
   } catch (error) {
-    throw asDibsError(error);
+    throw asDibsError(fileTrouble(error));
   }
+}
+
+/** A directory or file beside the store that cannot be made is told like the store's own troubles. */
+function fileTrouble(error: unknown): unknown {
+  if (!(error instanceof Error) || !("syscall" in error) || error instanceof DibsError) return error;
+  return new DibsError("STORE_UNAVAILABLE", `A file of the server cannot be used: ${error.message}`, {
+    cause: error,
+  });
 }
 
 async function start(place: Place, options: ServeOptions): Promise<DibsServer> {
