@@ -166,6 +166,15 @@ describe.each(storeNames)("many tasks at once, on %s:", (store) => {
     expect((await states(here)).r1).toBe("queued");
   });
 
+  test("with the same key at the same time it happens once, and all get that answer", async () => {
+    const here = await scene();
+    const key = { headers: { "idempotency-key": `bulk-race-${here.project}` } };
+    const request = { action: "cancel", filter: { label: "red" } };
+    const answers = await Promise.all([1, 2, 3].map(() => here.post("/api/tasks/bulk", request, key)));
+    for (const answer of answers)
+      expect(must(answer)).toMatchObject({ matched: 4, done: 4, refusedCount: 0 });
+  });
+
   test("across all projects with *", async () => {
     const one = await scene();
     const two = await scene();
