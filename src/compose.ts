@@ -33,13 +33,9 @@ import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { projectNameFor } from "./runtime/project-name.js";
 import { userName } from "./runtime/user-name.js";
 import { groupCommits } from "./store/grouped.js";
-import { openMemoryStore } from "./store/memory/store.js";
-import { openPostgresStore } from "./store/postgres/store.js";
-import { openSqliteStore } from "./store/sqlite/store.js";
 import type { Clock, Store } from "./store/store.js";
-import { exportOrg } from "./transfer/export.js";
 import type { Counts } from "./transfer/format.js";
-import { importOrg, type Lines } from "./transfer/import.js";
+import type { Lines } from "./transfer/import.js";
 
 export interface OpenOptions {
   /** The database file; made if it does not exist. */
@@ -123,10 +119,20 @@ export function placeOf({ path, url, memory }: OpenOptions): Place {
 
 const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
 
-/** Without a clock of the caller's, a store on a server goes by the server's. */
+/**
+ * Without a clock of the caller's, a store on a server goes by the server's. Only the store that is used is loaded: commands are
+ * short.
+ */
 export async function openStore(place: Place, clock: Clock | null): Promise<Store> {
-  if ("memory" in place) return openMemoryStore(clock ?? systemClock);
-  if ("path" in place) return openSqliteStore(place.path, clock ?? systemClock);
+  if ("path" in place) {
+    const { openSqliteStore } = await import("./store/sqlite/store.js");
+    return openSqliteStore(place.path, clock ?? systemClock);
+  }
+  if ("memory" in place) {
+    const { openMemoryStore } = await import("./store/memory/store.js");
+    return openMemoryStore(clock ?? systemClock);
+  }
+  const { openPostgresStore } = await import("./store/postgres/store.js");
   return openPostgresStore(place.url, clock);
 }
 
@@ -169,6 +175,7 @@ export async function* exportDibs(options: TransferOptions): AsyncGenerator<stri
     const store = await openStore(place, clockOf(options));
     try {
       await store.open(org, "path" in place ? projectNameFor(place.path) : "default");
+      const { exportOrg } = await import("./transfer/export.js");
       yield* exportOrg(store, org);
     } finally {
       await store.close();
@@ -187,6 +194,7 @@ export async function importDibs(options: TransferOptions, lines: Lines): Promis
     refuseBadOptions(options);
     const store = await openStore(placeOf(options), clockOf(options));
     try {
+      const { importOrg } = await import("./transfer/import.js");
       return await importOrg(store, options.org ?? "default", lines);
     } finally {
       await store.close();

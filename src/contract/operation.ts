@@ -4,6 +4,7 @@
 import type { z } from "zod";
 import type { Code } from "../core/refusal.js";
 import { type Role, roles } from "../core/role.js";
+import { once } from "./once.js";
 
 export { type Role, roles };
 
@@ -27,10 +28,26 @@ export interface Operation<
   mcp?: string;
 }
 
+/** As it is written down: its schemas are made when they are first looked at. */
+type Definition<Name extends string, Input extends z.ZodType, Output extends z.ZodType> = Omit<
+  Operation<Name>,
+  "input" | "output"
+> & { input: () => Input; output: () => Output };
+
 export function operation<Name extends string, Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Operation<Name, Input, Output>,
+  definition: Definition<Name, Input, Output>,
 ): Operation<Name, Input, Output> {
-  return definition;
+  const input = once(definition.input);
+  const output = once(definition.output);
+  return {
+    ...definition,
+    get input() {
+      return input();
+    },
+    get output() {
+      return output();
+    },
+  };
 }
 
 export type InputOf<O extends Operation> = z.input<O["input"]>;

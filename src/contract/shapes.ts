@@ -6,255 +6,292 @@ import { reasonCodes } from "../core/explain.js";
 import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
 import { durationMsMax } from "./fields.js";
+import { once } from "./once.js";
 
 export const time = z.iso.datetime({ precision: 3 });
 const maybeTime = time.nullable();
 
-export const questionShape = z.object({
-  id: z.string(),
-  text: z.string(),
-  options: z.array(z.string()).optional(),
-  default: z.string().optional(),
-  askedAt: time,
-});
+export const questionShape = once(() =>
+  z.object({
+    id: z.string(),
+    text: z.string(),
+    options: z.array(z.string()).optional(),
+    default: z.string().optional(),
+    askedAt: time,
+  }),
+);
 
-export const progressShape = z.object({
-  note: z.string().nullable(),
-  percent: z.number().nullable(),
-  at: time,
-});
+export const progressShape = once(() =>
+  z.object({
+    note: z.string().nullable(),
+    percent: z.number().nullable(),
+    at: time,
+  }),
+);
 
-export const resultShape = z.object({
-  output: z.string(),
-  filesCreated: z.array(z.string()),
-  filesModified: z.array(z.string()),
-});
+export const resultShape = once(() =>
+  z.object({
+    output: z.string(),
+    filesCreated: z.array(z.string()),
+    filesModified: z.array(z.string()),
+  }),
+);
 
-export const healthShape = z.enum(["paused", "expired", "expiring", "stale", "warning", "healthy"]);
+export const healthShape = once(() =>
+  z.enum(["paused", "expired", "expiring", "stale", "warning", "healthy"]),
+);
 
-export const claimShape = z.object({
-  taskId: z.string(),
-  sessionId: z.string(),
-  epoch: z.number(),
-  agentType: z.string().nullable(),
-  claimedAt: time,
-  startedAt: maybeTime,
-  expiresAt: time,
-  ttlMs: z.number(),
-  lastHeartbeat: time,
-  heartbeatCount: z.number(),
-  progress: progressShape.nullable(),
-  metadata: z.record(z.string(), z.json()).nullable(),
-  healthStatus: healthShape,
-  remainingMs: z.number(),
-});
+export const claimShape = once(() =>
+  z.object({
+    taskId: z.string(),
+    sessionId: z.string(),
+    epoch: z.number(),
+    agentType: z.string().nullable(),
+    claimedAt: time,
+    startedAt: maybeTime,
+    expiresAt: time,
+    ttlMs: z.number(),
+    lastHeartbeat: time,
+    heartbeatCount: z.number(),
+    progress: progressShape().nullable(),
+    metadata: z.record(z.string(), z.json()).nullable(),
+    healthStatus: healthShape(),
+    remainingMs: z.number(),
+  }),
+);
 
-export const attemptShape = claimShape.omit({ healthStatus: true, remainingMs: true }).extend({
-  project: z.string(),
-  healthStatus: healthShape.nullable(),
-  remainingMs: z.number().nullable(),
-  releasedAt: maybeTime,
-  releaseReason: z.string().nullable(),
-  result: resultShape.nullable(),
-  error: z.string().nullable(),
-  lateResult: z.object({ at: time, result: resultShape.nullable(), error: z.string().nullable() }).nullable(),
-});
-
-export const taskShape = z.object({
-  id: z.string(),
-  project: z.string(),
-  type: z.enum(["task", "group"]),
-  parentId: z.string().nullable(),
-  title: z.string(),
-  prompt: z.string(),
-  description: z.string().nullable(),
-  state: z.enum(taskStates),
-  phase: z.string().nullable(),
-  priority: z.number(),
-  priorityLabel: z.enum(["low", "medium", "high", "critical"]),
-  labels: z.array(z.string()),
-  files: z.array(z.string()),
-  dependsOn: z.array(z.string()),
-  assignee: z.string().nullable(),
-  agentType: z.string().nullable(),
-  requires: z.array(z.string()),
-  maxRetries: z.number(),
-  retryCount: z.number(),
-  lostCount: z.number(),
-  notBefore: maybeTime,
-  timeoutMs: z.number().nullable(),
-  question: questionShape.nullable(),
-  response: z.string().nullable(),
-  /** The answer has not been acknowledged by the holder yet. */
-  responsePending: z.boolean(),
-  result: resultShape.nullable(),
-  error: z.string().nullable(),
-  correlationId: z.string(),
-  epoch: z.number(),
-  claim: claimShape.nullable(),
-  /** Dependencies that are not completed yet. */
-  pendingDependencies: z.number(),
-  openChildren: z.number(),
-  createdAt: time,
-  updatedAt: time,
-  readyAt: maybeTime,
-  startedAt: maybeTime,
-  endedAt: maybeTime,
-  createdBy: z.string(),
-  metadata: z.record(z.string(), z.json()).nullable(),
-});
-
-export const sessionShape = z.object({
-  id: z.string(),
-  project: z.string(),
-  name: z.string().nullable(),
-  agentType: z.string().nullable(),
-  pid: z.number().nullable(),
-  host: z.string().nullable(),
-  processStartedAt: z.string().nullable(),
-  capabilities: z.array(z.string()),
-  capacity: z.number(),
-  heartbeats: z.boolean(),
-  contextPercent: z.number().nullable(),
-  score: z.number().nullable(),
-  startedAt: time,
-  lastSeenAt: time,
-  endedAt: maybeTime,
-  currentTaskId: z.string().nullable(),
-  currentTaskClaimedAt: maybeTime,
-  claimHistory: z.array(
-    z.object({
-      taskId: z.string(),
-      claimedAt: time,
-      releasedAt: time,
-      releaseReason: z.string(),
-      duration: z.number(),
+export const attemptShape = once(() =>
+  claimShape()
+    .omit({ healthStatus: true, remainingMs: true })
+    .extend({
+      project: z.string(),
+      healthStatus: healthShape().nullable(),
+      remainingMs: z.number().nullable(),
+      releasedAt: maybeTime,
+      releaseReason: z.string().nullable(),
+      result: resultShape().nullable(),
+      error: z.string().nullable(),
+      lateResult: z
+        .object({ at: time, result: resultShape().nullable(), error: z.string().nullable() })
+        .nullable(),
     }),
-  ),
-});
+);
 
-export const eventShape = z.object({
-  seq: z.number(),
-  type: z.enum(eventTypes),
-  at: time,
-  org: z.string(),
-  project: z.string().nullable(),
-  taskId: z.string().nullable(),
-  sessionId: z.string().nullable(),
-  epoch: z.number().nullable(),
-  actor: z.string(),
-  data: z.record(z.string(), z.json()),
-});
+export const taskShape = once(() =>
+  z.object({
+    id: z.string(),
+    project: z.string(),
+    type: z.enum(["task", "group"]),
+    parentId: z.string().nullable(),
+    title: z.string(),
+    prompt: z.string(),
+    description: z.string().nullable(),
+    state: z.enum(taskStates),
+    phase: z.string().nullable(),
+    priority: z.number(),
+    priorityLabel: z.enum(["low", "medium", "high", "critical"]),
+    labels: z.array(z.string()),
+    files: z.array(z.string()),
+    dependsOn: z.array(z.string()),
+    assignee: z.string().nullable(),
+    agentType: z.string().nullable(),
+    requires: z.array(z.string()),
+    maxRetries: z.number(),
+    retryCount: z.number(),
+    lostCount: z.number(),
+    notBefore: maybeTime,
+    timeoutMs: z.number().nullable(),
+    question: questionShape().nullable(),
+    response: z.string().nullable(),
+    /** The answer has not been acknowledged by the holder yet. */
+    responsePending: z.boolean(),
+    result: resultShape().nullable(),
+    error: z.string().nullable(),
+    correlationId: z.string(),
+    epoch: z.number(),
+    claim: claimShape().nullable(),
+    /** Dependencies that are not completed yet. */
+    pendingDependencies: z.number(),
+    openChildren: z.number(),
+    createdAt: time,
+    updatedAt: time,
+    readyAt: maybeTime,
+    startedAt: maybeTime,
+    endedAt: maybeTime,
+    createdBy: z.string(),
+    metadata: z.record(z.string(), z.json()).nullable(),
+  }),
+);
 
-export const notificationShape = z.object({
-  id: z.string(),
-  type: z.enum(notificationTypes),
-  severity: z.enum(["info", "warning", "error"]),
-  title: z.string(),
-  message: z.string(),
-  taskId: z.string().nullable(),
-  project: z.string(),
-  createdAt: time,
-  readAt: maybeTime,
-});
+export const sessionShape = once(() =>
+  z.object({
+    id: z.string(),
+    project: z.string(),
+    name: z.string().nullable(),
+    agentType: z.string().nullable(),
+    pid: z.number().nullable(),
+    host: z.string().nullable(),
+    processStartedAt: z.string().nullable(),
+    capabilities: z.array(z.string()),
+    capacity: z.number(),
+    heartbeats: z.boolean(),
+    contextPercent: z.number().nullable(),
+    score: z.number().nullable(),
+    startedAt: time,
+    lastSeenAt: time,
+    endedAt: maybeTime,
+    currentTaskId: z.string().nullable(),
+    currentTaskClaimedAt: maybeTime,
+    claimHistory: z.array(
+      z.object({
+        taskId: z.string(),
+        claimedAt: time,
+        releasedAt: time,
+        releaseReason: z.string(),
+        duration: z.number(),
+      }),
+    ),
+  }),
+);
 
-export const reasonShape = z.object({
-  code: z.enum(reasonCodes),
-  message: z.string(),
-  taskIds: z.array(z.string()).optional(),
-  count: z.number().optional(),
-  until: maybeTime.optional(),
-  fix: z.string().optional(),
-});
+export const eventShape = once(() =>
+  z.object({
+    seq: z.number(),
+    type: z.enum(eventTypes),
+    at: time,
+    org: z.string(),
+    project: z.string().nullable(),
+    taskId: z.string().nullable(),
+    sessionId: z.string().nullable(),
+    epoch: z.number().nullable(),
+    actor: z.string(),
+    data: z.record(z.string(), z.json()),
+  }),
+);
+
+export const notificationShape = once(() =>
+  z.object({
+    id: z.string(),
+    type: z.enum(notificationTypes),
+    severity: z.enum(["info", "warning", "error"]),
+    title: z.string(),
+    message: z.string(),
+    taskId: z.string().nullable(),
+    project: z.string(),
+    createdAt: time,
+    readAt: maybeTime,
+  }),
+);
+
+export const reasonShape = once(() =>
+  z.object({
+    code: z.enum(reasonCodes),
+    message: z.string(),
+    taskIds: z.array(z.string()).optional(),
+    count: z.number().optional(),
+    until: maybeTime.optional(),
+    fix: z.string().optional(),
+  }),
+);
 
 const positive = z.number().int().min(1).max(durationMsMax);
 const natural = z.number().int().min(0).max(durationMsMax);
 
-export const settingsShape = z.strictObject({
-  claim: z.strictObject({
-    defaultTtlMs: positive,
-    minTtlMs: positive,
-    maxTtlMs: positive,
-    startTimeoutMs: positive,
-    heartbeatIntervalMs: positive,
-    cleanupIntervalMs: positive,
-    orphanThresholdMs: positive,
-    warningThresholdMs: natural,
-    expiringThresholdMs: natural,
-    staleAfterMs: positive,
+export const settingsShape = once(() =>
+  z.strictObject({
+    claim: z.strictObject({
+      defaultTtlMs: positive,
+      minTtlMs: positive,
+      maxTtlMs: positive,
+      startTimeoutMs: positive,
+      heartbeatIntervalMs: positive,
+      cleanupIntervalMs: positive,
+      orphanThresholdMs: positive,
+      warningThresholdMs: natural,
+      expiringThresholdMs: natural,
+      staleAfterMs: positive,
+    }),
+    retry: z.strictObject({
+      delayMs: natural,
+      backoff: z.enum(["exponential", "fixed"]),
+      maxDelayMs: natural,
+      jitter: z.number().min(0).max(1),
+    }),
+    ageing: z.strictObject({
+      enabled: z.boolean(),
+      stepMs: positive,
+      boost: natural.max(100),
+      boostMax: natural.max(100),
+    }),
+    order: z.enum(["priority", "depth-first"]),
+    maxRetries: natural.max(1000),
+    maxLost: positive.max(1000),
+    notifications: z.strictObject({ taskCompleted: z.boolean() }),
   }),
-  retry: z.strictObject({
-    delayMs: natural,
-    backoff: z.enum(["exponential", "fixed"]),
-    maxDelayMs: natural,
-    jitter: z.number().min(0).max(1),
+);
+
+export const settingsPatch = once(() => {
+  const { claim, retry, ageing, notifications, ...scalars } = settingsShape().shape;
+  return z.strictObject({
+    claim: claim.partial().optional(),
+    retry: retry.partial().optional(),
+    ageing: ageing.partial().optional(),
+    notifications: notifications.partial().optional(),
+    order: scalars.order.optional(),
+    maxRetries: scalars.maxRetries.optional(),
+    maxLost: scalars.maxLost.optional(),
+  });
+});
+
+export const projectShape = once(() =>
+  z.object({
+    id: z.string(),
+    settings: settingsShape(),
+    paused: z.boolean(),
+    isDefault: z.boolean(),
+    createdAt: time,
+    updatedAt: time,
   }),
-  ageing: z.strictObject({
-    enabled: z.boolean(),
-    stepMs: positive,
-    boost: natural.max(100),
-    boostMax: natural.max(100),
+);
+
+export const tokenShape = once(() =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    role: z.enum(roles),
+    createdAt: time,
+    createdBy: z.string(),
+    expiresAt: maybeTime,
   }),
-  order: z.enum(["priority", "depth-first"]),
-  maxRetries: natural.max(1000),
-  maxLost: positive.max(1000),
-  notifications: z.strictObject({ taskCompleted: z.boolean() }),
-});
+);
 
-const { claim, retry, ageing, notifications, ...scalars } = settingsShape.shape;
-export const settingsPatch = z.strictObject({
-  claim: claim.partial().optional(),
-  retry: retry.partial().optional(),
-  ageing: ageing.partial().optional(),
-  notifications: notifications.partial().optional(),
-  order: scalars.order.optional(),
-  maxRetries: scalars.maxRetries.optional(),
-  maxLost: scalars.maxLost.optional(),
-});
-
-export const projectShape = z.object({
-  id: z.string(),
-  settings: settingsShape,
-  paused: z.boolean(),
-  isDefault: z.boolean(),
-  createdAt: time,
-  updatedAt: time,
-});
-
-export const tokenShape = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(roles),
-  createdAt: time,
-  createdBy: z.string(),
-  expiresAt: maybeTime,
-});
-
-export const lockShape = z.object({
-  name: z.string(),
-  pid: z.number().nullable(),
-  host: z.string().nullable(),
-  processStartedAt: z.string().nullable(),
-  sessionId: z.string().nullable(),
-  /** The token it was acquired with. */
-  owner: z.string().nullable(),
-  acquiredAt: time,
-  /** Null: it ends with its process. */
-  expiresAt: maybeTime,
-  holderAlive: z.boolean(),
-  metadata: z.record(z.string(), z.json()).nullable(),
-});
+export const lockShape = once(() =>
+  z.object({
+    name: z.string(),
+    pid: z.number().nullable(),
+    host: z.string().nullable(),
+    processStartedAt: z.string().nullable(),
+    sessionId: z.string().nullable(),
+    /** The token it was acquired with. */
+    owner: z.string().nullable(),
+    acquiredAt: time,
+    /** Null: it ends with its process. */
+    expiresAt: maybeTime,
+    holderAlive: z.boolean(),
+    metadata: z.record(z.string(), z.json()).nullable(),
+  }),
+);
 
 export const success = z.literal(true);
-export const taskAnswer = z.object({ success, task: taskShape });
+export const taskAnswer = once(() => z.object({ success, task: taskShape() }));
 
-export type WireTask = z.output<typeof taskShape>;
-export type WireClaim = z.output<typeof claimShape>;
-export type WireAttempt = z.output<typeof attemptShape>;
-export type WireSession = z.output<typeof sessionShape>;
-export type WireEvent = z.output<typeof eventShape>;
-export type WireNotification = z.output<typeof notificationShape>;
-export type WireReason = z.output<typeof reasonShape>;
-export type WireProject = z.output<typeof projectShape>;
-export type WireLock = z.output<typeof lockShape>;
-export type WireToken = z.output<typeof tokenShape>;
+export type WireTask = z.output<ReturnType<typeof taskShape>>;
+export type WireClaim = z.output<ReturnType<typeof claimShape>>;
+export type WireAttempt = z.output<ReturnType<typeof attemptShape>>;
+export type WireSession = z.output<ReturnType<typeof sessionShape>>;
+export type WireEvent = z.output<ReturnType<typeof eventShape>>;
+export type WireNotification = z.output<ReturnType<typeof notificationShape>>;
+export type WireReason = z.output<ReturnType<typeof reasonShape>>;
+export type WireProject = z.output<ReturnType<typeof projectShape>>;
+export type WireLock = z.output<ReturnType<typeof lockShape>>;
+export type WireToken = z.output<ReturnType<typeof tokenShape>>;

@@ -1,7 +1,6 @@
 // Is that process still the one it was? A pid alone does not tell: pids are reused, and mean something only in one boot of one
 // machine and one pid namespace. So a process is named by host identity, pid and start time.
 
-import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -32,6 +31,7 @@ function inspect(pid: number): ProcessState | null {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields.length > 19 ? { zombie: fields[0] === "Z", startedAt: fields[19]! } : null;
   }
+  const { execFileSync } = process.getBuiltinModule("node:child_process");
   const line = readOr(
     () => execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], { encoding: "utf8", timeout: 2000 }),
     "",

@@ -7,13 +7,14 @@ export const cleanupClaims = operation({
   summary: "End every lease that is over and what dead sessions hold",
   kind: "command",
   role: "worker",
-  input: z.object({}),
-  output: z.object({
-    success,
-    cleaned: z.array(
-      z.object({ project: z.string(), taskId: z.string(), sessionId: z.string(), reason: z.string() }),
-    ),
-  }),
+  input: () => z.object({}),
+  output: () =>
+    z.object({
+      success,
+      cleaned: z.array(
+        z.object({ project: z.string(), taskId: z.string(), sessionId: z.string(), reason: z.string() }),
+      ),
+    }),
   refusals: [],
   http: { method: "POST", path: "/api/tasks/claims/cleanup" },
 });

@@ -9,18 +9,20 @@ export const listEvents = operation({
   summary: "List events after a number",
   kind: "query",
   role: "viewer",
-  input: z.object({
-    project: projectOrAll,
-    after: z.coerce.number().int().min(0).default(0),
-    taskId: id.optional(),
-    types: z.array(z.enum(eventTypes)).optional(),
-    limit,
-  }),
-  output: z.object({
-    events: z.array(eventShape),
-    nextAfter: z.number().describe("Continue after this number"),
-    firstAvailable: z.number().describe("Lower numbers have been archived"),
-  }),
+  input: () =>
+    z.object({
+      project: projectOrAll,
+      after: z.coerce.number().int().min(0).default(0),
+      taskId: id.optional(),
+      types: z.array(z.enum(eventTypes)).optional(),
+      limit,
+    }),
+  output: () =>
+    z.object({
+      events: z.array(eventShape()),
+      nextAfter: z.number().describe("Continue after this number"),
+      firstAvailable: z.number().describe("Lower numbers have been archived"),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/events" },
   cli: "events",

@@ -9,29 +9,30 @@ export const acquireLock = operation({
   summary: "Acquire a lock, or renew what one holds",
   kind: "command",
   role: "worker",
-  input: z.object({
-    project,
-    name: id,
-    pid: z
-      .number()
-      .int()
-      .min(1)
-      .optional()
-      .describe("The process that holds it; the lock is free when it is gone"),
-    host: text(limits.pathLengthMax)
-      .optional()
-      .describe("Where that process runs; default: the host of the store's server"),
-    processStartedAt: text(limits.wordLengthMax).optional(),
-    sessionId: id.optional(),
-    ttlMs: ms
-      .min(1)
-      .optional()
-      .describe(
-        "How long it holds without being renewed; default half an hour, or as long as a process of that host lives",
-      ),
-    metadata: metadata.optional(),
-  }),
-  output: z.object({ success, lock: lockShape }),
+  input: () =>
+    z.object({
+      project,
+      name: id,
+      pid: z
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe("The process that holds it; the lock is free when it is gone"),
+      host: text(limits.pathLengthMax)
+        .optional()
+        .describe("Where that process runs; default: the host of the store's server"),
+      processStartedAt: text(limits.wordLengthMax).optional(),
+      sessionId: id.optional(),
+      ttlMs: ms
+        .min(1)
+        .optional()
+        .describe(
+          "How long it holds without being renewed; default half an hour, or as long as a process of that host lives",
+        ),
+      metadata: metadata.optional(),
+    }),
+  output: () => z.object({ success, lock: lockShape() }),
   refusals: ["SESSION_BUSY"],
   http: { method: "POST", path: "/api/locks" },
   cli: "lock acquire",

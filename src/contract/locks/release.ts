@@ -9,16 +9,22 @@ export const releaseLock = operation({
   summary: "Release a lock; `released` is false when it was free",
   kind: "command",
   role: "worker",
-  input: z.object({
-    project,
-    name: id,
-    pid: z.coerce.number().int().min(1).optional().describe("The process that holds it, as it was acquired"),
-    host: text(limits.pathLengthMax).optional(),
-    processStartedAt: text(limits.wordLengthMax).optional(),
-    sessionId: id.optional(),
-    force: flag.optional().describe("Whoever holds it; for leaders"),
-  }),
-  output: z.object({ success, released: z.boolean() }),
+  input: () =>
+    z.object({
+      project,
+      name: id,
+      pid: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe("The process that holds it, as it was acquired"),
+      host: text(limits.pathLengthMax).optional(),
+      processStartedAt: text(limits.wordLengthMax).optional(),
+      sessionId: id.optional(),
+      force: flag.optional().describe("Whoever holds it; for leaders"),
+    }),
+  output: () => z.object({ success, released: z.boolean() }),
   refusals: ["SESSION_BUSY"],
   http: { method: "DELETE", path: "/api/locks/:name" },
   cli: "lock release",

@@ -1,47 +1,53 @@
 import { z } from "zod";
 import { instant, projectOrAll } from "../fields.js";
+import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { time } from "../shapes.js";
 
-const count = z.number().int();
-const averageMs = z.number().nullable().describe("null: there was none");
+const count = once(() => z.number().int());
+const averageMs = once(() => z.number().nullable().describe("null: there was none"));
 
 export const metricsHistory = operation({
   name: "metrics.history",
   summary: "Show what happened minute by minute or hour by hour",
   kind: "query",
   role: "viewer",
-  input: z.object({
-    project: projectOrAll,
-    from: instant.optional().describe("Default: three hours before `to`"),
-    to: instant.optional().describe("Exclusive. Default: now"),
-    step: z
-      .enum(["minute", "hour"])
-      .optional()
-      .describe("Default: minute up to six hours, else hour. Minutes are kept for two days, hours for 400"),
-  }),
-  output: z.object({
-    step: z.enum(["minute", "hour"]),
-    from: time,
-    to: time,
-    points: z.array(
-      z.object({
-        at: time.describe("When the minute or hour begins"),
-        created: count,
-        claimed: count,
-        completed: count,
-        failed: count.describe("Failed attempts, retried or not"),
-        lost: count.describe("Claims whose lease ran out or whose session died"),
-        avgClaimWaitMs: averageMs,
-        avgDurationMs: averageMs,
-        avgQuestionWaitMs: averageMs,
-        queued: count.describe("Queued tasks at its end"),
-        byAgent: z
-          .record(z.string(), z.object({ claimed: count, completed: count, failed: count, lost: count }))
-          .describe("By session; beyond fifty, the rest is under *"),
-      }),
-    ),
-  }),
+  input: () =>
+    z.object({
+      project: projectOrAll,
+      from: instant.optional().describe("Default: three hours before `to`"),
+      to: instant.optional().describe("Exclusive. Default: now"),
+      step: z
+        .enum(["minute", "hour"])
+        .optional()
+        .describe("Default: minute up to six hours, else hour. Minutes are kept for two days, hours for 400"),
+    }),
+  output: () =>
+    z.object({
+      step: z.enum(["minute", "hour"]),
+      from: time,
+      to: time,
+      points: z.array(
+        z.object({
+          at: time.describe("When the minute or hour begins"),
+          created: count(),
+          claimed: count(),
+          completed: count(),
+          failed: count().describe("Failed attempts, retried or not"),
+          lost: count().describe("Claims whose lease ran out or whose session died"),
+          avgClaimWaitMs: averageMs(),
+          avgDurationMs: averageMs(),
+          avgQuestionWaitMs: averageMs(),
+          queued: count().describe("Queued tasks at its end"),
+          byAgent: z
+            .record(
+              z.string(),
+              z.object({ claimed: count(), completed: count(), failed: count(), lost: count() }),
+            )
+            .describe("By session; beyond fifty, the rest is under *"),
+        }),
+      ),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/metrics/history" },
 });

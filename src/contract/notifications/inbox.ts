@@ -8,12 +8,13 @@ export const showInbox = operation({
   summary: "Show what needs a human: open questions first",
   kind: "query",
   role: "viewer",
-  input: z.object({ project: projectOrAll, limit }),
-  output: z.object({
-    questions: z.array(taskShape),
-    notifications: z.array(notificationShape),
-    unread: z.number(),
-  }),
+  input: () => z.object({ project: projectOrAll, limit }),
+  output: () =>
+    z.object({
+      questions: z.array(taskShape()),
+      notifications: z.array(notificationShape()),
+      unread: z.number(),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/inbox" },
   cli: "inbox",

@@ -8,12 +8,13 @@ export const listNotifications = operation({
   summary: "List notifications, newest first",
   kind: "query",
   role: "viewer",
-  input: z.object({ project: projectOrAll, unread: flag.optional(), limit, cursor }),
-  output: z.object({
-    notifications: z.array(notificationShape),
-    unread: z.number(),
-    nextCursor: z.string().nullable(),
-  }),
+  input: () => z.object({ project: projectOrAll, unread: flag.optional(), limit, cursor }),
+  output: () =>
+    z.object({
+      notifications: z.array(notificationShape()),
+      unread: z.number(),
+      nextCursor: z.string().nullable(),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/notifications" },
 });

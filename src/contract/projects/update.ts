@@ -8,12 +8,13 @@ export const updateProject = operation({
   summary: "Change the settings of a project, pause or resume it",
   kind: "command",
   role: "admin",
-  input: z.strictObject({
-    id: id.optional(),
-    settings: settingsPatch.optional(),
-    paused: z.boolean().optional(),
-  }),
-  output: z.object({ success, project: projectShape }),
+  input: () =>
+    z.strictObject({
+      id: id.optional(),
+      settings: settingsPatch().optional(),
+      paused: z.boolean().optional(),
+    }),
+  output: () => z.object({ success, project: projectShape() }),
   refusals: [],
   http: { method: "PATCH", path: "/api/projects/:id" },
   cli: "project set",

@@ -8,11 +8,12 @@ export const currentTask = operation({
   summary: "Show what a session works on",
   kind: "query",
   role: "viewer",
-  input: z.object({ project, sessionId: id }),
-  output: z.object({
-    sessionId: z.string(),
-    currentTask: z.object({ taskId: z.string(), title: z.string(), claim: claimShape }).nullable(),
-  }),
+  input: () => z.object({ project, sessionId: id }),
+  output: () =>
+    z.object({
+      sessionId: z.string(),
+      currentTask: z.object({ taskId: z.string(), title: z.string(), claim: claimShape() }).nullable(),
+    }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/sessions/:sessionId/current-task" },
 });

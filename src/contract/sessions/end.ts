@@ -8,11 +8,12 @@ export const endSession = operation({
   summary: "End a session; what it held goes back at once",
   kind: "command",
   role: "worker",
-  input: z.object({ project, sessionId: id }),
-  output: z.object({
-    success,
-    released: z.array(z.object({ taskId: z.string(), sessionId: z.string(), reason: z.string() })),
-  }),
+  input: () => z.object({ project, sessionId: id }),
+  output: () =>
+    z.object({
+      success,
+      released: z.array(z.object({ taskId: z.string(), sessionId: z.string(), reason: z.string() })),
+    }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "DELETE", path: "/api/sessions/:sessionId" },
 });

@@ -8,8 +8,8 @@ export const getSession = operation({
   summary: "Show a session",
   kind: "query",
   role: "viewer",
-  input: z.object({ project, sessionId: id }),
-  output: z.object({ session: sessionShape }),
+  input: () => z.object({ project, sessionId: id }),
+  output: () => z.object({ session: sessionShape() }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/sessions/:sessionId" },
 });

@@ -8,13 +8,14 @@ export const heartbeatSession = operation({
   summary: "Say that a session lives",
   kind: "command",
   role: "worker",
-  input: z.object({
-    project,
-    sessionId: id,
-    contextPercent: z.number().min(0).max(100).optional(),
-    score: z.number().optional(),
-  }),
-  output: z.object({ success, session: sessionShape }),
+  input: () =>
+    z.object({
+      project,
+      sessionId: id,
+      contextPercent: z.number().min(0).max(100).optional(),
+      score: z.number().optional(),
+    }),
+  output: () => z.object({ success, session: sessionShape() }),
   refusals: ["SESSION_NOT_FOUND"],
   repeatable: true,
   http: { method: "POST", path: "/api/sessions/:sessionId/heartbeat" },

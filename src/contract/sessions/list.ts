@@ -8,13 +8,14 @@ export const listSessions = operation({
   summary: "List sessions",
   kind: "query",
   role: "viewer",
-  input: z.object({
-    project: projectOrAll,
-    all: flag.optional().describe("Also those that are over"),
-    limit,
-    cursor,
-  }),
-  output: z.object({ sessions: z.array(sessionShape), nextCursor: z.string().nullable() }),
+  input: () =>
+    z.object({
+      project: projectOrAll,
+      all: flag.optional().describe("Also those that are over"),
+      limit,
+      cursor,
+    }),
+  output: () => z.object({ sessions: z.array(sessionShape()), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/sessions" },
   cli: "sessions",

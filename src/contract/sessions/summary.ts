@@ -9,30 +9,31 @@ export const sessionsSummary = operation({
   summary: "Show every live session with its current task",
   kind: "query",
   role: "viewer",
-  input: z.object({ project: projectOrAll, limit }),
-  output: z.object({
-    sessions: z.array(
-      sessionShape.extend({
-        currentTask: z
-          .object({
-            taskId: z.string(),
-            title: z.string(),
-            phase: z.string().nullable(),
-            state: z.enum(taskStates),
-            claim: claimShape,
-          })
-          .nullable(),
-        tasksDone: z.number(),
-        tasksTotal: z.number(),
+  input: () => z.object({ project: projectOrAll, limit }),
+  output: () =>
+    z.object({
+      sessions: z.array(
+        sessionShape().extend({
+          currentTask: z
+            .object({
+              taskId: z.string(),
+              title: z.string(),
+              phase: z.string().nullable(),
+              state: z.enum(taskStates),
+              claim: claimShape(),
+            })
+            .nullable(),
+          tasksDone: z.number(),
+          tasksTotal: z.number(),
+        }),
+      ),
+      totals: z.object({
+        sessions: z.number(),
+        working: z.number(),
+        idle: z.number(),
+        tasks: z.record(z.string(), z.number()),
       }),
-    ),
-    totals: z.object({
-      sessions: z.number(),
-      working: z.number(),
-      idle: z.number(),
-      tasks: z.record(z.string(), z.number()),
     }),
-  }),
   refusals: [],
   http: { method: "GET", path: "/api/sessions/summary" },
 });

@@ -9,11 +9,12 @@ export const appendLog = operation({
   summary: "Add to the log of an attempt, at most 64 KiB at once; it renews no lease",
   kind: "command",
   role: "worker",
-  input: z.object({
-    ...byHolder,
-    text: z.string().describe("What a program printed; what cannot be stored is replaced by U+FFFD"),
-  }),
-  output: z.object({ success, taskId: z.string(), epoch: z.number(), truncatedBytes: z.number() }),
+  input: () =>
+    z.object({
+      ...byHolder,
+      text: z.string().describe("What a program printed; what cannot be stored is replaced by U+FFFD"),
+    }),
+  output: () => z.object({ success, taskId: z.string(), epoch: z.number(), truncatedBytes: z.number() }),
   refusals: [...holderPrecedence, "PAYLOAD_TOO_LARGE"],
   http: { method: "POST", path: "/api/tasks/:taskId/log" },
 });

@@ -10,12 +10,13 @@ export const askHuman = operation({
   summary: "Ask a human; the lease clock stops until the answer",
   kind: "command",
   role: "worker",
-  input: z.object({
-    ...byHolder,
-    question: text(limits.questionLengthMax).min(1),
-    options: z.array(text(limits.reasonLengthMax).min(1)).max(limits.optionsMax).optional(),
-    default: text(limits.responseLengthMax).optional(),
-  }),
+  input: () =>
+    z.object({
+      ...byHolder,
+      question: text(limits.questionLengthMax).min(1),
+      options: z.array(text(limits.reasonLengthMax).min(1)).max(limits.optionsMax).optional(),
+      default: text(limits.responseLengthMax).optional(),
+    }),
   output: taskAnswer,
   refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/ask" },

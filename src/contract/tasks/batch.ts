@@ -10,24 +10,25 @@ export const createTasks = operation({
   summary: "Create many tasks at once, all or nothing",
   kind: "command",
   role: "worker",
-  input: z.object({
-    project,
-    tasks: z
-      .array(
-        newTask.extend({
-          key: text(limits.titleLengthMax).optional().describe("Your name for the task within this batch"),
-          parentId: text(limits.titleLengthMax).optional().describe("An id, or a key of this batch"),
-          dependsOn: z
-            .array(text(limits.titleLengthMax))
-            .max(limits.dependsOnMax)
-            .optional()
-            .describe("Ids, or keys or titles of this batch"),
-        }),
-      )
-      .min(1)
-      .max(limits.batchMax),
-  }),
-  output: z.object({ success, tasks: z.array(taskShape), ids: z.record(z.string(), z.string()) }),
+  input: () =>
+    z.object({
+      project,
+      tasks: z
+        .array(
+          newTask().extend({
+            key: text(limits.titleLengthMax).optional().describe("Your name for the task within this batch"),
+            parentId: text(limits.titleLengthMax).optional().describe("An id, or a key of this batch"),
+            dependsOn: z
+              .array(text(limits.titleLengthMax))
+              .max(limits.dependsOnMax)
+              .optional()
+              .describe("Ids, or keys or titles of this batch"),
+          }),
+        )
+        .min(1)
+        .max(limits.batchMax),
+    }),
+  output: () => z.object({ success, tasks: z.array(taskShape()), ids: z.record(z.string(), z.string()) }),
   refusals: [
     "TASK_NOT_FOUND",
     "INVALID_STATE",

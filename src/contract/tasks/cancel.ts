@@ -9,16 +9,18 @@ export const cancelTask = operation({
   summary: "Cancel a task",
   kind: "command",
   role: "leader",
-  input: z.object({
-    ...onTask,
-    reason: text(limits.reasonLengthMax).optional(),
-    cascade: z.boolean().optional().describe("Also cancel its open descendants"),
-  }),
-  output: z.object({
-    success,
-    task: taskShape,
-    cancelled: z.array(z.string()).describe("Ids that were cancelled, at most 1000"),
-  }),
+  input: () =>
+    z.object({
+      ...onTask,
+      reason: text(limits.reasonLengthMax).optional(),
+      cascade: z.boolean().optional().describe("Also cancel its open descendants"),
+    }),
+  output: () =>
+    z.object({
+      success,
+      task: taskShape(),
+      cancelled: z.array(z.string()).describe("Ids that were cancelled, at most 1000"),
+    }),
   refusals: ["TASK_NOT_FOUND", "TASK_NOT_CANCELLABLE"],
   http: { method: "POST", path: "/api/tasks/:taskId/cancel" },
   cli: "cancel",

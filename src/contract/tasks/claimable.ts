@@ -8,12 +8,13 @@ export const claimableTasks = operation({
   summary: "List what can be claimed now, in the order of claiming",
   kind: "query",
   role: "viewer",
-  input: z.object({
-    project,
-    sessionId: id.optional().describe("Only what fits this session"),
-    limit,
-  }),
-  output: z.object({ tasks: z.array(taskShape) }),
+  input: () =>
+    z.object({
+      project,
+      sessionId: id.optional().describe("Only what fits this session"),
+      limit,
+    }),
+  output: () => z.object({ tasks: z.array(taskShape()) }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/claimable" },
   cli: "ready",

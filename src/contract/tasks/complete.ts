@@ -9,16 +9,18 @@ export const completeTask = operation({
   summary: "Complete a task",
   kind: "command",
   role: "worker",
-  input: z.object({
-    ...byHolder,
-    result: result.default({ output: "", filesCreated: [], filesModified: [] }),
-  }),
-  output: z.object({
-    success,
-    task: taskShape,
-    unblocked: z.array(z.string()).describe("Tasks that became claimable, at most 100"),
-    unblockedCount: z.number(),
-  }),
+  input: () =>
+    z.object({
+      ...byHolder,
+      result: result.default({ output: "", filesCreated: [], filesModified: [] }),
+    }),
+  output: () =>
+    z.object({
+      success,
+      task: taskShape(),
+      unblocked: z.array(z.string()).describe("Tasks that became claimable, at most 100"),
+      unblockedCount: z.number(),
+    }),
   refusals: [...holderPrecedence, "CHILDREN_OPEN", "PAYLOAD_TOO_LARGE"],
   repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/complete" },

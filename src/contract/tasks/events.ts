@@ -8,11 +8,12 @@ export const taskEvents = operation({
   summary: "List the events of a task",
   kind: "query",
   role: "viewer",
-  input: z.object({ ...onTask, after: z.coerce.number().int().min(0).default(0), limit }),
-  output: z.object({
-    events: z.array(eventShape),
-    nextAfter: z.number(),
-  }),
+  input: () => z.object({ ...onTask, after: z.coerce.number().int().min(0).default(0), limit }),
+  output: () =>
+    z.object({
+      events: z.array(eventShape()),
+      nextAfter: z.number(),
+    }),
   refusals: ["TASK_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId/events" },
   cli: "events",

@@ -8,12 +8,13 @@ export const explainTask = operation({
   summary: "Say why a task is not running",
   kind: "query",
   role: "viewer",
-  input: z.object({ ...onTask, sessionId: id.optional().describe("As seen by this session") }),
-  output: z.object({
-    taskId: z.string(),
-    claimable: z.boolean(),
-    reasons: z.array(reasonShape),
-  }),
+  input: () => z.object({ ...onTask, sessionId: id.optional().describe("As seen by this session") }),
+  output: () =>
+    z.object({
+      taskId: z.string(),
+      claimable: z.boolean(),
+      reasons: z.array(reasonShape()),
+    }),
   refusals: ["TASK_NOT_FOUND", "SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId/explain" },
   cli: "explain",

@@ -10,17 +10,19 @@ export const failTask = operation({
   summary: "Report that an attempt failed",
   kind: "command",
   role: "worker",
-  input: z.object({
-    ...byHolder,
-    error: text(limits.errorLengthMax).min(1),
-    retryable: z.boolean().optional().describe("False: fail for good"),
-  }),
-  output: z.object({
-    success,
-    task: taskShape,
-    willRetry: z.boolean(),
-    retryAt: time.nullable(),
-  }),
+  input: () =>
+    z.object({
+      ...byHolder,
+      error: text(limits.errorLengthMax).min(1),
+      retryable: z.boolean().optional().describe("False: fail for good"),
+    }),
+  output: () =>
+    z.object({
+      success,
+      task: taskShape(),
+      willRetry: z.boolean(),
+      retryAt: time.nullable(),
+    }),
   refusals: holderPrecedence,
   repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/fail" },

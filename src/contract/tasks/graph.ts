@@ -8,21 +8,22 @@ export const taskGraph = operation({
   summary: "Show the dependency graph of a project",
   kind: "query",
   role: "viewer",
-  input: z.object({ project, limit, cursor }),
-  output: z.object({
-    nodes: z.array(
-      z.object({
-        id: z.string(),
-        title: z.string(),
-        type: z.enum(["task", "group"]),
-        state: z.enum(taskStates),
-        priority: z.number(),
-        parentId: z.string().nullable(),
-      }),
-    ),
-    edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`from` waits for `to`"),
-    nextCursor: z.string().nullable(),
-  }),
+  input: () => z.object({ project, limit, cursor }),
+  output: () =>
+    z.object({
+      nodes: z.array(
+        z.object({
+          id: z.string(),
+          title: z.string(),
+          type: z.enum(["task", "group"]),
+          state: z.enum(taskStates),
+          priority: z.number(),
+          parentId: z.string().nullable(),
+        }),
+      ),
+      edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`from` waits for `to`"),
+      nextCursor: z.string().nullable(),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/graph" },
   cli: "graph",

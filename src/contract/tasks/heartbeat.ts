@@ -9,12 +9,14 @@ export const heartbeatTask = operation({
   summary: "Renew the lease of a task",
   kind: "command",
   role: "worker",
-  input: z.object({ ...byHolder, extendMs: leaseMs.optional().describe("Default: the claim's own length") }),
-  output: z.object({
-    success,
-    claim: claimShape,
-    response: z.string().nullable().describe("An answer that the holder has not acknowledged yet"),
-  }),
+  input: () =>
+    z.object({ ...byHolder, extendMs: leaseMs.optional().describe("Default: the claim's own length") }),
+  output: () =>
+    z.object({
+      success,
+      claim: claimShape(),
+      response: z.string().nullable().describe("An answer that the holder has not acknowledged yet"),
+    }),
   refusals: holderPrecedence,
   repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/claim/heartbeat" },

@@ -9,23 +9,24 @@ export const tasksInFlight = operation({
   summary: "List what is claimed, and by whom",
   kind: "query",
   role: "viewer",
-  input: z.object({ project: projectOrAll, sessionId: id.optional(), includeExpired: flag.optional() }),
-  output: z.object({
-    inFlight: z.array(
-      z.object({
-        taskId: z.string(),
-        project: z.string(),
-        task: z.object({
-          title: z.string(),
-          phase: z.string().nullable(),
-          priority: z.string(),
-          state: z.enum(taskStates),
+  input: () => z.object({ project: projectOrAll, sessionId: id.optional(), includeExpired: flag.optional() }),
+  output: () =>
+    z.object({
+      inFlight: z.array(
+        z.object({
+          taskId: z.string(),
+          project: z.string(),
+          task: z.object({
+            title: z.string(),
+            phase: z.string().nullable(),
+            priority: z.string(),
+            state: z.enum(taskStates),
+          }),
+          claim: claimShape(),
         }),
-        claim: claimShape,
-      }),
-    ),
-    summary: z.object({ total: z.number(), bySession: z.record(z.string(), z.number()) }),
-  }),
+      ),
+      summary: z.object({ total: z.number(), bySession: z.record(z.string(), z.number()) }),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks/in-flight" },
   cli: "in-flight",

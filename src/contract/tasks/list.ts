@@ -2,6 +2,7 @@ import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { type TaskState, taskStates } from "../../core/task.js";
 import { cursor, flag, id, limit, projectOrAll, text, word } from "../fields.js";
+import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { taskShape } from "../shapes.js";
 
@@ -28,35 +29,43 @@ const stateWords = {
 } as const satisfies Record<string, TaskState>;
 
 /** Every seed's word for a state. */
-export const stateWord = z
-  .string()
-  .transform((value) => value.toLowerCase().replaceAll("-", "_"))
-  .pipe(z.enum(Object.keys(stateWords) as [keyof typeof stateWords]))
-  .transform((value): TaskState => stateWords[value]) as z.ZodType<TaskState, keyof typeof stateWords>;
+export const stateWord = once(
+  () =>
+    z
+      .string()
+      .transform((value) => value.toLowerCase().replaceAll("-", "_"))
+      .pipe(z.enum(Object.keys(stateWords) as [keyof typeof stateWords]))
+      .transform((value): TaskState => stateWords[value]) as z.ZodType<TaskState, keyof typeof stateWords>,
+);
 
-export const states = z.union([stateWord, z.array(stateWord)], `must be a state: ${taskStates.join(", ")}`);
+export const states = once(() =>
+  z.union([stateWord(), z.array(stateWord())], `must be a state: ${taskStates.join(", ")}`),
+);
 
-export const parent = z.union([id, z.literal("")]).describe("Children of this task; empty: top level only");
+export const parent = once(() =>
+  z.union([id, z.literal("")]).describe("Children of this task; empty: top level only"),
+);
 
 export const listTasks = operation({
   name: "tasks.list",
   summary: "List tasks in creation order",
   kind: "query",
   role: "viewer",
-  input: z.object({
-    project: projectOrAll,
-    state: states
-      .optional()
-      .describe("One state or several; pending, in_progress, done and such are understood"),
-    label: word.optional(),
-    assignee: word.optional(),
-    parent: parent.optional(),
-    q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
-    claimable: flag.optional(),
-    limit,
-    cursor,
-  }),
-  output: z.object({ tasks: z.array(taskShape), nextCursor: z.string().nullable() }),
+  input: () =>
+    z.object({
+      project: projectOrAll,
+      state: states()
+        .optional()
+        .describe("One state or several; pending, in_progress, done and such are understood"),
+      label: word.optional(),
+      assignee: word.optional(),
+      parent: parent().optional(),
+      q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
+      claimable: flag.optional(),
+      limit,
+      cursor,
+    }),
+  output: () => z.object({ tasks: z.array(taskShape()), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks" },
   cli: "list",

@@ -10,11 +10,12 @@ export const reportProgress = operation({
   summary: "Note progress; renews the lease",
   kind: "command",
   role: "worker",
-  input: z.object({
-    ...byHolder,
-    note: text(limits.noteLengthMax).optional(),
-    percent: z.number().min(0).max(100).optional(),
-  }),
+  input: () =>
+    z.object({
+      ...byHolder,
+      note: text(limits.noteLengthMax).optional(),
+      percent: z.number().min(0).max(100).optional(),
+    }),
   output: taskAnswer,
   refusals: holderPrecedence,
   http: { method: "POST", path: "/api/tasks/:taskId/progress" },

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { id, instant, longText, metadata, ms, onTask, path, priority, text, word } from "../fields.js";
+import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
 
 /** What can be edited. */
-export const taskPatch = {
+export const taskPatch = once(() => ({
   title: text(limits.titleLengthMax).min(1).optional(),
   prompt: longText.min(1).optional(),
   description: longText.nullable().optional(),
@@ -21,17 +22,18 @@ export const taskPatch = {
   notBefore: instant.nullable().optional(),
   timeoutMs: ms.min(1).nullable().optional(),
   metadata: metadata.nullable().optional(),
-};
+}));
 
 export const updateTask = operation({
   name: "tasks.update",
   summary: "Edit a task",
   kind: "command",
   role: "leader",
-  input: z.strictObject({
-    ...onTask,
-    ...taskPatch,
-  }),
+  input: () =>
+    z.strictObject({
+      ...onTask,
+      ...taskPatch(),
+    }),
   output: taskAnswer,
   refusals: [
     "TASK_NOT_FOUND",

@@ -9,20 +9,22 @@ export const createToken = operation({
   summary: "Create a token; its text is shown this once",
   kind: "command",
   role: "admin",
-  input: z.object({
-    name: word.default("token").describe("Who or what it is for"),
-    role: z.enum(roles).default("worker"),
-    expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
-  }),
-  output: tokenShape.extend({
-    success,
-    token: z
-      .string()
-      .nullable()
-      .describe(
-        "What to send as bearer. It is stored nowhere, so an answer repeated under an idempotency key has null: revoke that token and create another",
-      ),
-  }),
+  input: () =>
+    z.object({
+      name: word.default("token").describe("Who or what it is for"),
+      role: z.enum(roles).default("worker"),
+      expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
+    }),
+  output: () =>
+    tokenShape().extend({
+      success,
+      token: z
+        .string()
+        .nullable()
+        .describe(
+          "What to send as bearer. It is stored nowhere, so an answer repeated under an idempotency key has null: revoke that token and create another",
+        ),
+    }),
   refusals: ["ID_TAKEN"],
   http: { method: "POST", path: "/api/tokens", status: 201 },
   cli: "token create",

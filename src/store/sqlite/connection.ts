@@ -4,7 +4,6 @@
 // leaves nothing that looks like a store. Never open the live file with anything but SQLite: closing another handle on it
 // would drop the locks of this process.
 
-import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -61,6 +60,7 @@ export async function openFile(file: string): Promise<Database> {
  */
 function createFile(file: string): void {
   makeDirectory(dirname(file));
+  const { randomUUID } = process.getBuiltinModule("node:crypto");
   const draft = `${file}.new-${randomUUID()}`;
   const model = new DatabaseSync(":memory:");
   try {
@@ -237,11 +237,12 @@ const patienceMs = 15_000;
 
 /** Runs something that needs a lock, waiting between tries without blocking the event loop. */
 export async function patiently<T>(file: string, attempt: () => T): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  let deadline = 0;
   for (let tries = 0; ; tries++) {
     try {
       return attempt();
     } catch (error) {
+      deadline ||= performance.now() + patienceMs;
       if (!isBusy(error) || performance.now() > deadline) throw translate(error, file);
     }
     const pauseMs = Math.random() * Math.min(1 + tries, 10);

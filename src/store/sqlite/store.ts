@@ -1,8 +1,7 @@
 // The embedded store: one file, any number of processes. A commit is one short BEGIN IMMEDIATE transaction that never
 // awaits: the jobs run, their changes are written, and the answer leaves only after the disk has it (synchronous=FULL).
 
-import { existsSync, rmSync } from "node:fs";
-import { rename } from "node:fs/promises";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { backup as copyDatabase, DatabaseSync } from "@photostructure/sqlite";
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
@@ -305,7 +304,7 @@ class SqliteStore implements Store {
     const source = new DatabaseSync(this.file, { readOnly: true });
     try {
       await copyDatabase(source, draft, { rate: -1 });
-      await rename(draft, path);
+      renameSync(draft, path);
     } catch (error) {
       throw translate(error, path);
     } finally {

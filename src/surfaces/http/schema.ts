@@ -43,10 +43,10 @@ export const componentPrefix = "#/components/schemas/";
 const answerShapes: Record<string, z.ZodType> = {
   ...Object.fromEntries(
     Object.entries(shapes).flatMap(([name, shape]) =>
-      name.endsWith("Shape") ? [[componentNameOf(name), shape as z.ZodType]] : [],
+      name.endsWith("Shape") ? [[componentNameOf(name), (shape as () => z.ZodType)()]] : [],
     ),
   ),
-  TaskAnswer: shapes.taskAnswer,
+  TaskAnswer: shapes.taskAnswer(),
   Time: shapes.time,
 };
 
@@ -73,7 +73,7 @@ export function answerSchemas(operations: readonly Operation[]): SchemaSet {
 export function inputSchemas(operations: readonly Operation[]): SchemaSet {
   return convert(
     operations.map(({ name, input }) => [name, input]),
-    { Id: id, SettingsPatch: shapes.settingsPatch, Word: word },
+    { Id: id, SettingsPatch: shapes.settingsPatch(), Word: word },
     "input",
   );
 }
