@@ -194,10 +194,15 @@ export interface Sending {
   /** Any, also Host; undefined: leave that one away. */
   headers?: Record<string, string | string[] | undefined>;
   body?: object | string | Buffer;
+  /** A stream is left when it has said this; absent: anything. */
+  enough?: RegExp;
 }
 
-/** Past fetch, which has opinions. A stream is left when its first words have come. */
-export function send(world: World, { method, path, token, headers = {}, body }: Sending): Promise<Sent> {
+/** Past fetch, which has opinions. */
+export function send(
+  world: World,
+  { method, path, token, headers = {}, body, enough = /./ }: Sending,
+): Promise<Sent> {
   const bearer = token === undefined ? world.server.token : token;
   const content = typeof body === "string" || Buffer.isBuffer(body) ? body : body && JSON.stringify(body);
   const all: Record<string, string | string[] | undefined> = {
@@ -229,7 +234,7 @@ export function send(world: World, { method, path, token, headers = {}, body }: 
       const isStream = /event-stream/.test(answer.headers["content-type"] ?? "");
       answer.on("data", (chunk) => {
         chunks.push(chunk);
-        if (isStream) done();
+        if (isStream && enough.test(Buffer.concat(chunks).toString())) done();
       });
       answer.on("error", reject);
       answer.on("end", done);
