@@ -8,6 +8,15 @@ export interface Message {
   data: string;
 }
 
+/** What tests look at in an event. */
+export interface Seen {
+  seq: number;
+  type: string;
+  project: string | null;
+  taskId: string | null;
+  sessionId: string | null;
+}
+
 export interface Ask {
   url: string;
   token: string | null;
@@ -72,7 +81,7 @@ export class Reader {
     this.request.end();
   }
 
-  get events(): { seq: number; type: string; project: string | null; taskId: string | null }[] {
+  get events(): Seen[] {
     return this.messages.map(({ data }) => JSON.parse(data)).filter(({ type }) => type !== "reset");
   }
 

@@ -10,18 +10,12 @@ import { on, type StoreName, type World } from "./support.js";
 const times = Number(process.env.DIBS_STREAMS) || 1;
 const elsewhere = { headers: { "dibs-project": "other" } };
 
-interface Size {
-  store: StoreName;
-  readers: number;
-  events: number;
-}
-
-test.each<Size>([
-  { store: "sqlite", readers: 200, events: 5_000 },
-  { store: "postgres", readers: 40, events: 1_000 },
+test.each<[StoreName, number, number]>([
+  ["sqlite", 200, 5_000],
+  ["postgres", 40, 1_000],
 ])(
-  "$readers readers drop and resume while $events events pass and $store's server restarts: each sees its log exactly",
-  ({ store, readers: count, events }) =>
+  "on %s, while %d readers drop and resume, %d events pass and the server restarts, each reader sees its log exactly",
+  (store, count, events) =>
     on(store, async (world) => {
       const random = seeded("streams-exact.test.ts");
       const progress = new Progress();
