@@ -147,6 +147,7 @@ export class Attempt {
       cwd: this.worktree?.path ?? options.cwd ?? process.cwd(),
       resultFile,
       promptFile: join(this.directory, "prompt"),
+      scratch: this.directory,
       env: { ...(options.env ?? process.env), ...this.worktree?.env },
       connectionEnv: options.connectionEnv ?? {},
     });

@@ -13,6 +13,8 @@ export interface CommandContext {
   resultFile: string;
   /** A private file with the prompt, for programs that want one. */
   promptFile: string;
+  /** Where these files are. */
+  scratch: string;
   /** What the command inherits. */
   env: Readonly<Record<string, string | undefined>>;
   /** How the command reaches the same store: DIBS_URL or DIBS_DATABASE_URL, DIBS_TOKEN and so on. */
@@ -30,7 +32,7 @@ export function refuseBadCommand(command: readonly string[]): void {
 export const placeholders = ["{id}", "{title}", "{prompt}", "{promptFile}"] as const;
 
 export function orderFor(command: readonly string[], context: CommandContext): Order {
-  const { task, cwd, promptFile } = context;
+  const { task, cwd, promptFile, scratch } = context;
   const values: Record<string, string> = {
     "{id}": task.id,
     "{title}": task.title,
@@ -39,7 +41,7 @@ export function orderFor(command: readonly string[], context: CommandContext): O
   };
   const [file = "", ...args] = command;
   const filled = args.map((word) => (Object.hasOwn(values, word) ? values[word]! : word));
-  return { file, args: filled, cwd, env: environmentFor(context) };
+  return { file, args: filled, cwd, env: environmentFor(context), scratch };
 }
 
 /** Of an outer run, or of another store: none of the command's business. */

@@ -35,6 +35,7 @@ export class Group {
   private readonly closed: Promise<void>;
   private ending: Promise<void> | null = null;
   private isGone = false;
+  private isEnded = false;
 
   constructor(private readonly options: GroupOptions) {
     const { sessionId, killGraceMs, machine, wardenFile = defaultWarden() } = options;
@@ -92,7 +93,7 @@ export class Group {
 
   /** The command is told to end, and made to after the grace. */
   end({ now = false } = {}): Promise<void> {
-    if (now) signalGroup(this.record.pgid, "SIGKILL");
+    if (now && !this.isEnded && this.record.pid !== 0) signalGroup(this.record.pgid, "SIGKILL");
     this.ending ??= this.endAll();
     return this.ending;
   }
@@ -103,6 +104,7 @@ export class Group {
     if (pid === 0) return;
     this.warden.stdin?.destroy();
     await endGroup(pgid, this.options.killGraceMs, [pid]);
+    this.isEnded = true;
     const late = new AbortController();
     const drained = sleep(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
     await Promise.race([this.closed, drained]);

@@ -84,7 +84,7 @@ export type Outcome =
   | "released"
   /** A question is open; the answer will queue the task again. */
   | "awaiting"
-  /** The command completed, failed or released its task itself. */
+  /** The command completed or failed its task itself. */
   | "reported"
   /** The claim was lost or the task cancelled; the command was ended. */
   | "lost";

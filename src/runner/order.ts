@@ -6,6 +6,8 @@ export interface Order {
   args: string[];
   cwd: string;
   env: Record<string, string>;
+  /** A directory of the run's own, to be removed after it. */
+  scratch: string;
 }
 
 export type WardenMessage =

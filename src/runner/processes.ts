@@ -100,11 +100,14 @@ const unkillableMs = 5_000;
 
 /** SIGTERM, and SIGKILL for those that are still there after the grace. False: not even that ended them. */
 export async function endGroup(group: number, graceMs: number, except: number[] = []): Promise<boolean> {
-  const isEmpty = () => membersOf(group).every((pid) => except.includes(pid));
-  if (!isEmpty()) {
+  const isLeft = () => membersOf(group).some((pid) => !except.includes(pid));
+  if (isLeft()) {
     signalGroup(group, "SIGTERM");
-    await became(isEmpty, graceMs);
+    await became(() => !isLeft(), graceMs);
   }
+  const isGone = () => membersOf(group).length === 0;
+  // The number of a group that is gone may be another's by now.
+  if (isGone()) return true;
   signalGroup(group, "SIGKILL");
-  return became(() => membersOf(group).length === 0, unkillableMs);
+  return became(isGone, unkillableMs);
 }

@@ -4,10 +4,12 @@
 //   node warden.js <session> <grace in ms>
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import type { Order, WardenMessage } from "./order.js";
 
 const graceMs = Number(process.argv[3]);
 let command: ChildProcess | null = null;
+let scratch = "";
 let isAlone = false;
 
 function say(message: WardenMessage): void {
@@ -23,7 +25,17 @@ function signalGroup(signal: NodeJS.Signals): void {
   }
 }
 
-function run({ file, args, cwd, env }: Order): void {
+/** Nobody else is left to tidy up. */
+function endAlone(): void {
+  try {
+    if (scratch !== "") rmSync(scratch, { recursive: true, force: true });
+  } finally {
+    signalGroup("SIGKILL");
+  }
+}
+
+function run({ file, args, cwd, env, ...order }: Order): void {
+  scratch = order.scratch;
   try {
     command = spawn(file, args, { cwd, env, stdio: "inherit", windowsHide: true });
   } catch (error) {
@@ -34,7 +46,7 @@ function run({ file, args, cwd, env }: Order): void {
   command.once("error", (error) => say(failure(error)));
   command.once("exit", (code, signal) => {
     say({ type: "exited", code, signal });
-    if (isAlone) signalGroup("SIGKILL");
+    if (isAlone) endAlone();
   });
 }
 
@@ -51,6 +63,6 @@ process.once("disconnect", () => {
   if (!command) process.exit(0);
   isAlone = true;
   signalGroup("SIGTERM");
-  if (command.exitCode !== null || command.signalCode !== null) signalGroup("SIGKILL");
-  setTimeout(() => signalGroup("SIGKILL"), graceMs);
+  const isOver = command.exitCode !== null || command.signalCode !== null;
+  setTimeout(endAlone, isOver ? 0 : graceMs);
 });

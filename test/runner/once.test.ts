@@ -43,6 +43,14 @@ describe("a run", () => {
     await expect(once(here, { taskId: task.id })).rejects.toMatchObject({ code: "TASK_NOT_CLAIMABLE" });
   });
 
+  test("of a command that cannot be started leaves nothing in the queue", async () => {
+    const here = await stage();
+    await expect(once(here, { prompt: "never", command: ["/no/such/agent"] })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+    expect((await here.dibs.tasks.list({})).tasks).toMatchObject([{ state: "failed", retryCount: 0 }]);
+  });
+
   test("needs a prompt or a task", async () => {
     const here = await stage();
     await expect(once(here, {})).rejects.toMatchObject({ code: "VALIDATION_FAILED" });

@@ -177,7 +177,8 @@ export class Stage {
   /** The same in a process of its own. */
   workElsewhere(options: { command: string[] } & Record<string, unknown>): RunnerProcess {
     const { timings } = this.common;
-    return new RunnerProcess({ path: join(this.directory, "dibs.db"), options: { timings, ...options } });
+    const input = { path: join(this.directory, "dibs.db"), options: { timings, ...options } };
+    return new RunnerProcess(input, this.directory);
   }
 
   /** What an agent that waits is to do. */
@@ -207,10 +208,11 @@ export class RunnerProcess {
   private isOver = false;
   private stderr = "";
 
-  constructor(input: Record<string, unknown>) {
+  constructor(input: Record<string, unknown>, scratch: string) {
     this.process = fork(resolve(import.meta.dirname, "children/runner.mjs"), [JSON.stringify(input)], {
       execArgv: [],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
+      env: { ...process.env, TMPDIR: scratch },
     });
     this.process.stderr?.on("data", (chunk) => {
       this.stderr += chunk;

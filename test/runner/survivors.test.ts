@@ -16,6 +16,7 @@ test("the warden ends the command when its runner is gone", async () => {
   const { pid, ppid, grandchild } = await here.seen(task.id);
   await runner.kill();
   for (const each of [pid, grandchild!, ppid]) await gone(each);
+  expect(readdirSync(here.directory).filter((name) => name.startsWith("dibs-run-"))).toEqual([]);
 });
 
 test("a successor ends the survivor before it runs the task again", async () => {
