@@ -27,7 +27,9 @@ test("a successor ends the survivor before it runs the task again", async () => 
   });
   const first = await here.seen(task.id);
   // The warden cannot do its part.
+  const startedAt = machine.processStart(first.ppid);
   process.kill(first.ppid, "SIGSTOP");
+  afterwards(() => machine.isAlive(first.ppid, startedAt) && process.kill(first.ppid, "SIGKILL"));
   await runner.kill();
   expect([first.pid, first.grandchild!].filter(isRunning)).toHaveLength(2);
   here.work({ once: true, command: here.command({ wait: true }) });
