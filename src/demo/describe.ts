@@ -35,7 +35,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     }
     case "task:claim-orphaned":
     case "task:claim-expired":
-      return `${task} is taken back from ${who} (${plain(data.reason)})`;
+      return `${task} is taken back from ${who} (${plain(data.cause ?? data.reason)})`;
     case "task:unblocked":
       return `${task} is available`;
     case "notification:created":

@@ -83,7 +83,7 @@ export class Story {
         break;
       case "task:claim-orphaned":
       case "task:claim-expired":
-        if (this.kill?.taskId === taskId) this.kill.found = { at, reason: String(data.reason) };
+        if (this.kill?.taskId === taskId) this.kill.found = { at, reason: String(data.cause ?? data.reason) };
         break;
       case "task:claimed":
         if (this.kill?.taskId === taskId) this.kill.takenOver = { at, agent: agent ?? "" };

@@ -28,7 +28,7 @@ export function dispatch(
     case "tasks.bulk":
       return bulk(executor, input, caller, options);
     case "claims.cleanup":
-      return cleanup(executor, input, caller);
+      return cleanup(executor, input, caller, options);
     case "locks.acquire":
     case "locks.release":
       return afterLookingAtTheLock(executor, name, input, caller, options);
@@ -113,8 +113,17 @@ function rethrow(error: unknown): never {
 }
 
 /** All of it, in rounds. */
-async function cleanup(executor: Executor, input: unknown, caller: Caller): Promise<unknown> {
-  executor.admit("claims.cleanup", input, caller);
+async function cleanup(
+  executor: Executor,
+  input: unknown,
+  caller: Caller,
+  { idempotencyKey }: WaitOptions,
+): Promise<unknown> {
+  const parsed = executor.admit("claims.cleanup", input, caller);
+  return executor.once("claims.cleanup", parsed, caller, idempotencyKey, () => cleanUp(executor, caller));
+}
+
+async function cleanUp(executor: Executor, caller: Caller): Promise<object> {
   const cleaned: unknown[] = await endDeadSessions(executor, caller.org).catch(rethrow);
   for (;;) {
     const round = await executor.execute("claims.cleanup", {}, caller);

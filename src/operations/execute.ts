@@ -71,6 +71,9 @@ export interface Executed<N extends OperationName> {
 }
 
 export class Executor {
+  /** Calls under a key that take more than one transaction. */
+  private readonly underWay = new Map<string, { request: string; answer: Promise<object> }>();
+
   constructor(
     readonly store: Store,
     readonly submit: Submit,
@@ -178,6 +181,21 @@ export class Executor {
     if (key === undefined) return act();
     validateKey(key);
     const request = this.requestOf(name, parsed, caller);
+    const at = `${caller.org}/${key}`;
+    const other = this.underWay.get(at);
+    if (other && other.request !== request) throw refusalError(usedForAnother(key));
+    if (other) return other.answer as Promise<T>;
+    const answer = this.firstTime(request, caller, key, act).finally(() => this.underWay.delete(at));
+    this.underWay.set(at, { request, answer });
+    return answer;
+  }
+
+  private async firstTime<T extends object>(
+    request: string,
+    caller: Caller,
+    key: string,
+    act: () => Promise<T>,
+  ): Promise<T> {
     const before = await this.store.read(caller.org, (view, now) => honoured(view, key, now));
     if (before) {
       const again = replay<{ answer: T }>(before, request, key);
@@ -220,6 +238,10 @@ function honoured(view: Reads, key: string, now: number): IdempotencyRecord | nu
 function replay<T>(before: { request: string; answer: string }, request: string, key: string): Outcome<T> {
   if (before.request === request)
     return { ok: true, value: { answer: JSON.parse(before.answer), value: null } as T };
+  return usedForAnother(key);
+}
+
+function usedForAnother(key: string): Refusal {
   return {
     ok: false,
     code: "IDEMPOTENCY_MISMATCH",

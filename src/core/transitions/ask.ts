@@ -37,7 +37,7 @@ export function ask(draft: Draft, command: AskCommand): Outcome<{ questionId: st
   draft.notify("TASK_AWAITING_RESPONSE", {
     task,
     number,
-    title: `Question: ${task.title}`,
+    title: "Task needs response",
     message: command.question,
   });
   return accept({ questionId: question.id });

@@ -106,7 +106,8 @@ export function lose(
   how: { end: "expire" | "orphan"; reason: string },
 ): void {
   const on = { project: task.project, taskId: task.id, sessionId: claim.sessionId, epoch: claim.epoch };
-  const data = { reason: how.reason };
+  // Every way for a session to be dead is the same to whoever waits for the task; `cause` tells them apart.
+  const data = how.end === "expire" ? { reason: how.reason } : { reason: "session_dead", cause: how.reason };
   const type = how.end === "expire" ? "task:claim-expired" : "task:claim-orphaned";
   if (claim.state === "awaiting_response") {
     const rest = closeClaim(draft, task, claim, { end: "abandon", reason: how.reason });
@@ -132,7 +133,7 @@ export function lose(
   });
   draft.notify("WORKER_LOST", {
     task: failed,
-    title: `Worker lost: ${task.title}`,
+    title: "Worker lost",
     message: `Task ${task.id} lost its worker ${lostCount} times in a row, last ${claim.sessionId} (${how.reason}).`,
   });
 }

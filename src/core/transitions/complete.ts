@@ -81,7 +81,7 @@ export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult
   const freed = setFree(draft, done);
   if (draft.project(task.project).settings.notifications.taskCompleted) {
     const message = result.output.slice(0, 500) || `Task ${task.id} is done.`;
-    draft.notify("TASK_COMPLETED", { task: done, title: `Completed: ${task.title}`, message });
+    draft.notify("TASK_COMPLETED", { task: done, title: "Task completed", message });
   }
   const answer = { unblocked: freed.slice(0, limits.unblockedMax), unblockedCount: freed.length };
   if (freed.length > 0) rememberAnswer(draft, claim, answer);

@@ -58,7 +58,7 @@ export function failAttempt(
   } else {
     const failed = failForGood(draft, rest, error);
     draft.emit("task:failed", { ...on, data: { ...data, retryCount: task.retryCount } });
-    draft.notify("TASK_ERROR", { task: failed, title: `Failed: ${task.title}`, message: error });
+    draft.notify("TASK_ERROR", { task: failed, title: "Task failed", message: error });
   }
   return answer;
 }

@@ -185,11 +185,23 @@ export class Session {
     void this.send({ text: `SELECT ${role}${list.join(", ")}`, values: [org] });
   }
 
+  /**
+   * Plans are made once per connection. Those for tables of a few rows read whole indexes, and a young table has no statistics
+   * whose arrival would have them made anew: so they are, each time the log has doubled.
+   */
+  planFor(events: number): void {
+    if (events < 2 * this.line.plannedFor + 64) return;
+    this.line.plannedFor = events;
+    void this.plain("DISCARD PLANS");
+  }
+
   /** COMMIT of a transaction that has failed answers ROLLBACK: that is no commit. */
   async commit(): Promise<void> {
     const result = await this.run<{ command: string }>((sql) => sql.unsafe("COMMIT").execute());
     this.isOpen = false;
-    if (result.command !== "COMMIT") throw new Error("The transaction had failed and was rolled back.");
+    if (result.command !== "COMMIT") {
+      throw this.failure ?? new Error("The transaction had failed and was rolled back.");
+    }
   }
 
   /** Takes back a transaction that is still open, and gives the connection back. */

@@ -68,6 +68,8 @@ export function lost(code: string): Error {
 
 export class Line {
   readonly openedAt = performance.now();
+  /** How many events there were when its plans were made. */
+  plannedFor = 0;
   private isLost = false;
   private silence: NodeJS.Timeout | undefined;
   private readonly driver: Driver;

@@ -300,8 +300,10 @@ class PostgresStore implements Store {
       string | null,
     ];
     this.seen.set(org, version);
+    const about = toOrg(row);
+    session.planFor(about.eventSeq);
     return {
-      org: toOrg(row),
+      org: about,
       version,
       now: this.clock?.now() ?? now,
       earliestDue: earliest && toDueClaim(earliest),

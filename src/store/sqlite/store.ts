@@ -18,7 +18,7 @@ import {
 } from "../store.js";
 import { Workspace } from "../workspace.js";
 import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
-import { isBusy, translate } from "./errors.js";
+import { translate } from "./errors.js";
 import { orgsMax } from "./schema.js";
 import { SqliteSnapshot } from "./snapshot.js";
 import { Statements } from "./statements.js";
@@ -327,8 +327,8 @@ class SqliteStore implements Store {
     for (const snapshot of this.snapshots) await snapshot.close();
     try {
       this.db.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
-    } catch (error) {
-      if (!isBusy(error)) throw translate(error, this.file);
+    } catch {
+      // Tidying up: what is in the log stays in it, for the next one to open the store.
     } finally {
       this.statements.forget();
       this.db.close();
