@@ -295,3 +295,33 @@ test(
     { limits: { streamsMax: 1 } },
   ),
 );
+
+test(
+  "those who break off while their token is still looked up are not counted for ever",
+  on(
+    "postgres",
+    async (world) => {
+      const head = (token: string) =>
+        `GET /api/tasks HTTP/1.1\r\nHost: 127.0.0.1:${world.server.port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+      for (let round = 0; round < 10; round++) {
+        const token = await world.tokenFor("viewer");
+        const gone = [1, 2, 3, 4, 5].map(() => breakingOff(world, head(token)));
+        await Promise.all(gone);
+        await until(
+          async () => (await send(world, { method: "GET", path: "/api/tasks", token })).status === 200,
+        );
+      }
+    },
+    { limits: { requestsMax: 2 } },
+  ),
+);
+
+/** Asks and is gone. */
+function breakingOff(world: World, request: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(world.server.port, "127.0.0.1", () =>
+      socket.write(request, () => socket.resetAndDestroy()),
+    );
+    socket.on("error", () => undefined).once("close", () => resolve());
+  });
+}
