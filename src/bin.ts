@@ -16,12 +16,38 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
 });
 
+/** The functions of a module that is loaded with the first call. */
+function lazily<Module extends object>(load: () => Promise<Module>) {
+  type Late = {
+    [Name in keyof Module]: Module[Name] extends (...given: infer Given) => infer Answer
+      ? (...given: Given) => Promise<Awaited<Answer>>
+      : never;
+  };
+  const call = async (name: string, given: unknown[]) =>
+    ((await load()) as Record<string, (...given: unknown[]) => unknown>)[name]!(...given);
+  return new Proxy(
+    {},
+    {
+      get:
+        (_, name) =>
+        (...given: unknown[]) =>
+          call(String(name), given),
+    },
+  ) as Late;
+}
+
+async function* later<T>(lines: Promise<AsyncIterable<T>>): AsyncGenerator<T, void, undefined> {
+  yield* await lines;
+}
+
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   stdout: { isTerminal: process.stdout.isTTY === true, columns: process.stdout.columns ?? 80 },
+  stdin: { isTerminal: process.stdin.isTTY === true },
+  askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopping.signal),
   now: Date.now,
   stopping: stopping.signal,
   readInput: async () => {
@@ -30,6 +56,26 @@ process.exitCode = await main(process.argv.slice(2), {
     return Buffer.concat(chunks).toString("utf8");
   },
   readFile: async (path) => (await import("node:fs")).readFileSync(path, "utf8"),
+  files: lazily(() => import("./runtime/own-files.js")),
+  health: lazily(() => import("./runtime/facts.js")),
+  care: {
+    backup: async (place, file) => (await import("./compose.js")).backupDibs(place, file),
+    check: async (place) => (await import("./compose.js")).checkDibs(place),
+    exportLines: (place) => later(import("./compose.js").then(({ exportDibs }) => exportDibs(place))),
+    importLines: async (place, lines) => (await import("./compose.js")).importDibs(place, lines),
+    linesOf: (file) => later(import("./runtime/lines.js").then(({ linesOf }) => linesOf(file))),
+    writeLines: async (file, lines) => (await import("./runtime/lines.js")).writeLines(file, lines),
+  },
+  parentPid: process.ppid,
+  processOf: async (pid) => {
+    const { hostId, processStart } = await import("./runtime/liveness.js");
+    const processStartedAt = processStart(pid);
+    return { pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) };
+  },
+  demo: async () => {
+    const { runProgram } = await import("./runtime/program.js");
+    return runProgram(new URL("./demo/main.js", import.meta.url), stopping.signal);
+  },
   databaseFor: async (directory) => (await import("./runtime/locate.js")).databaseFor(directory),
   makeRoomFor: async (database) => (await import("./runtime/locate.js")).makeRoomFor(database),
   findServer: async (database) => {

@@ -204,6 +204,41 @@ export async function importDibs(options: TransferOptions, lines: Lines): Promis
   }
 }
 
+/** A consistent copy of a whole store into a new file, also while a fleet is at work. */
+export async function backupDibs(options: TransferOptions, file: string): Promise<void> {
+  await withStore(options, (store) => store.backup(file));
+}
+
+/** What is wrong with the stored data, and which form it has. */
+export async function checkDibs(options: TransferOptions): Promise<{ problems: string[]; schema: string }> {
+  const problems = await withStore(options, (store) => store.check());
+  const isFile = "path" in placeOf(options);
+  const { schemaVersion } = isFile
+    ? await import("./store/sqlite/schema.js")
+    : await import("./store/postgres/schema.js");
+  // A file that opens has these: opening asserts them.
+  return { problems, schema: `schema ${schemaVersion}${isFile ? ", write-ahead log, full sync" : ""}` };
+}
+
+/** Only of what exists. */
+async function withStore<T>(options: TransferOptions, use: (store: Store) => Promise<T>): Promise<T> {
+  try {
+    refuseBadOptions(options);
+    const place = placeOf(options);
+    if ("path" in place && !existsSync(place.path)) {
+      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${place.path}.`);
+    }
+    const store = await openStore(place, clockOf(options));
+    try {
+      return await use(store);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
 export function clockOf({ clock }: OpenOptions): Clock | null {
   return typeof clock === "function" ? { now: clock } : (clock ?? null);
 }

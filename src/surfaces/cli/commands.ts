@@ -7,23 +7,42 @@ interface Entry {
   load: () => Promise<Record<string, Command>>;
 }
 
+const edit = () => import("./commands/edit.js").then(({ commands }) => commands);
 const holder = () => import("./commands/holder.js").then(({ commands }) => commands);
 const tasks = () => import("./commands/tasks.js").then(({ commands }) => commands);
 const people = () => import("./commands/people.js").then(({ commands }) => commands);
 const server = () => import("./commands/server.js").then(({ commands }) => commands);
+const transfer = () => import("./commands/transfer.js").then(({ commands }) => commands);
+const s3 = () => import("./commands/s3.js").then(({ commands }) => commands);
+const completion = () => import("./commands/completion.js").then(({ commands }) => commands);
 
 export const groups: Record<string, Record<string, Entry>> = {
   "Plan work": {
-    add: { summary: "add a task", load: tasks },
+    add: { summary: "add a task", load: edit },
+    plan: {
+      summary: "turn a plan into tasks, after a preview",
+      load: () => import("./commands/plan.js").then(({ commands }) => commands),
+    },
+    edit: { summary: "change a task", load: edit },
+    cancel: { summary: "cancel a task", load: edit },
+    retry: { summary: "queue a failed or cancelled task again", load: edit },
+    "next-id": { summary: "reserve the next id", load: edit },
+  },
+  Look: {
     list: { summary: "list tasks", load: tasks },
     ready: { summary: "list what can be claimed now, best first", load: tasks },
-    show: { summary: "show one task", load: tasks },
-    edit: { summary: "change a task", load: tasks },
-    cancel: { summary: "cancel a task", load: tasks },
-    retry: { summary: "queue a failed or cancelled task again", load: tasks },
+    show: { summary: "show one task, its attempts or its log", load: tasks },
     explain: { summary: "say why a task is not running, and what would help", load: tasks },
     "blocked-by": { summary: "list who waits for a task", load: tasks },
-    "next-id": { summary: "reserve the next id", load: tasks },
+    graph: {
+      summary: "draw who waits for whom",
+      load: () => import("./commands/graph.js").then(({ commands }) => commands),
+    },
+    "in-flight": { summary: "list what is claimed, and by whom", load: tasks },
+    attempts: { summary: "list the attempts at a task", load: tasks },
+    sessions: { summary: "show who works on what", load: people },
+    events: { summary: "show what happened; -f follows", load: people },
+    stats: { summary: "show figures", load: people },
   },
   "Do work": {
     claim: { summary: "claim a task, or the best one", load: holder },
@@ -34,20 +53,51 @@ export const groups: Record<string, Record<string, Entry>> = {
     done: { summary: "complete a task", load: holder },
     fail: { summary: "report a failed attempt", load: holder },
     release: { summary: "give a task back", load: holder },
+    lock: {
+      summary: "acquire, release and show named locks",
+      load: () => import("./commands/locks.js").then(({ commands }) => commands),
+    },
   },
-  People: {
+  "Answer agents": {
     inbox: { summary: "show what needs a human", load: people },
     answer: { summary: "answer an open question", load: people },
-    sessions: { summary: "show who works on what", load: people },
-    events: { summary: "show what happened; -f follows", load: people },
-    stats: { summary: "show figures", load: people },
   },
-  Run: {
+  "Run it": {
+    init: {
+      summary: "set up this repository",
+      load: () => import("./commands/init.js").then(({ commands }) => commands),
+    },
     serve: { summary: "run the server: HTTP API, live stream, dashboard", load: server },
     token: { summary: "make, list and revoke the server's tokens", load: server },
+    project: {
+      summary: "list, show, make and set up projects",
+      load: () => import("./commands/project.js").then(({ commands }) => commands),
+    },
+    doctor: {
+      summary: "look for trouble, and mend it",
+      load: () => import("./commands/doctor.js").then(({ commands }) => commands),
+    },
+    backup: { summary: "copy the database while it is in use", load: transfer },
+    export: { summary: "write everything as lines of JSON", load: transfer },
+    import: { summary: "read an export into an empty store", load: transfer },
+    completion: { summary: "completion for bash, zsh and fish", load: completion },
+    demo: {
+      summary: "watch a small fleet at work",
+      load: () => import("./commands/demo.js").then(({ commands }) => commands),
+    },
+  },
+  "Leaders and workers": {
+    leader: { summary: "add-task, cancel, list, status; priorities 1 to 5", load: s3 },
+    worker: { summary: "claim, start, complete, fail as a named agent", load: s3 },
   },
 };
 
-export const entries: ReadonlyMap<string, Entry> = new Map(
-  Object.values(groups).flatMap((group) => Object.entries(group)),
-);
+/** Called by programs only. */
+const hidden: Record<string, Entry> = {
+  __complete: { summary: "say what can stand next", load: completion },
+};
+
+export const entries: ReadonlyMap<string, Entry> = new Map([
+  ...Object.values(groups).flatMap((group) => Object.entries(group)),
+  ...Object.entries(hidden),
+]);

@@ -12,32 +12,41 @@ export interface Flags {
 
 const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
 
+/** The server that is named, if one is: a database that is named goes before one from the environment. */
+export function serverNamed(flags: Flags, { env }: Parts): string | undefined {
+  return flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL || undefined : undefined);
+}
+
 export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
-  const { env } = parts;
-  const config = await readConfig(flags, parts);
-  const project = flags.text("project") ?? env.DIBS_PROJECT ?? config.project;
-  const url = flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL : undefined);
-  const token = flags.text("token") ?? env.DIBS_TOKEN;
-  const scope = project ? { project } : {};
+  const place = await whereFor(flags, parts);
+  const url = serverNamed(flags, parts);
+  const token = flags.text("token") ?? parts.env.DIBS_TOKEN;
+  const scope = place.project ? { project: place.project } : {};
   if (url) return parts.connect({ url, ...(token ? { token } : {}), ...scope });
-  const place = await placeFor(flags, parts);
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
     const bearer = token ?? server?.token ?? undefined;
     if (server && bearer) return parts.connect({ url: server.url, token: bearer, ...scope });
   }
+  if (place.path !== undefined) await parts.makeRoomFor(place.path);
   return parts.open(place);
 }
 
+/** The database, and room for it. */
 export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
+  const place = await whereFor(flags, parts);
+  if (place.path !== undefined) await parts.makeRoomFor(place.path);
+  return place;
+}
+
+/** The database; nothing is made. */
+export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
   const { env, cwd } = parts;
   const config = await readConfig(flags, parts);
-  const named = flags.text("db") ?? env.DIBS_DATABASE_URL;
+  const named = flags.text("db") ?? (env.DIBS_DATABASE_URL || undefined);
   const org = flags.text("org") ?? env.DIBS_ORG;
-  const project = flags.text("project") ?? env.DIBS_PROJECT ?? config.project;
+  const project = flags.text("project") ?? (env.DIBS_PROJECT || undefined) ?? config.project;
   const scope = { ...(org && { org }), ...(project && { project }) };
   if (named && isPostgres(named)) return { url: named, ...scope };
-  const path = named ? resolve(cwd, named) : await parts.databaseFor(cwd);
-  await parts.makeRoomFor(path);
-  return { path, ...scope };
+  return { path: named ? resolve(cwd, named) : await parts.databaseFor(cwd), ...scope };
 }

@@ -27,12 +27,25 @@ export class Context {
     return this.parsed.values.get(flag)?.at(-1);
   }
 
-  /** Given several times, or separated by commas. */
+  /** Given several times, each as it is. */
+  texts(flag: string): string[] | undefined {
+    return this.parsed.values.get(flag)?.filter((each) => each !== "");
+  }
+
+  /** Words, given several times or separated by commas. */
   list(flag: string): string[] | undefined {
-    return this.parsed.values
-      .get(flag)
+    return this.texts(flag)
       ?.flatMap((each) => each.split(",").map((word) => word.trim()))
       .filter((word) => word !== "");
+  }
+
+  json(flag: string): unknown {
+    const text = this.text(flag);
+    try {
+      return text === undefined ? undefined : JSON.parse(text);
+    } catch (error) {
+      throw usageError(`--${flag} is not JSON: ${(error as Error).message}`);
+    }
   }
 
   number(flag: string): number | undefined {
@@ -77,12 +90,39 @@ export class Context {
     throw usageError("Which task? Its id is missing.", "Name it, or set DIBS_TASK.");
   }
 
-  get holder() {
+  /**
+   * The task and what is said about it. Whoever works on a task (DIBS_TASK) need not name it; a single word that could be
+   * an id is one, so that nobody ends the wrong task.
+   */
+  get taskAndWords(): { taskId: string; words: string } {
+    const [first = "", ...rest] = this.args;
+    const own = this.parts.env.DIBS_TASK;
+    const isWords = own !== undefined && own !== "" && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(first);
+    return isWords
+      ? { taskId: own, words: this.args.join(" ") }
+      : { taskId: this.taskId, words: rest.join(" ") };
+  }
+
+  holderOf(taskId: string) {
     return {
-      taskId: this.taskId,
+      taskId,
       sessionId: this.sessionId,
       ...(this.epoch === undefined ? {} : { epoch: this.epoch }),
     };
+  }
+
+  get holder() {
+    return this.holderOf(this.taskId);
+  }
+
+  /** The session that is named, for questions about it; unlike `sessionId` nobody need be. */
+  get asSession(): string | undefined {
+    return this.text("session") ?? (this.parts.env.DIBS_SESSION || undefined);
+  }
+
+  /** All of standard input for `-`. */
+  async textOrInput(text: string): Promise<string> {
+    return text === "-" ? await this.parts.readInput() : text;
   }
 
   dibs(): Promise<Dibs> {

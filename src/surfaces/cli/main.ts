@@ -3,9 +3,11 @@
 
 import { exitCode } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
 import type { Parts } from "./parts.js";
+import { plainLines } from "./print/text.js";
 import { globalFlags, helpOf, parse, usageError } from "./spec.js";
 
 export async function main(argv: readonly string[], parts: Parts): Promise<number> {
@@ -23,23 +25,22 @@ export async function main(argv: readonly string[], parts: Parts): Promise<numbe
 }
 
 async function call(argv: readonly string[], parts: Parts): Promise<number> {
-  const at = commandAt(argv);
-  const name = argv[at];
-  if (name === undefined) {
+  const { word, rest } = nextWord(argv);
+  if (word === undefined) {
     if (argv.includes("--version") || argv.includes("-V")) parts.out(`${await parts.version()}\n`);
     else parts.out(overview());
     return 0;
   }
-  const entry = entries.get(name === "help" ? (argv[at + 1] ?? "") : name);
-  if (!entry) {
-    if (name === "help") {
-      parts.out(overview());
-      return 0;
-    }
-    throw usageError(`'${name}' is not a command.`, suggestion(name));
+  if (word === "help") return call([...rest, "--help"], parts);
+  const entry = entries.get(word);
+  if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
+  const chosen = single((await entry.load())[word]!, rest);
+  if ("parts" in chosen) {
+    parts.out(groupHelp(chosen));
+    return 0;
   }
-  const command = (await entry.load())[name === "help" ? argv[at + 1]! : name]!;
-  const parsed = parse(command, name === "help" ? ["--help"] : [...argv.slice(0, at), ...argv.slice(at + 1)]);
+  const { command, words } = chosen;
+  const parsed = parse(command, words);
   if (parsed.on.has("help")) {
     parts.out(helpOf(command));
     return 0;
@@ -53,34 +54,62 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   }
 }
 
-/** The first word that is not a flag, nor a global flag's value. */
-function commandAt(argv: readonly string[]): number {
+/** The command meant by what follows its name; a group itself where only its help is wanted. */
+function single(
+  command: Command,
+  argv: readonly string[],
+): { command: SingleCommand; words: readonly string[] } | CommandGroup {
+  if (!("parts" in command)) return { command, words: argv };
+  const { word, rest } = nextWord(argv);
+  const part = word === undefined ? undefined : command.parts[word];
+  if (part) return { command: part, words: rest };
+  const names = Object.keys(command.parts);
+  if (word === undefined && (argv.includes("--help") || argv.includes("-h"))) return command;
+  throw usageError(
+    word === undefined ? `dibs ${command.name} what?` : `'${word}' is not a part of dibs ${command.name}.`,
+    word === undefined ? `One of ${names.join(", ")}.` : suggestion(word, names, `dibs ${command.name}`),
+  );
+}
+
+/** The first word that is not a flag, nor a global flag's value; and all the others. */
+function nextWord(argv: readonly string[]): { word: string | undefined; rest: readonly string[] } {
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at]!;
-    if (!word.startsWith("-")) return at;
+    if (word === "--") break;
+    if (!word.startsWith("-")) return { word, rest: [...argv.slice(0, at), ...argv.slice(at + 1)] };
     const flag = (globalFlags as Record<string, { value?: string }>)[word.slice(2)];
     if (flag?.value !== undefined) at++;
   }
-  return argv.length;
+  return { word: undefined, rest: argv };
 }
 
 function overview(): string {
-  const parts = Object.entries(groups).map(([title, group]) => {
-    const lines = Object.entries(group).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}\n`);
-    return `${title}\n${lines.join("")}`;
-  });
+  const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group)}`);
   return `dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n\n${parts.join("\n")}`;
 }
 
-function suggestion(name: string): string {
-  const near = [...entries.keys()].filter(
-    (each) => each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)),
-  );
-  return near.length > 0
-    ? `Did you mean ${near.slice(0, 3).join(", ")}? dibs --help lists all.`
-    : "dibs --help lists all commands.";
+function groupHelp({ name, summary, details, parts }: CommandGroup): string {
+  const more = details ? `\n${details}\n` : "";
+  const tail = `dibs ${name} <part> --help tells more.\n`;
+  return `dibs ${name} <part> [flags]\n\n${summary}.\n${more}\n${summaries(parts)}\n${tail}`;
+}
+
+function summaries(commands: Record<string, { summary: string }>): string {
+  return Object.entries(commands)
+    .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}\n`)
+    .join("");
+}
+
+function suggestion(name: string, known: readonly string[], before: string): string {
+  const near = known.filter((each) => each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)));
+  const all = `${before} --help lists all`;
+  return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}.` : `${all}.`;
 }
 
 function inWords({ code, message, hint }: DibsError): string {
-  return `dibs: ${message} (${code})\n${hint === undefined ? "" : `${hint}\n`}`;
+  const lines = [
+    ...plainLines(`dibs: ${message} (${code})`),
+    ...(hint === undefined ? [] : plainLines(hint)),
+  ];
+  return `${lines.join("\n")}\n`;
 }

@@ -30,16 +30,86 @@ export interface Terminal {
   columns: number;
 }
 
+/** A process as the store knows it: pids mean something only on their host. */
+export interface ProcessName {
+  pid: number;
+  host: string;
+  processStartedAt?: string;
+}
+
+export interface Files {
+  exists(path: string): Promise<boolean>;
+  /** Null if there is none. */
+  read(path: string): Promise<string | null>;
+  /** Refuses to write over anything. */
+  create(path: string, text: string): Promise<void>;
+  /** As a whole, through links, with the mode it had. */
+  replace(path: string, text: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Where a directory's working tree begins: where its `.git` is, else where its `.dibs` is. */
+  rootOf(directory: string): Promise<string>;
+}
+
+/** The whole store, past any server: for those who have the database. */
+export interface Care {
+  backup(place: Place, file: string): Promise<void>;
+  /** What is wrong with the stored data, and what it is. */
+  check(place: Place): Promise<{ problems: string[]; schema: string }>;
+  exportLines(place: Place): AsyncIterable<string>;
+  /** How many rows of each kind. */
+  importLines(place: Place, lines: () => AsyncIterable<string>): Promise<Record<string, number>>;
+  /** One file, line by line. */
+  linesOf(file: string): AsyncIterable<string>;
+  writeLines(file: string, lines: AsyncIterable<string>): Promise<number>;
+}
+
+export interface FileFact {
+  what: "directory" | "database" | "token file" | "server file";
+  path: string;
+  exists: boolean;
+  isOurs: boolean;
+  /** Others may read or write it. */
+  openTo: "nobody" | "readers" | "writers";
+}
+
+/** What `doctor` looks at, besides the store. */
+export interface Facts {
+  node: { version: string; isEnough: boolean; needed: string };
+  files: FileFact[];
+  server: "none" | "runs" | "stale" | "not ours";
+  freeBytes: number | null;
+}
+
+export interface Health {
+  /** About a database file, or only about this program. */
+  factsOf(database: string | null): Promise<Facts>;
+  /** It ran on this machine and does no longer. */
+  isGone(process: ProcessName): Promise<boolean>;
+  /** Only its owner may write it, and, where it is secret, read it. */
+  protect(path: string, isSecret: boolean): Promise<void>;
+}
+
 export interface Parts {
   env: Record<string, string | undefined>;
   cwd: string;
   out(text: string): void;
   err(text: string): void;
   stdout: Terminal;
+  stdin: { isTerminal: boolean };
+  /** A line from whoever sits at the terminal. */
+  askUser(question: string): Promise<string>;
   now(): number;
   /** All of standard input. */
   readInput(): Promise<string>;
   readFile(path: string): Promise<string>;
+  files: Files;
+  care: Care;
+  health: Health;
+  /** Who called this program. */
+  parentPid: number;
+  processOf(pid: number): Promise<ProcessName>;
+  /** Ends with its exit code. */
+  demo(): Promise<number>;
   databaseFor(directory: string): Promise<string>;
   makeRoomFor(database: string): Promise<void>;
   /** The server that runs for a database file, and its token. */

@@ -13,11 +13,14 @@ export interface FlagSpec {
   many?: boolean;
   /** Takes all words up to the next flag. */
   rest?: boolean;
+  /** What it means without a value; its values then begin with a digit. */
+  bare?: string;
   /** Its values, for completion and for refusing others. */
   choices?: readonly string[];
 }
 
 export interface CommandSpec {
+  /** As it is typed: `add`, `lock acquire`. */
   name: string;
   /** `<id>` is needed, `[id]` is not, `[words...]` takes all that are left. */
   args?: string;
@@ -93,7 +96,8 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     ]),
   );
   try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true, tokens: true }).tokens;
+    const args = withBareValues(flags, argv);
+    return parseArgs({ args, options, strict: true, allowPositionals: true, tokens: true }).tokens;
   } catch (error) {
     const [sentence = ""] = (error as Error).message.split(". ");
     throw usageError(
@@ -101,6 +105,16 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
       `dibs ${spec.name} --help shows what it takes; after -- any text is taken as it is.`,
     );
   }
+}
+
+/** `--wait` before anything but a number means `--wait=60s`. */
+function withBareValues(flags: Record<string, FlagSpec>, argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  return argv.map((word, at) => {
+    const bare = word.startsWith("--") ? flags[word.slice(2)]?.bare : undefined;
+    const isOption = end < 0 || at < end;
+    return bare !== undefined && isOption && !/^\d/.test(argv[at + 1] ?? "") ? `${word}=${bare}` : word;
+  });
 }
 
 function refuseOtherChoices(flags: Record<string, FlagSpec>, values: ReadonlyMap<string, string[]>): void {

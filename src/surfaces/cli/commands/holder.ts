@@ -1,5 +1,5 @@
 import type { WireTask } from "../../../contract/shapes.js";
-import { type Command, nothingToDo } from "../command.js";
+import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import type { Look } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
@@ -15,20 +15,15 @@ const resultFlags: Record<string, FlagSpec> = {
 };
 
 function resultOf(context: Context, output: string) {
-  const filesCreated = context.list("created") ?? [];
-  const filesModified = context.list("modified") ?? [];
+  const filesCreated = context.texts("created") ?? [];
+  const filesModified = context.texts("modified") ?? [];
   return { output, filesCreated, filesModified };
 }
 
-/** Words after the id, or standard input for `-`. */
-async function wordsOf(context: Context, from: number): Promise<string> {
-  const text = context.args.slice(from).join(" ");
-  return text === "-" ? await context.parts.readInput() : text;
-}
-
-/** Where the words begin: after the id, unless the id is known and none was named. */
-function wordsFrom(context: Context): number {
-  return context.args.length > 0 ? 1 : 0;
+/** The holder, and the words after the id or standard input for `-`. */
+async function holderAndWords(context: Context) {
+  const { taskId, words } = context.taskAndWords;
+  return { holder: context.holderOf(taskId), words: await context.textOrInput(words) };
 }
 
 /** What an agent needs to begin: who it is now, and what to do. */
@@ -52,13 +47,14 @@ function briefing(
   return lines.join("\n");
 }
 
-const claim: Command["run"] = async (context) => {
+const claim: SingleCommand["run"] = async (context) => {
   const dibs = await context.dibs();
   const { sessionId } = context;
   const more = given({
     ttlMs: context.duration("ttl"),
     agentType: context.text("agent-type"),
     start: context.on("start") || undefined,
+    metadata: context.json("metadata") as never,
   });
   const [taskId] = context.args;
   if (taskId !== undefined) {
@@ -66,15 +62,16 @@ const claim: Command["run"] = async (context) => {
     context.say(answer, (look) => briefing(answer.task, look));
     return 0;
   }
-  const until =
-    context.parts.now() +
-    (context.on("wait") || context.text("wait") !== undefined ? (context.duration("wait") ?? waitMsMax) : 0);
-  const labels = given({ labels: context.list("label") });
+  const until = context.parts.now() + (context.duration("wait") ?? 0);
+  const which = given({
+    labels: context.list("label"),
+    resume: context.on("no-resume") ? false : undefined,
+  });
   const { stopping } = context.parts;
   for (;;) {
     const waitMs = Math.max(0, Math.min(waitMsMax, until - context.parts.now()));
     const answer = await dibs.tasks.claimNext(
-      { sessionId, register: true, waitMs, ...labels, ...more },
+      { sessionId, register: true, waitMs, ...which, ...more },
       { signal: stopping },
     );
     if (answer.claim === null && !stopping.aborted && context.parts.now() < until) continue;
@@ -83,12 +80,14 @@ const claim: Command["run"] = async (context) => {
   }
 };
 
-const ask: Command["run"] = async (context) => {
+const ask: SingleCommand["run"] = async (context) => {
   const dibs = await context.dibs();
-  const [named, ...words] = context.args;
-  const isOnTask = context.parts.env.DIBS_TASK && words.length === 0;
-  const holder = isOnTask ? { ...context.holder, taskId: context.parts.env.DIBS_TASK! } : context.holder;
-  const question = isOnTask ? named! : words.join(" ");
+  const own = context.parts.env.DIBS_TASK;
+  // A single word is a question, not the id of a task without one.
+  const isQuestion = own && context.args.length === 1;
+  const { taskId, words } = isQuestion ? { taskId: own, words: context.args[0]! } : context.taskAndWords;
+  const holder = context.holderOf(taskId);
+  const question = await context.textOrInput(words);
   if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
   const follow = context.on("wait")
     ? dibs.events.follow({ taskId: holder.taskId, signal: context.parts.stopping })
@@ -96,7 +95,7 @@ const ask: Command["run"] = async (context) => {
   const answer = await dibs.tasks.ask({
     ...holder,
     question,
-    ...given({ options: context.list("option"), default: context.text("default") }),
+    ...given({ options: context.texts("option"), default: context.text("default") }),
   });
   if (!follow) {
     context.say(
@@ -125,17 +124,23 @@ const ask: Command["run"] = async (context) => {
 const usageErrorOf = (type: string, taskId: string) =>
   usageError(`The question of ${taskId} is over: ${type}.`);
 
-export const commands: Record<string, Command> = {
+export const commands: Record<string, SingleCommand> = {
   claim: {
     name: "claim",
     args: "[id]",
     summary: "Claim a task, or the best one that fits; exit code 5 when there is none",
     flags: {
       start: { help: "start it at once" },
-      wait: { value: "<duration>", help: "wait this long for something to claim, such as 60s" },
+      wait: {
+        value: "[duration]",
+        bare: "60s",
+        help: "wait this long for something to claim; default 60s",
+      },
       ttl: { value: "<duration>", help: "lease length" },
       label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
       "agent-type": { value: "<word>", help: "what kind of agent this is" },
+      "no-resume": { help: "nothing, rather than what this session holds already" },
+      metadata: { value: "<json>", help: "an object of your own, kept with the claim" },
     },
     examples: ["dibs claim --session agent-1 --start --wait 60s", "dibs claim 0001 --session agent-1"],
     run: claim,
@@ -172,10 +177,10 @@ export const commands: Record<string, Command> = {
     summary: "Put a note on the timeline and renew the lease",
     flags: { percent: { value: "<0-100>", help: "how far it is" } },
     async run(context) {
-      const note = (await wordsOf(context, wordsFrom(context))) || undefined;
+      const { holder, words } = await holderAndWords(context);
       const answer = await (await context.dibs()).tasks.progress({
-        ...context.holder,
-        ...given({ note, percent: context.number("percent") }),
+        ...holder,
+        ...given({ note: words || undefined, percent: context.number("percent") }),
       });
       context.say(answer, () => `noted on ${plain(answer.task.id)}`);
     },
@@ -199,10 +204,10 @@ export const commands: Record<string, Command> = {
     flags: resultFlags,
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     async run(context) {
-      const output = await wordsOf(context, wordsFrom(context));
+      const { holder, words } = await holderAndWords(context);
       const answer = await (await context.dibs()).tasks.complete({
-        ...context.holder,
-        result: resultOf(context, output),
+        ...holder,
+        result: resultOf(context, words),
       });
       context.say(answer, () => {
         const freed =
@@ -217,10 +222,10 @@ export const commands: Record<string, Command> = {
     summary: "Report a failed attempt; it is retried with backoff while retries last",
     flags: { "no-retry": { help: "it will never work" } },
     async run(context) {
-      const error = (await wordsOf(context, wordsFrom(context))) || "failed";
+      const { holder, words } = await holderAndWords(context);
       const answer = await (await context.dibs()).tasks.fail({
-        ...context.holder,
-        error,
+        ...holder,
+        error: words || "failed",
         ...(context.on("no-retry") ? { retryable: false } : {}),
       });
       context.say(answer, (look) =>
@@ -236,8 +241,9 @@ export const commands: Record<string, Command> = {
     summary: "Give a task back to the queue",
     flags: { force: { help: "take it from whoever holds it" } },
     async run(context) {
-      const reason = (await wordsOf(context, wordsFrom(context))) || undefined;
-      const by = context.on("force") ? { taskId: context.taskId, force: true } : context.holder;
+      const { taskId, words } = context.taskAndWords;
+      const by = context.on("force") ? { taskId, force: true } : context.holderOf(taskId);
+      const reason = (await context.textOrInput(words)) || undefined;
       const answer = await (await context.dibs()).tasks.release({ ...by, ...given({ reason }) });
       context.say(answer, () => `released ${plain(answer.released.taskId)}`);
     },

@@ -1,20 +1,71 @@
-import type { Command } from "../command.js";
+import type { SingleCommand } from "../command.js";
 import { given } from "../context.js";
 import { eventLine } from "../print/event.js";
 import { inboxPage } from "../print/inbox.js";
-import { sessionTable } from "../print/session.js";
+import { sessionSummary, sessionTable } from "../print/session.js";
 import { statsPage } from "../print/stats.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
-export const commands: Record<string, Command> = {
+const sessions: SingleCommand["run"] = async (context) => {
+  const dibs = await context.dibs();
+  const which = given({
+    project: context.on("all") ? "*" : undefined,
+    limit: context.number("limit"),
+  });
+  // The list is what `--json` prints; people see more of those who are there.
+  if (context.on("summary") || !(context.isJson || context.on("ended") || context.text("cursor"))) {
+    const answer = await dibs.sessions.summary(which);
+    context.say(answer, (look) => sessionSummary(answer, look));
+    return;
+  }
+  const answer = await dibs.sessions.list({
+    ...which,
+    ...given({ all: context.on("ended") || undefined, cursor: context.text("cursor") }),
+  });
+  context.say(answer, (look) => {
+    const more = answer.nextCursor === null ? "" : look.paint(`more: --cursor ${answer.nextCursor}\n`, "dim");
+    return `${sessionTable(answer.sessions, look)}${more}`;
+  });
+};
+
+const events: SingleCommand["run"] = async (context) => {
+  const dibs = await context.dibs();
+  const [taskId] = context.args;
+  const types = context.list("type") as never;
+  const project = context.on("all") ? "*" : undefined;
+  const after = context.number("after");
+  if (context.on("follow")) {
+    const follow = given({ taskId, types, project, after });
+    for await (const event of dibs.events.follow({ ...follow, signal: context.parts.stopping })) {
+      context.say(event, (look) => eventLine(event, look));
+    }
+    return;
+  }
+  const page = given({ after, limit: context.number("limit") });
+  const answer =
+    taskId === undefined || types !== undefined
+      ? await dibs.events.list({ ...page, ...given({ taskId, types, project }) })
+      : await dibs.tasks.events({ taskId, ...page });
+  context.say(answer, (look) => {
+    if (answer.events.length === 0) return "Nothing happened.";
+    const isPage = answer.events.length >= (context.number("limit") ?? 100);
+    const more = isPage ? [look.paint(`more: --after ${answer.nextAfter}`, "dim")] : [];
+    return [...answer.events.map((event) => eventLine(event, look)), ...more].join("\n");
+  });
+};
+
+export const commands: Record<string, SingleCommand> = {
   inbox: {
     name: "inbox",
     summary: "Show what needs a human: open questions first",
-    flags: { all: { short: "a", help: "of all projects" } },
+    flags: {
+      all: { short: "a", help: "of all projects" },
+      limit: { value: "<n>", help: "how many of each at most; default 100" },
+    },
     async run(context) {
       const answer = await (await context.dibs()).notifications.inbox(
-        given({ project: context.on("all") ? "*" : undefined }),
+        given({ project: context.on("all") ? "*" : undefined, limit: context.number("limit") }),
       );
       context.say(answer, (look) => inboxPage(answer, look));
     },
@@ -25,8 +76,7 @@ export const commands: Record<string, Command> = {
     summary: "Answer the open question of a task",
     flags: { question: { value: "<id>", help: "refuse if another question is open by now" } },
     async run(context) {
-      const words = context.args.slice(1).join(" ");
-      const response = words === "-" ? await context.parts.readInput() : words;
+      const response = await context.textOrInput(context.args.slice(1).join(" "));
       if (response === "") throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
       const answer = await (await context.dibs()).tasks.respond({
         taskId: context.taskId,
@@ -39,13 +89,14 @@ export const commands: Record<string, Command> = {
   sessions: {
     name: "sessions",
     summary: "Show who works on what",
-    flags: { all: { short: "a", help: "of all projects" } },
-    async run(context) {
-      const answer = await (await context.dibs()).sessions.summary(
-        given({ project: context.on("all") ? "*" : undefined }),
-      );
-      context.say(answer, (look) => sessionTable(answer, look));
+    flags: {
+      all: { short: "a", help: "of all projects" },
+      ended: { help: "also those that are over" },
+      summary: { help: "with --json: the live ones with their tasks, and totals" },
+      limit: { value: "<n>", help: "how many at most; default 100" },
+      cursor: { value: "<cursor>", help: "go on where a page ended" },
     },
+    run: sessions,
   },
   events: {
     name: "events",
@@ -58,23 +109,8 @@ export const commands: Record<string, Command> = {
       limit: { value: "<n>", help: "how many at most" },
       all: { short: "a", help: "of all projects" },
     },
-    async run(context) {
-      const dibs = await context.dibs();
-      const filter = given({
-        taskId: context.args[0],
-        types: context.list("type") as never,
-        project: context.on("all") ? "*" : undefined,
-        after: context.number("after"),
-      });
-      if (!context.on("follow")) {
-        const answer = await dibs.events.list({ ...filter, ...given({ limit: context.number("limit") }) });
-        context.say(answer, (look) => answer.events.map((event) => eventLine(event, look)).join("\n"));
-        return;
-      }
-      for await (const event of dibs.events.follow({ ...filter, signal: context.parts.stopping })) {
-        context.say(event, (look) => eventLine(event, look));
-      }
-    },
+    examples: ["dibs events 0001", "dibs events -f --type task:completed,task:failed"],
+    run: events,
   },
   stats: {
     name: "stats",

@@ -1,7 +1,7 @@
 import { roles } from "../../../contract/operation.js";
-import type { Command } from "../command.js";
+import type { Command, SingleCommand } from "../command.js";
 import { placeFor } from "../connection.js";
-import { type Context, given } from "../context.js";
+import { given } from "../context.js";
 import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
@@ -10,7 +10,7 @@ import { usageError } from "../spec.js";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 
-const serve: Command["run"] = async (context) => {
+const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const port = Number(context.text("port") ?? parts.env.DIBS_PORT ?? 3427);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -35,47 +35,35 @@ const serve: Command["run"] = async (context) => {
   await running.close();
 };
 
-const tokenActions: Record<string, Command["run"]> = {
-  async create(context) {
-    const dibs = await context.dibs();
-    const answer = await dibs.tokens.create(
-      given({
-        name: context.text("name"),
-        role: (context.text("role") ?? "worker") as (typeof roles)[number],
-        expiresInMs: context.duration("expires"),
-      }),
-    );
-    context.say(answer, () => answer.token ?? "");
-  },
-  async list(context) {
-    const dibs = await context.dibs();
-    const answer = await dibs.tokens.list({ limit: 1_000 });
-    context.say(answer, (look) =>
-      table(
-        answer.tokens,
-        [
-          { head: "ID", of: ({ id }) => id },
-          { head: "ROLE", of: ({ role }) => role },
-          { head: "NAME", of: ({ name }) => plain(name), grows: true },
-          { head: "CREATED", of: ({ createdAt }) => ago(createdAt, look.now) },
-          { head: "EXPIRES", of: ({ expiresAt }) => ago(expiresAt, look.now) },
-        ],
-        look,
-      ),
-    );
-  },
-  async revoke(context) {
-    const id = needed(context, 1, "The token's id is missing.");
-    const answer = await (await context.dibs()).tokens.revoke({ id });
-    context.say(answer, () => `revoked ${plain(id)}`);
-  },
+const create: SingleCommand["run"] = async (context) => {
+  const answer = await (await context.dibs()).tokens.create(
+    given({
+      name: context.text("name"),
+      role: context.text("role") as (typeof roles)[number] | undefined,
+      expiresInMs: context.duration("expires"),
+    }),
+  );
+  context.say(answer, () => answer.token ?? "");
 };
 
-function needed(context: Context, at: number, message: string): string {
-  const value = context.args[at];
-  if (value === undefined) throw usageError(message);
-  return value;
-}
+const list: SingleCommand["run"] = async (context) => {
+  const answer = await (await context.dibs()).tokens.list({ limit: context.number("limit") ?? 1_000 });
+  context.say(answer, (look) =>
+    answer.tokens.length === 0
+      ? "No tokens."
+      : table(
+          answer.tokens,
+          [
+            { head: "ID", of: ({ id }) => id },
+            { head: "ROLE", of: ({ role }) => role },
+            { head: "NAME", of: ({ name }) => plain(name), grows: true },
+            { head: "CREATED", of: ({ createdAt }) => ago(createdAt, look.now) },
+            { head: "EXPIRES", of: ({ expiresAt }) => ago(expiresAt, look.now) || "never" },
+          ],
+          look,
+        ),
+  );
+};
 
 export const commands: Record<string, Command> = {
   serve: {
@@ -100,20 +88,40 @@ export const commands: Record<string, Command> = {
   },
   token: {
     name: "token",
-    args: "<create|list|revoke> [id]",
     summary: "Make, list and revoke the server's tokens",
     details:
-      "A token is shown once, when it is made. Roles: viewer reads, worker also works, leader also answers and cancels, admin also has settings and tokens.",
-    flags: {
-      name: { value: "<name>", help: "what it is for, shown in the event log" },
-      role: { value: "<role>", choices: roles, help: "what it may do, default worker" },
-      expires: { value: "<duration>", help: "how long it is good for, such as 30d; default: until revoked" },
-    },
-    async run(context) {
-      const action = tokenActions[context.args[0]!];
-      if (!action)
-        throw usageError(`'${context.args[0]}' is not known.`, "dibs token create, list or revoke.");
-      return action(context);
+      "Roles: viewer reads, worker also works, leader also answers and cancels, admin also has settings and tokens.",
+    parts: {
+      create: {
+        name: "token create",
+        summary: "make a token; it is shown this once",
+        flags: {
+          name: { value: "<name>", help: "what it is for, shown in the event log" },
+          role: { value: "<role>", choices: roles, help: "what it may do, default worker" },
+          expires: {
+            value: "<duration>",
+            help: "how long it is good for, such as 30d; default: until revoked",
+          },
+        },
+        examples: ["dibs token create --name ci --role worker --expires 30d"],
+        run: create,
+      },
+      list: {
+        name: "token list",
+        summary: "list the tokens",
+        flags: { limit: { value: "<n>", help: "how many at most" } },
+        run: list,
+      },
+      revoke: {
+        name: "token revoke",
+        args: "<id>",
+        summary: "revoke a token: it is refused at once",
+        async run(context) {
+          const id = context.args[0]!;
+          const answer = await (await context.dibs()).tokens.revoke({ id });
+          context.say(answer, () => `revoked ${plain(id)}`);
+        },
+      },
     },
   },
 };

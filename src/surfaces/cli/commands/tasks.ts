@@ -1,150 +1,102 @@
-import type { Command } from "../command.js";
+import { DibsError } from "../../../contract/error.js";
+import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { explanation } from "../print/explain.js";
-import { taskPage, taskTable } from "../print/task.js";
-import { plain } from "../print/text.js";
-import { type FlagSpec, usageError } from "../spec.js";
+import { inFlightTable, taskTable } from "../print/task.js";
+import { taskPage } from "../print/task-page.js";
+import { plain, plainLines } from "../print/text.js";
 
-/** What a task can be given when it is added and when it is edited. */
-const taskFlags: Record<string, FlagSpec> = {
-  title: { value: "<text>", help: "default: made from the prompt's first line" },
-  description: { value: "<text>", help: "more words" },
-  priority: { value: "<0-100|word>", short: "p", help: "number, p1…p5, or critical, high, medium, low" },
-  "depends-on": { value: "<id>", short: "d", many: true, help: "tasks that must be completed first" },
-  label: { value: "<word>", short: "l", many: true, help: "labels" },
-  files: { value: "<path>", many: true, help: "paths or globs it expects to touch" },
-  assignee: { value: "<session>", help: "only this session may take it" },
-  "agent-type": { value: "<word>", help: "only agents of this type" },
-  requires: { value: "<word>", many: true, help: "capabilities an agent needs" },
-  phase: { value: "<word>", help: "such as implementation or test" },
-  "max-retries": { value: "<n>", help: "automatic retries" },
-  "not-before": { value: "<time>", help: "an ISO time, or a duration from now such as 2h" },
-  timeout: { value: "<duration>", help: "how long one attempt may take" },
-};
-
-function taskFields(context: Context) {
-  const { now } = context.parts;
-  const notBefore = context.text("not-before");
-  return given({
-    title: context.text("title"),
-    description: context.text("description"),
-    priority: priorityOf(context.text("priority")),
-    dependsOn: context.list("depends-on"),
-    labels: context.list("label"),
-    files: context.list("files"),
-    assignee: context.text("assignee"),
-    agentType: context.text("agent-type"),
-    requires: context.list("requires"),
-    phase: context.text("phase"),
-    maxRetries: context.number("max-retries"),
-    notBefore:
-      notBefore === undefined
-        ? undefined
-        : /^\d{4}-/.test(notBefore)
-          ? notBefore
-          : now() + context.duration("not-before")!,
-    timeoutMs: context.duration("timeout"),
-  });
-}
-
-const priorityOf = (text: string | undefined) =>
-  (text !== undefined && /^\d+$/.test(text) ? Number(text) : text) as never;
-
-/** From the words, or from standard input for `-`. */
-async function promptOf(context: Context): Promise<string> {
-  const text = context.args.join(" ");
-  if (text !== "-" && text !== "") return text;
-  const input = await context.parts.readInput();
-  if (input.trim() !== "") return input;
-  throw usageError(
-    "The prompt is empty.",
-    'Write it: dibs add "Write the docs", or give it on standard input.',
-  );
-}
-
-const list: Command["run"] = async (context) => {
+const list: SingleCommand["run"] = async (context) => {
+  const isTree = context.on("tree");
   const dibs = await context.dibs();
-  const input = given({
-    state: (context.list("status") ?? context.list("state")) as never,
-    label: context.text("label"),
-    assignee: context.text("assignee"),
-    parent: context.text("parent"),
-    q: context.text("search"),
-    claimable: context.on("claimable") || undefined,
-    limit: context.number("limit"),
-    cursor: context.text("cursor"),
-    project: context.on("all") ? "*" : undefined,
-  });
-  const found = await dibs.tasks.list(input);
+  const found = await dibs.tasks.list(
+    given({
+      state: (context.list("status") ?? context.list("state")) as never,
+      label: context.text("label"),
+      assignee: context.text("assignee"),
+      parent: context.on("top") ? "" : context.text("parent"),
+      q: context.text("search"),
+      claimable: context.on("claimable") || undefined,
+      // Parts of what is not on the page would be drawn without it.
+      limit: context.number("limit") ?? (isTree ? 1000 : undefined),
+      cursor: context.text("cursor"),
+      project: context.on("all") ? "*" : undefined,
+    }),
+  );
   context.say(found, (look) => {
     const more = found.nextCursor === null ? "" : look.paint(`more: --cursor ${found.nextCursor}\n`, "dim");
-    return `${taskTable(found.tasks, look, { withProject: context.on("all") })}${more}`;
+    return `${taskTable(found.tasks, look, { withProject: context.on("all"), isTree })}${more}`;
   });
 };
 
-export const commands: Record<string, Command> = {
-  add: {
-    name: "add",
-    args: "[prompt...]",
-    summary: "Add a task; it is claimable when its dependencies are completed",
-    flags: {
-      id: { value: "<id>", help: "an id of your own" },
-      parent: { value: "<id>", help: "make it a part of this task" },
-      group: { help: "a group: holds parts, is never claimed itself" },
-      ...taskFlags,
-    },
-    examples: [
-      'dibs add "Write the docs" -p high -l docs',
-      'dibs add -d 0001 -- "--help must show examples"',
-      "git diff | dibs add -",
-    ],
-    async run(context) {
-      const prompt = await promptOf(context);
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.create({
-        prompt,
-        ...taskFields(context),
-        ...given({
-          id: context.text("id"),
-          parentId: context.text("parent"),
-          type: context.on("group") ? ("group" as const) : undefined,
-        }),
-      });
-      context.say(answer, () => `${plain(answer.task.id)}  ${plain(answer.task.title)}`);
-    },
-  },
+/** As the session from the environment sees it, if that one is known already; one that is named must be. */
+async function asSession<T>(context: Context, ask: (as: { sessionId?: string }) => Promise<T>): Promise<T> {
+  const sessionId = context.asSession;
+  try {
+    return await ask(given({ sessionId }));
+  } catch (error) {
+    const isNew = error instanceof DibsError && error.code === "SESSION_NOT_FOUND";
+    if (!isNew || sessionId === undefined || context.text("session") !== undefined) throw error;
+    return ask({});
+  }
+}
+
+async function showLog(context: Context): Promise<void> {
+  const { taskId } = context;
+  const log = await (await context.dibs()).tasks.log(given({ taskId, epoch: context.epoch }));
+  context.say(log, (look) => {
+    if (log.epoch === null) return `No attempt at ${plain(taskId)} has kept a log.`;
+    const lost =
+      log.truncatedBytes > 0 ? look.paint(`… ${log.truncatedBytes} bytes before this are gone\n`, "dim") : "";
+    return `${lost}${plainLines(log.text).join("\n")}`;
+  });
+}
+
+async function showAttempts(context: Context): Promise<void> {
+  const answer = await (await context.dibs()).tasks.attempts({
+    taskId: context.taskId,
+    ...given({ limit: context.number("limit") }),
+  });
+  const { attemptTable } = await import("../print/attempts.js");
+  context.say(answer, (look) => attemptTable(answer.attempts, look));
+}
+
+export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
     summary: "List tasks in creation order",
+    details:
+      "[*] somebody works on it, [!] but is silent or nearly out of time, [?] waits for an answer, -- can be claimed.",
     flags: {
       status: {
         value: "<state>",
         short: "s",
         many: true,
-        help: "queued, claimed, running, awaiting_response, completed, failed, cancelled; other tools' words are understood",
+        help: "queued, claimed, running, awaiting_response, completed, failed, cancelled, or another tool's word",
       },
       state: { value: "<state>", many: true, help: "the same" },
       label: { value: "<word>", short: "l", help: "with this label" },
       assignee: { value: "<session>", help: "assigned to this session" },
       parent: { value: "<id>", help: "parts of this task" },
+      top: { help: "only what is part of nothing" },
       search: { value: "<text>", short: "q", help: "part of id, title or prompt" },
       claimable: { help: "only what can be claimed now" },
+      tree: { short: "t", help: "parts below what they are part of" },
       all: { short: "a", help: "of all projects" },
       limit: { value: "<n>", help: "how many at most; default 100" },
       cursor: { value: "<cursor>", help: "go on where a page ended" },
     },
+    examples: ["dibs list -s failed", "dibs list --tree", "dibs list -q login --json"],
     run: list,
   },
   ready: {
     name: "ready",
     summary: "List what can be claimed now, in the order of claiming",
-    flags: { limit: { value: "<n>", help: "how many at most" } },
+    flags: { limit: { value: "<n>", help: "how many at most; default 100" } },
     async run(context) {
       const dibs = await context.dibs();
-      const session = context.text("session") ?? context.parts.env.DIBS_SESSION;
-      const answer = await dibs.tasks.claimable(
-        given({ limit: context.number("limit"), sessionId: session }) as never,
-      );
+      const limit = given({ limit: context.number("limit") });
+      const answer = await asSession(context, (as) => dibs.tasks.claimable({ ...limit, ...as }));
       context.say(answer, (look) =>
         answer.tasks.length === 0 ? "Nothing can be claimed now." : taskTable(answer.tasks, look),
       );
@@ -155,67 +107,40 @@ export const commands: Record<string, Command> = {
     args: "[id]",
     summary: "Show one task with its claim, question and result",
     flags: {
-      log: { help: "show the output that its last attempt's runner kept" },
+      log: { help: "show the output that its last attempt's runner kept (with --epoch: of that attempt)" },
       attempts: { help: "show its attempts" },
     },
     async run(context) {
-      const dibs = await context.dibs();
-      const { taskId } = context;
-      if (context.on("log")) {
-        const log = await dibs.tasks.log(given({ taskId, epoch: context.epoch }));
-        context.say(log, () => log.text.replace(/[^\P{Cc}\n\t]/gu, ""));
-        return;
-      }
-      if (context.on("attempts")) {
-        const answer = await dibs.tasks.attempts({ taskId });
-        const { attemptTable } = await import("../print/attempts.js");
-        context.say(answer, (look) => attemptTable(answer.attempts, look));
-        return;
-      }
-      const answer = await dibs.tasks.get({ taskId });
+      if (context.on("log")) return showLog(context);
+      if (context.on("attempts")) return showAttempts(context);
+      const answer = await (await context.dibs()).tasks.get({ taskId: context.taskId });
       context.say(answer, (look) => taskPage(answer.task, look));
     },
   },
-  edit: {
-    name: "edit",
-    args: "<id>",
-    summary: "Change a task that is not over",
-    flags: { prompt: { value: "<text>", help: "a new prompt" }, ...taskFlags },
-    async run(context) {
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.update({
-        taskId: context.taskId,
-        ...taskFields(context),
-        ...given({ prompt: context.text("prompt") }),
-      });
-      context.say(answer, (look) => taskPage(answer.task, look));
-    },
+  attempts: {
+    name: "attempts",
+    args: "[id]",
+    summary: "List the attempts at a task, newest first",
+    flags: { limit: { value: "<n>", help: "how many at most; default 100" } },
+    run: showAttempts,
   },
-  cancel: {
-    name: "cancel",
-    args: "<id>",
-    summary: "Cancel a task; its holder's next call is refused",
-    flags: { cascade: { help: "also its open descendants" }, reason: { value: "<text>", help: "why" } },
+  "in-flight": {
+    name: "in-flight",
+    summary: "List what is claimed, and by whom; --session limits it to one",
+    flags: {
+      expired: { help: "also leases that are over" },
+      all: { short: "a", help: "of all projects" },
+    },
     async run(context) {
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.cancel(
+      const answer = await (await context.dibs()).tasks.inFlight(
         given({
-          taskId: context.taskId,
-          cascade: context.on("cascade") || undefined,
-          reason: context.text("reason"),
-        }) as never,
+          // Only if it is named: this is about everybody.
+          sessionId: context.text("session"),
+          includeExpired: context.on("expired") || undefined,
+          project: context.on("all") ? "*" : undefined,
+        }),
       );
-      context.say(answer, () => `cancelled ${plain(answer.task.id)}`);
-    },
-  },
-  retry: {
-    name: "retry",
-    args: "<id>",
-    summary: "Queue a failed or cancelled task again",
-    async run(context) {
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.retry({ taskId: context.taskId });
-      context.say(answer, () => `queued ${plain(answer.task.id)} again`);
+      context.say(answer, (look) => inFlightTable(answer, look));
     },
   },
   explain: {
@@ -224,8 +149,8 @@ export const commands: Record<string, Command> = {
     summary: "Say why a task is not running, and what would help",
     async run(context) {
       const dibs = await context.dibs();
-      const sessionId = context.text("session") ?? context.parts.env.DIBS_SESSION;
-      const answer = await dibs.tasks.explain(given({ taskId: context.taskId, sessionId }));
+      const { taskId } = context;
+      const answer = await asSession(context, (as) => dibs.tasks.explain({ taskId, ...as }));
       context.say(answer, (look) => explanation(answer, look));
     },
   },
@@ -234,8 +159,7 @@ export const commands: Record<string, Command> = {
     args: "<id>",
     summary: "List who waits for a task, directly and through others",
     async run(context) {
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.blockedBy({ taskId: context.taskId });
+      const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
       context.say(answer, () => {
         if (answer.transitive.length === 0) return `Nobody waits for ${plain(answer.taskId)}.`;
         const direct = new Set(answer.direct);
@@ -243,16 +167,6 @@ export const commands: Record<string, Command> = {
           .map((id) => `${plain(id)}${direct.has(id) ? "" : "  (through others)"}`)
           .join("\n");
       });
-    },
-  },
-  "next-id": {
-    name: "next-id",
-    args: "[parent]",
-    summary: "Reserve the next id, for scripts that make their own tasks",
-    async run(context) {
-      const dibs = await context.dibs();
-      const answer = await dibs.ids.next(given({ parentId: context.args[0] }));
-      context.say(answer, () => answer.id);
     },
   },
 };

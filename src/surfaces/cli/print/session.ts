@@ -1,23 +1,37 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
+import type { WireSession } from "../../../contract/shapes.js";
 import type { Look } from "./look.js";
-import { table } from "./table.js";
+import { type Column, table } from "./table.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
 
 type Summary = OutputOf<OperationNamed<"sessions.summary">>;
 
-export function sessionTable({ sessions, totals }: Summary, look: Look): string {
+const nameOf = ({ id, name }: WireSession) =>
+  name && name !== id ? `${plain(id)} (${plain(name)})` : plain(id);
+
+const context: Column<WireSession> = {
+  head: "CTX",
+  of: ({ contextPercent }) => (contextPercent === null ? "" : `${contextPercent}%`),
+  right: true,
+};
+
+/** `[*]` works, `[!]` but is silent. */
+export function sessionSummary({ sessions, totals }: Summary, look: Look): string {
   if (sessions.length === 0) return "No sessions.\n";
-  const rows = table(
+  const isSilent = (health: string) => ["stale", "expired", "expiring"].includes(health);
+  const rows = table<Summary["sessions"][number]>(
     sessions,
     [
       {
         head: "",
         of: ({ currentTask }) =>
-          currentTask ? (currentTask.claim.healthStatus === "stale" ? "[!]" : "[*]") : "",
+          currentTask ? (isSilent(currentTask.claim.healthStatus) ? "[!]" : "[*]") : "",
+        style: ({ currentTask }) =>
+          currentTask && isSilent(currentTask.claim.healthStatus) ? "red" : "cyan",
       },
-      { head: "SESSION", of: ({ id }) => plain(id), max: 24 },
+      { head: "SESSION", of: nameOf, max: 24 },
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
       {
         head: "NOW",
@@ -25,15 +39,28 @@ export function sessionTable({ sessions, totals }: Summary, look: Look): string 
           currentTask ? `${plain(currentTask.taskId)} ${plain(currentTask.title)}` : "idle",
         grows: true,
       },
-      {
-        head: "CTX",
-        of: ({ contextPercent }) => (contextPercent === null ? "" : `${contextPercent}%`),
-        right: true,
-      },
+      context,
       { head: "DONE", of: ({ tasksDone, tasksTotal }) => `${tasksDone}/${tasksTotal}`, right: true },
       { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, look.now) },
     ],
     look,
   );
   return `${rows}${look.paint(`${totals.working} working, ${totals.idle} idle`, "dim")}\n`;
+}
+
+export function sessionTable(sessions: readonly WireSession[], look: Look): string {
+  if (sessions.length === 0) return "No sessions.\n";
+  return table(
+    sessions,
+    [
+      { head: "SESSION", of: nameOf, grows: true },
+      { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
+      { head: "NOW", of: ({ currentTaskId }) => plain(currentTaskId), max: 16 },
+      context,
+      { head: "STARTED", of: ({ startedAt }) => ago(startedAt, look.now) },
+      { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, look.now) },
+      { head: "ENDED", of: ({ endedAt }) => ago(endedAt, look.now) },
+    ],
+    look,
+  );
 }

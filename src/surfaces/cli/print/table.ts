@@ -1,4 +1,4 @@
-// Tables that fit: fixed columns take what they need, the others share what is left.
+// Tables that fit: fixed columns take what they need, the others share what is left; where even that is too much, the widest give.
 
 import type { Look, Style } from "./look.js";
 import { cut, padTo, widthOf } from "./text.js";
@@ -13,41 +13,50 @@ export interface Column<Row> {
   right?: boolean;
 }
 
+const gap = 2;
+const widthMin = 6;
+const growsMin = 20;
+
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], look: Look): string {
-  const cells = rows.map((row) => columns.map((column) => column.of(row)));
-  const shown = columns.map((_, at) => cells.some((row) => row[at] !== ""));
-  const widths = columns.map(({ head, max = 40 }, at) =>
-    shown[at] ? Math.min(max, Math.max(head.length, ...cells.map((row) => widthOf(row[at]!)))) : 0,
-  );
-  const kept = columns.map((_, at) => at).filter((at) => shown[at]);
-  const gaps = 2 * (kept.length - 1);
-  const fixed = kept.filter((at) => !columns[at]!.grows).reduce((sum, at) => sum + widths[at]!, gaps);
-  const growing = kept.filter((at) => columns[at]!.grows);
-  for (const at of growing) {
-    const natural = Math.max(columns[at]!.head.length, ...cells.map((row) => widthOf(row[at]!)));
-    widths[at] = Math.max(8, Math.min(natural, Math.floor((look.columns - fixed) / growing.length)));
-  }
-  const line = (texts: readonly string[], paint: (text: string, at: number) => string) =>
-    kept
-      .map((at, index) => {
-        const { right } = columns[at]!;
+  const used = columns.filter((column) => rows.some((row) => column.of(row) !== ""));
+  const cells = rows.map((row) => used.map((column) => column.of(row)));
+  const widths = widthsOf(used, cells, look.columns);
+  const line = (texts: readonly string[], styleAt: (at: number) => Style | undefined) =>
+    used
+      .map(({ right }, at) => {
+        const isLast = at === used.length - 1;
         const width = widths[at]!;
-        const isLast = index === kept.length - 1;
-        const text = right
-          ? cut(texts[at]!, width).padStart(width)
-          : isLast
-            ? cut(texts[at]!, width)
-            : padTo(texts[at]!, width);
-        return paint(text, at);
+        const text = cut(texts[at]!, width);
+        const shown = right ? text.padStart(width) : isLast ? text : padTo(text, width);
+        return look.paint(shown, styleAt(at));
       })
-      .join("  ")
+      .join(" ".repeat(gap))
       .trimEnd();
   const head = line(
-    columns.map((column) => column.head),
-    (text) => look.paint(text, "dim"),
+    used.map((column) => column.head),
+    () => "dim",
   );
-  const body = cells.map((row, index) =>
-    line(row, (text, at) => look.paint(text, columns[at]!.style?.(rows[index]!))),
-  );
+  const body = rows.map((row, at) => line(cells[at]!, (column) => used[column]!.style?.(row)));
   return [head, ...body].map((each) => `${each}\n`).join("");
+}
+
+function widthsOf<Row>(columns: readonly Column<Row>[], cells: readonly string[][], room: number): number[] {
+  const natural = columns.map(({ head, max = 40, grows }, at) => {
+    const widest = Math.max(head.length, ...cells.map((row) => widthOf(row[at]!)));
+    return grows ? widest : Math.min(max, widest);
+  });
+  const widths = [...natural];
+  const excess = () => widths.reduce((sum, width) => sum + width, gap * (widths.length - 1)) - room;
+  const give = (at: number, least: number) => {
+    widths[at] = Math.max(Math.min(least, natural[at]!), widths[at]! - Math.max(0, excess()));
+  };
+  for (const at of widths.keys()) if (columns[at]!.grows) give(at, growsMin);
+  while (excess() > 0) {
+    const widest = [...widths.keys()]
+      .filter((at) => !columns[at]!.right && widths[at]! > widthMin)
+      .sort((a, b) => widths[b]! - widths[a]!)[0];
+    if (widest === undefined) break;
+    widths[widest]!--;
+  }
+  return widths;
 }

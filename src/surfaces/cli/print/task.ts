@@ -1,10 +1,12 @@
 // Tasks for people: one line each with S0's marks, or one task in full.
 
+import type { OutputOf } from "../../../contract/operation.js";
+import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import type { Look, Style } from "./look.js";
 import { table } from "./table.js";
-import { plain, plainLines, wrap } from "./text.js";
-import { ago, span } from "./time.js";
+import { plain } from "./text.js";
+import { span } from "./time.js";
 
 /** `[*]` in flight, `[!]` in flight but silent, `--` to be had. */
 export function markOf({ claim, state, type, pendingDependencies, openChildren }: WireTask): string {
@@ -36,90 +38,87 @@ function holderText({ claim }: WireTask, now: number): string {
   return claim ? `${plain(claim.sessionId)}, ${span(now - Date.parse(claim.claimedAt))}` : "";
 }
 
-const phaseText = (phase: string | null) =>
+export const phaseText = (phase: string | null) =>
   phase === null ? "" : ` [${plain(phase).slice(0, 4).toUpperCase()}]`;
 
-export function taskTable(tasks: readonly WireTask[], look: Look, { withProject = false } = {}): string {
+export function taskTable(
+  tasks: readonly WireTask[],
+  look: Look,
+  { withProject = false, isTree = false } = {},
+): string {
   if (tasks.length === 0) return "No tasks.\n";
+  const rows = isTree ? asTree(tasks) : tasks.map((task) => ({ task, lead: "" }));
   return table(
-    tasks,
+    rows,
     [
-      { head: "", of: markOf, style: styleOf },
-      { head: "PROJECT", of: ({ project }) => (withProject ? plain(project) : ""), max: 16 },
-      { head: "ID", of: ({ id }) => plain(id), max: 24 },
-      { head: "TASK", of: ({ title, phase }) => `${plain(title)}${phaseText(phase)}`, grows: true },
-      { head: "PRIO", of: ({ priority }) => String(priority), right: true },
-      { head: "STATE", of: (task) => stateText(task, look.now), style: styleOf, max: 16 },
-      { head: "CLAIMED BY", of: (task) => holderText(task, look.now), max: 24 },
+      { head: "", of: ({ task }) => markOf(task), style: ({ task }) => styleOf(task) },
+      { head: "PROJECT", of: ({ task }) => (withProject ? plain(task.project) : ""), max: 16 },
+      { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, max: isTree ? 32 : 24 },
+      {
+        head: "TASK",
+        of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`,
+        grows: true,
+      },
+      { head: "PRIO", of: ({ task }) => String(task.priority), right: true },
+      {
+        head: "STATE",
+        of: ({ task }) => stateText(task, look.now),
+        style: ({ task }) => styleOf(task),
+        max: 16,
+      },
+      { head: "CLAIMED BY", of: ({ task }) => holderText(task, look.now), max: 20 },
     ],
     look,
   );
 }
 
-/** A label and what belongs to it, broken to the width. */
-function field(name: string, text: string, look: Look): string {
-  const [first = "", ...rest] = wrap(text, look.columns - 14);
-  return [
-    `${look.paint(name.padEnd(12), "dim")}  ${first}`,
-    ...rest.map((line) => `${" ".repeat(14)}${line}`),
-  ]
-    .map((line) => `${line}\n`)
-    .join("");
+interface TreeRow {
+  task: WireTask;
+  /** Lines that lead to it from what it is part of. */
+  lead: string;
 }
 
-export function taskPage(task: WireTask, look: Look): string {
-  const { now } = look;
-  const fields: [string, string | null | undefined][] = [
-    ["state", `${stateText(task, now)}${phaseText(task.phase)}`],
-    ["priority", `${task.priority} (${task.priorityLabel})`],
-    ["project", task.project],
-    ["parent", task.parentId],
-    ["depends on", task.dependsOn.join(", ")],
-    ["labels", task.labels.join(", ")],
-    ["files", task.files.join(", ")],
-    ["assignee", task.assignee],
-    ["agent type", task.agentType],
-    ["requires", task.requires.join(", ")],
+/** Each task after what it is part of; what is not among them is left out. */
+function asTree(tasks: readonly WireTask[]): TreeRow[] {
+  const keyOf = (task: WireTask, id: string) => `${task.project}/${id}`;
+  const known = new Set(tasks.map((task) => keyOf(task, task.id)));
+  const parts = new Map<string, WireTask[]>();
+  for (const task of tasks) {
+    const above = task.parentId === null ? "" : keyOf(task, task.parentId);
+    const key = known.has(above) ? above : "";
+    parts.set(key, [...(parts.get(key) ?? []), task]);
+  }
+  const rows: TreeRow[] = [];
+  const put = (task: WireTask, lead: string, own: string, below: string) => {
+    rows.push({ task, lead: lead + own });
+    const children = parts.get(keyOf(task, task.id)) ?? [];
+    for (const [at, child] of children.entries()) {
+      const isLast = at === children.length - 1;
+      put(child, lead + below, isLast ? "└ " : "├ ", isLast ? "  " : "│ ");
+    }
+  };
+  for (const task of parts.get("") ?? []) put(task, "", "", "");
+  return rows;
+}
+
+export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFlight">>, look: Look): string {
+  if (inFlight.length === 0) return "Nothing is claimed.\n";
+  const isWeak = (health: string) => ["stale", "expired", "expiring"].includes(health);
+  return table(
+    inFlight,
     [
-      "held by",
-      task.claim &&
-        `${task.claim.sessionId}, epoch ${task.claim.epoch}, ${task.claim.healthStatus}, ${span(task.claim.remainingMs)} left`,
+      { head: "", of: ({ claim }) => (isWeak(claim.healthStatus) ? "[!]" : "[*]") },
+      { head: "ID", of: ({ taskId }) => plain(taskId), max: 24 },
+      { head: "TASK", of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`, grows: true },
+      { head: "CLAIMED BY", of: ({ claim }) => plain(claim.sessionId), max: 20 },
+      { head: "SINCE", of: ({ claim }) => span(look.now - Date.parse(claim.claimedAt)) },
+      { head: "LEFT", of: ({ claim }) => span(claim.remainingMs) },
+      {
+        head: "HEALTH",
+        of: ({ claim }) => claim.healthStatus,
+        style: ({ claim }) => (isWeak(claim.healthStatus) ? "red" : undefined),
+      },
     ],
-    [
-      "progress",
-      task.claim?.progress &&
-        [
-          task.claim.progress.percent === null ? "" : `${task.claim.progress.percent} %`,
-          task.claim.progress.note ?? "",
-        ]
-          .join(" ")
-          .trim(),
-    ],
-    ["question", task.question?.text],
-    ["options", task.question?.options?.join(" | ") ?? null],
-    ["answer", task.response],
-    [
-      "retries",
-      task.retryCount > 0 || task.lostCount > 0
-        ? `${task.retryCount} of ${task.maxRetries}, lost ${task.lostCount}`
-        : null,
-    ],
-    ["created", `${ago(task.createdAt, now)} by ${task.createdBy}`],
-    ["ended", task.endedAt && ago(task.endedAt, now)],
-    ["result", task.result?.output],
-    ["created files", task.result?.filesCreated.join(", ") ?? null],
-    ["changed files", task.result?.filesModified.join(", ") ?? null],
-    ["error", task.error],
-  ];
-  const head = `${look.paint(plain(task.id), "bold")}  ${look.paint(plain(task.title), "bold")}\n`;
-  const shown = fields
-    .filter(([, text]) => text !== null && text !== undefined && text !== "")
-    .map(([name, text]) => field(name, text!, look));
-  const prompt = plainLines(task.prompt);
-  const isTitle = prompt.length === 1 && plain(task.prompt) === plain(task.title);
-  const more = [
-    ...(isTitle ? [] : ["", ...prompt]),
-    ...(task.description ? ["", ...plainLines(task.description)] : []),
-  ];
-  return `${head}${shown.join("")}${more.map((line) => `${line}\n`).join("")}`;
+    look,
+  );
 }

@@ -1,0 +1,49 @@
+// Files of people's own that Dibs makes or changes with their consent.
+
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** Null if there is none. */
+export function read(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Refuses to write over anything. */
+export function create(path: string, text: string): void {
+  writeFileSync(path, text, { flag: "wx" });
+}
+
+/** As a whole, through links, with the mode it had. */
+export function replace(path: string, text: string): void {
+  const target = realpathSync(path);
+  const next = `${target}.${process.pid}.new`;
+  try {
+    writeFileSync(next, text, { flag: "wx", mode: statSync(target).mode });
+    renameSync(next, target);
+  } finally {
+    rmSync(next, { force: true });
+  }
+}
+
+export function remove(path: string): void {
+  rmSync(path, { force: true });
+}
+
+export const exists = (path: string): boolean => existsSync(path);
+
+/** Where the working tree begins that a directory belongs to: where its `.git` is, else its `.dibs`, else there. */
+export function rootOf(directory: string): string {
+  const start = resolve(directory);
+  for (const name of [".git", ".dibs"]) {
+    for (let at = start; ; at = dirname(at)) {
+      if (existsSync(join(at, name))) return at;
+      if (dirname(at) === at) break;
+    }
+  }
+  return start;
+}

@@ -1,0 +1,36 @@
+import type { SingleCommand } from "../command.js";
+import { candidatesFor } from "../complete.js";
+import { scripts } from "../completion-scripts.js";
+import { usageError } from "../spec.js";
+
+export const commands: Record<string, SingleCommand> = {
+  completion: {
+    name: "completion",
+    args: "<bash|zsh|fish>",
+    summary: "Print what a shell needs to complete commands, flags and task ids",
+    examples: [
+      "source <(dibs completion bash)        # in ~/.bashrc",
+      "source <(dibs completion zsh)         # in ~/.zshrc, after compinit",
+      "dibs completion fish | source         # in ~/.config/fish/config.fish",
+    ],
+    async run(context) {
+      const script = scripts[context.args[0]!];
+      if (script === undefined) {
+        throw usageError(
+          `'${context.args[0]}' is not a shell known here.`,
+          `One of ${Object.keys(scripts).join(", ")}.`,
+        );
+      }
+      context.say({ script }, () => script);
+    },
+  },
+  __complete: {
+    name: "__complete",
+    args: "[words...]",
+    summary: "Say what can stand next; called by the completion scripts",
+    async run(context) {
+      const lines = await candidatesFor(context, context.args);
+      context.parts.out(lines.map((line) => `${line}\n`).join(""));
+    },
+  },
+};

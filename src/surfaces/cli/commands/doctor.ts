@@ -1,0 +1,217 @@
+// Looks at everything that can be wrong with a store and says what to do about it.
+
+import type { Dibs } from "../../../client/client.js";
+import { DibsError } from "../../../contract/error.js";
+import type { SingleCommand } from "../command.js";
+import { serverNamed, whereFor } from "../connection.js";
+import { type Context, given } from "../context.js";
+import type { Facts, Place } from "../parts.js";
+import { checkUpText, type Finding } from "../print/check-up.js";
+
+const freeBytesMin = 200 * 1024 * 1024;
+
+const doctor: SingleCommand["run"] = async (context) => {
+  const { parts } = context;
+  const local = serverNamed(context, parts)
+    ? { findings: [nodeFinding(await parts.health.factsOf(null))], hasStore: true }
+    : await localFindings(context);
+  const fleet = local.hasStore ? await fleetFindings(context) : [];
+  const findings = [...local.findings, ...fleet];
+  const isWell = findings.every(({ status }) => status !== "problem");
+  context.say({ success: isWell, findings }, (look) => checkUpText(findings, look));
+  return isWell ? 0 : 1;
+};
+
+interface Local {
+  findings: Finding[];
+  /** It can be opened. */
+  hasStore: boolean;
+}
+
+async function localFindings(context: Context): Promise<Local> {
+  const { parts } = context;
+  const place = await whereFor(context, parts);
+  const facts = await parts.health.factsOf(place.path ?? null);
+  const node = nodeFinding(facts);
+  if (place.path !== undefined && !(await parts.files.exists(place.path))) {
+    const message = "there is none here yet";
+    return {
+      findings: [node, { check: "database", status: "warn", message, advice: "dibs init" }],
+      hasStore: false,
+    };
+  }
+  const database = await databaseFindings(context, place);
+  const findings = [node, ...database, ...(await fileFindings(context, facts))];
+  if (place.path !== undefined) findings.push(await serverFinding(context, facts), ...spaceFinding(facts));
+  return { findings, hasStore: database.every(({ status }) => status === "ok") };
+}
+
+function nodeFinding({ node }: Facts): Finding {
+  return node.isEnough
+    ? { check: "node", status: "ok", message: `${node.version}` }
+    : {
+        check: "node",
+        status: "problem",
+        message: `${node.version} is too old`,
+        advice: `Install Node.js ${node.needed}`,
+      };
+}
+
+async function databaseFindings({ parts }: Context, place: Place): Promise<Finding[]> {
+  try {
+    const { problems, schema } = await parts.care.check(place);
+    if (problems.length === 0) return [{ check: "database", status: "ok", message: `intact, ${schema}` }];
+    return problems.slice(0, 10).map((message) => ({
+      check: "database",
+      status: "problem" as const,
+      message,
+      advice: "Move the file away and restore a backup (dibs export may still read it)",
+    }));
+  } catch (error) {
+    if (!(error instanceof DibsError)) throw error;
+    const { message, hint } = error;
+    return [
+      { check: "database", status: "problem", message, ...(hint === undefined ? {} : { advice: hint }) },
+    ];
+  }
+}
+
+/** Who can read the token can do everything; who can write into the directory can replace the database. */
+async function fileFindings(context: Context, { files }: Facts): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { what, path, exists, isOurs, openTo } of files) {
+    if (!exists) continue;
+    const isSecret = what === "token file" || what === "server file";
+    const isBad = !isOurs ? isSecret : isSecret ? openTo !== "nobody" : openTo === "writers";
+    if (!isBad) {
+      findings.push({
+        check: what,
+        status: "ok",
+        message: isSecret ? "only you can read it" : "only you can write it",
+      });
+    } else if (!isOurs) {
+      findings.push({
+        check: what,
+        status: "problem",
+        message: "belongs to somebody else",
+        advice: `Remove ${path}; a server makes a new one`,
+      });
+    } else findings.push(await mended(context, what, path, isSecret));
+  }
+  return findings;
+}
+
+async function mended(context: Context, what: string, path: string, isSecret: boolean): Promise<Finding> {
+  const message = isSecret ? "others can read it" : "others can write it";
+  if (!context.on("fix")) {
+    return {
+      check: what,
+      status: "problem",
+      message,
+      advice: `chmod ${isSecret ? "600" : "go-w"} ${path}, or dibs doctor --fix${isSecret && what === "token file" ? "; then revoke the token" : ""}`,
+    };
+  }
+  await context.parts.health.protect(path, isSecret);
+  return { check: what, status: "fixed", message: `${message}: now they cannot` };
+}
+
+async function serverFinding(context: Context, { server, files }: Facts): Promise<Finding> {
+  if (server === "runs") return { check: "server", status: "ok", message: "runs; commands go through it" };
+  if (server === "none")
+    return { check: "server", status: "ok", message: "none runs; commands use the database" };
+  const file = files.find(({ what }) => what === "server file")!.path;
+  if (server === "not ours") {
+    return {
+      check: "server",
+      status: "warn",
+      message: "the server file is not believed: it is not yours, or names no address of this machine",
+      advice: `Look at ${file} and remove it`,
+    };
+  }
+  if (context.on("fix")) {
+    await context.parts.files.remove(file);
+    return {
+      check: "server",
+      status: "fixed",
+      message: "the server file of a server that is gone was removed",
+    };
+  }
+  return {
+    check: "server",
+    status: "warn",
+    message: "the server file names a process that is gone",
+    advice: "It is ignored; dibs doctor --fix removes it",
+  };
+}
+
+function spaceFinding({ freeBytes }: Facts): Finding[] {
+  if (freeBytes === null) return [];
+  const megabytes = `${Math.floor(freeBytes / 1024 / 1024)} MiB free`;
+  if (freeBytes >= freeBytesMin) return [{ check: "disk", status: "ok", message: megabytes }];
+  return [
+    { check: "disk", status: "warn", message: megabytes, advice: "Make room before writes are refused" },
+  ];
+}
+
+/** What the dead hold, and what waits for people. */
+async function fleetFindings(context: Context): Promise<Finding[]> {
+  let dibs: Dibs;
+  try {
+    dibs = await context.dibs();
+    const { project } = await dibs.projects.get();
+    const paused: Finding[] = project.paused
+      ? [
+          {
+            check: "project",
+            status: "warn",
+            message: `${project.id} is paused`,
+            advice: "dibs project resume",
+          },
+        ]
+      : [{ check: "project", status: "ok", message: project.id }];
+    return [...paused, await claimsFinding(context, dibs)];
+  } catch (error) {
+    if (!(error instanceof DibsError)) throw error;
+    const { message, hint } = error;
+    return [{ check: "store", status: "problem", message, ...(hint === undefined ? {} : { advice: hint }) }];
+  }
+}
+
+async function claimsFinding(context: Context, dibs: Dibs): Promise<Finding> {
+  if (context.on("fix")) {
+    const { cleaned } = await dibs.claims.cleanup();
+    if (cleaned.length === 0)
+      return { check: "claims", status: "ok", message: "nothing is held by the dead" };
+    return { check: "claims", status: "fixed", message: `${cleaned.length} taken from the dead` };
+  }
+  const { inFlight } = await dibs.tasks.inFlight({ project: "*", includeExpired: true });
+  const { sessions } = await dibs.sessions.list({ project: "*", limit: 1000 });
+  const dead = new Set<string>();
+  for (const { id, pid, host, processStartedAt } of sessions) {
+    if (pid === null || host === null) continue;
+    const isGone = await context.parts.health.isGone({
+      pid,
+      host,
+      ...given({ processStartedAt: processStartedAt ?? undefined }),
+    });
+    if (isGone) dead.add(id);
+  }
+  const lost = inFlight.filter(({ claim }) => claim.healthStatus === "expired" || dead.has(claim.sessionId));
+  if (lost.length === 0) return { check: "claims", status: "ok", message: `${inFlight.length} in flight` };
+  return {
+    check: "claims",
+    status: "warn",
+    message: `${lost.length} of ${inFlight.length} in flight are held by the dead or out of time`,
+    advice: "The next claim takes care of them; dibs doctor --fix does so now",
+  };
+}
+
+export const commands: Record<string, SingleCommand> = {
+  doctor: {
+    name: "doctor",
+    summary:
+      "Look for trouble: version, database, permissions, server, claims; exit code 1 when there is some",
+    flags: { fix: { help: "mend what can be mended without harm" } },
+    run: doctor,
+  },
+};

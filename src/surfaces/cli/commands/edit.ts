@@ -1,0 +1,174 @@
+import type { SingleCommand } from "../command.js";
+import { type Context, given } from "../context.js";
+import { taskPage } from "../print/task-page.js";
+import { plain } from "../print/text.js";
+import { type FlagSpec, usageError } from "../spec.js";
+
+/** What a task can be given when it is added and when it is edited. */
+const taskFlags: Record<string, FlagSpec> = {
+  title: { value: "<text>", help: "default: made from the prompt's first line" },
+  description: { value: "<text>", help: "more words" },
+  priority: { value: "<0-100|word>", short: "p", help: "number, p1…p5, or critical, high, medium, low" },
+  "depends-on": { value: "<id>", short: "d", many: true, help: "tasks that must be completed first" },
+  label: { value: "<word>", short: "l", many: true, help: "labels" },
+  files: { value: "<path>", many: true, help: "paths or globs it expects to touch" },
+  assignee: { value: "<session>", help: "only this session may take it" },
+  "agent-type": { value: "<word>", help: "only agents of this type" },
+  requires: { value: "<word>", many: true, help: "capabilities an agent needs" },
+  phase: { value: "<word>", help: "such as implementation or test" },
+  "max-retries": { value: "<n>", help: "automatic retries" },
+  "not-before": { value: "<time>", help: "an ISO time, or a duration from now such as 2h" },
+  timeout: { value: "<duration>", help: "how long one attempt may take" },
+  metadata: { value: "<json>", help: "an object of your own" },
+};
+
+function taskFields(context: Context) {
+  return given({
+    title: context.text("title"),
+    description: context.text("description"),
+    priority: priorityOf(context.text("priority")),
+    dependsOn: context.list("depends-on"),
+    labels: context.list("label"),
+    files: context.texts("files"),
+    assignee: context.text("assignee"),
+    agentType: context.text("agent-type"),
+    requires: context.list("requires"),
+    phase: context.text("phase"),
+    maxRetries: context.number("max-retries"),
+    notBefore: notBeforeOf(context),
+    timeoutMs: context.text("timeout") === "" ? undefined : context.duration("timeout"),
+    metadata: context.text("metadata") === "" ? undefined : (context.json("metadata") as never),
+  });
+}
+
+const priorityOf = (text: string | undefined) =>
+  (text !== undefined && /^\d+$/.test(text) ? Number(text) : text) as never;
+
+function notBeforeOf(context: Context): string | number | undefined {
+  const text = context.text("not-before");
+  if (text === undefined || text === "" || /^\d{4}-/.test(text)) return text || undefined;
+  return context.parts.now() + context.duration("not-before")!;
+}
+
+/** What an empty value takes away: `--assignee ""`. */
+function cleared(context: Context): Record<string, null> {
+  const fields = {
+    description: "description",
+    phase: "phase",
+    assignee: "assignee",
+    "agent-type": "agentType",
+    "not-before": "notBefore",
+    timeout: "timeoutMs",
+    metadata: "metadata",
+  };
+  const empty = Object.entries(fields).filter(([flag]) => context.text(flag) === "");
+  return Object.fromEntries(empty.map(([, field]) => [field, null]));
+}
+
+/** From the words, or from standard input for `-`. */
+async function promptOf(context: Context): Promise<string> {
+  const words = context.args.join(" ");
+  const isAlone = words === "" && context.parts.stdin.isTerminal;
+  const text = isAlone ? "" : await context.textOrInput(words || "-");
+  if (text.trim() !== "") return text;
+  throw usageError(
+    "The prompt is empty.",
+    'Write it: dibs add "Write the docs", or give it on standard input.',
+  );
+}
+
+export const commands: Record<string, SingleCommand> = {
+  add: {
+    name: "add",
+    args: "[prompt...]",
+    summary: "Add a task; it is claimable when its dependencies are completed",
+    flags: {
+      id: { value: "<id>", help: "an id of your own" },
+      parent: { value: "<id>", help: "make it a part of this task" },
+      group: { help: "a group: holds parts, is never claimed itself" },
+      ...taskFlags,
+      correlation: { value: "<word>", help: "an id of your own systems, kept through all attempts" },
+    },
+    examples: [
+      'dibs add "Write the docs" -p high -l docs',
+      'dibs add -d 0001 -- "--help must show examples"',
+      "git diff | dibs add -",
+    ],
+    async run(context) {
+      const prompt = await promptOf(context);
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.create({
+        prompt,
+        ...taskFields(context),
+        ...given({
+          id: context.text("id"),
+          parentId: context.text("parent"),
+          type: context.on("group") ? ("group" as const) : undefined,
+          correlationId: context.text("correlation"),
+        }),
+      });
+      context.say(answer, () => `${plain(answer.task.id)}  ${plain(answer.task.title)}`);
+    },
+  },
+  edit: {
+    name: "edit",
+    args: "<id>",
+    summary: "Change a task that is not over",
+    details: 'Lists replace the old ones. An empty value takes something away: --assignee "".',
+    flags: { prompt: { value: "<text>", help: "a new prompt; - reads standard input" }, ...taskFlags },
+    examples: ["dibs edit 0001 -p critical -l docs,urgent", 'dibs edit 0001 --assignee ""'],
+    async run(context) {
+      const prompt = context.text("prompt");
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.update({
+        taskId: context.taskId,
+        ...taskFields(context),
+        ...cleared(context),
+        ...given({ prompt: prompt === undefined ? undefined : await context.textOrInput(prompt) }),
+      });
+      context.say(answer, (look) => taskPage(answer.task, look));
+    },
+  },
+  cancel: {
+    name: "cancel",
+    args: "<id>",
+    summary: "Cancel a task; its holder's next call is refused",
+    flags: { cascade: { help: "also its open descendants" }, reason: { value: "<text>", help: "why" } },
+    async run(context) {
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.cancel(
+        given({
+          taskId: context.taskId,
+          cascade: context.on("cascade") || undefined,
+          reason: context.text("reason"),
+        }) as never,
+      );
+      const others = answer.cancelled.length - 1;
+      context.say(
+        answer,
+        () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}`,
+      );
+    },
+  },
+  retry: {
+    name: "retry",
+    args: "<id>",
+    summary: "Queue a failed or cancelled task again",
+    async run(context) {
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.retry({ taskId: context.taskId });
+      context.say(answer, () => `queued ${plain(answer.task.id)} again`);
+    },
+  },
+  "next-id": {
+    name: "next-id",
+    args: "[parent]",
+    summary: "Reserve the next id, for scripts that make their own tasks",
+    examples: ["id=$(dibs next-id)", "dibs next-id 0001"],
+    async run(context) {
+      const dibs = await context.dibs();
+      const answer = await dibs.ids.next(given({ parentId: context.args[0] }));
+      context.say(answer, () => answer.id);
+    },
+  },
+};

@@ -1,0 +1,66 @@
+import type { Dibs } from "../../../client/client.js";
+import { DibsError } from "../../../contract/error.js";
+import type { SingleCommand } from "../command.js";
+import { type Context, given } from "../context.js";
+import { dotOf } from "../print/dot.js";
+import { around, type Graph, graphText } from "../print/graph.js";
+import { usageError } from "../spec.js";
+
+const pageMax = 1000;
+/** What is drawn or written out is read as a whole, so much at most. */
+const nodesMax = 20_000;
+
+/** All pages as one. */
+async function wholeGraph(dibs: Dibs): Promise<Graph> {
+  const graph: Graph = { nodes: [], edges: [], nextCursor: null };
+  for (let cursor: string | null = null; ; ) {
+    const page: Graph = await dibs.tasks.graph({ limit: pageMax, ...(cursor === null ? {} : { cursor }) });
+    graph.nodes.push(...page.nodes);
+    graph.edges.push(...page.edges);
+    cursor = page.nextCursor;
+    if (cursor === null || graph.nodes.length >= nodesMax) return { ...graph, nextCursor: cursor };
+  }
+}
+
+async function graphOf(context: Context): Promise<Graph> {
+  const dibs = await context.dibs();
+  const [id] = context.args;
+  if (id === undefined && context.isJson) {
+    return dibs.tasks.graph(given({ limit: context.number("limit"), cursor: context.text("cursor") }));
+  }
+  const whole = await wholeGraph(dibs);
+  if (id === undefined) return whole;
+  if (!whole.nodes.some((node) => node.id === id)) {
+    throw new DibsError("TASK_NOT_FOUND", `There is no task ${id} in this project.`);
+  }
+  return around(whole, id);
+}
+
+const graph: SingleCommand["run"] = async (context) => {
+  const max = context.number("max") ?? 100;
+  if (max < 1) throw usageError("--max must be at least 1.");
+  const found = await graphOf(context);
+  if (context.on("dot") && !context.isJson) context.parts.out(dotOf(found));
+  else
+    context.say(found, (look) =>
+      graphText(found, look, { max, all: context.on("all") || context.args[0] !== undefined }),
+    );
+};
+
+export const commands: Record<string, SingleCommand> = {
+  graph: {
+    name: "graph",
+    args: "[id]",
+    summary: "Draw who waits for whom, of the project or around one task",
+    details:
+      "A task stands below the last one it waits for; others it waits for are named beside it. [*] somebody works on it, [?] waits for an answer, -- can be claimed, ✓ completed, ✗ failed.",
+    flags: {
+      all: { short: "a", help: "draw what is over, too" },
+      max: { value: "<n>", help: "draw so many tasks at most; default 100" },
+      dot: { help: "print it for Graphviz: dibs graph --dot | dot -Tsvg" },
+      limit: { value: "<n>", help: "with --json: how many tasks a page has" },
+      cursor: { value: "<cursor>", help: "with --json: go on where a page ended" },
+    },
+    run: graph,
+  },
+};

@@ -1,0 +1,169 @@
+// From nothing to a working fleet: the store, the settings, what git must not see, and what agents must know. Nothing that is
+// there is overwritten, and it can be called again.
+
+import { basename, dirname, join, relative } from "node:path";
+import { DibsError } from "../../../contract/error.js";
+import { withBlock, withoutBlock } from "../agents-md.js";
+import type { SingleCommand } from "../command.js";
+import { placeFor } from "../connection.js";
+import type { Context } from "../context.js";
+import type { Look } from "../print/look.js";
+import { plain } from "../print/text.js";
+
+interface Step {
+  what: "store" | "config" | "gitignore" | "agents";
+  /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: nobody asked for it. */
+  did: "made" | "changed" | "removed" | "kept" | "skipped";
+  path: string;
+  note?: string;
+}
+
+const init: SingleCommand["run"] = async (context) => {
+  if (context.on("remove")) {
+    const step = await removeBlock(context);
+    context.say({ success: true, steps: [step] }, (look) => stepLine(step, context, look));
+    return;
+  }
+  const { parts } = context;
+  const place = await placeFor(context, parts);
+  const wasThere = place.path !== undefined && (await parts.files.exists(place.path));
+  const project = await openStore(context);
+  const steps: Step[] = [
+    { what: "store", did: wasThere ? "kept" : "made", path: place.path ?? "PostgreSQL" },
+    ...(await settle(context, project)),
+    await agentsStep(context),
+  ];
+  context.say({ success: true, project, steps }, (look) => {
+    const lines = steps.map((step) => stepLine(step, context, look));
+    return [`project ${look.paint(plain(project), "bold")}`, ...lines, "", ...nextSteps(look)].join("\n");
+  });
+};
+
+/** Opening makes it; a project that was named and is not there yet is made, too. */
+async function openStore(context: Context): Promise<string> {
+  const wanted = context.text("project");
+  const dibs = await context.dibs();
+  try {
+    return (await dibs.projects.get(wanted === undefined ? {} : { id: wanted })).project.id;
+  } catch (error) {
+    if (wanted === undefined || !(error instanceof DibsError) || error.code !== "PROJECT_NOT_FOUND")
+      throw error;
+    return (await dibs.projects.create({ id: wanted })).project.id;
+  }
+}
+
+/** `.dibs/config.json`, for the team, and the `.gitignore` beside it, which leaves only these two to git. */
+async function settle({ parts }: Context, project: string): Promise<Step[]> {
+  const database = await parts.databaseFor(parts.cwd);
+  await parts.makeRoomFor(database);
+  const config = join(dirname(database), "config.json");
+  const isNew = !(await parts.files.exists(config));
+  if (isNew) await parts.files.create(config, `${JSON.stringify({ project }, null, 2)}\n`);
+  const ignore = join(dirname(database), ".gitignore");
+  const rules = (await parts.files.read(ignore)) ?? "";
+  const isHidden = rules.split("\n").some((line) => line.trim() === "*" || line.trim() === "dibs.db*");
+  return [
+    { what: "config", did: isNew ? "made" : "kept", path: config },
+    {
+      what: "gitignore",
+      did: "kept",
+      path: ignore,
+      ...(isHidden ? {} : { note: "does not hide dibs.db and its token from git: add a line dibs.db*" }),
+    },
+  ];
+}
+
+const fileName = "AGENTS.md";
+
+async function agentsStep(context: Context): Promise<Step> {
+  const { parts } = context;
+  const path = join(await parts.files.rootOf(parts.cwd), fileName);
+  if (!(await wantsBlock(context))) {
+    return {
+      what: "agents",
+      did: "skipped",
+      path,
+      note: "dibs init --agents-md teaches your agents the commands",
+    };
+  }
+  const before = await parts.files.read(path);
+  const after = edited(path, () => withBlock(before));
+  if (before === null) await parts.files.create(path, after);
+  else if (before !== after) await parts.files.replace(path, after);
+  const did = before === null ? "made" : before === after ? "kept" : "changed";
+  const claude = join(dirname(path), "CLAUDE.md");
+  const others = await parts.files.read(claude);
+  const isBlind = others !== null && !others.includes(fileName) && !others.includes("dibs:begin");
+  return {
+    what: "agents",
+    did,
+    path,
+    ...(isBlind ? { note: "CLAUDE.md does not name it: add a line @AGENTS.md" } : {}),
+  };
+}
+
+async function wantsBlock(context: Context): Promise<boolean> {
+  const { parts } = context;
+  if (context.on("agents-md") || context.on("yes")) return true;
+  if (context.isJson || !parts.stdin.isTerminal || !parts.stdout.isTerminal) return false;
+  const answer = await parts.askUser(`Add the six commands that agents need to ${fileName}? [Y/n] `);
+  return !/^n/i.test(answer.trim());
+}
+
+async function removeBlock({ parts }: Context): Promise<Step> {
+  const path = join(await parts.files.rootOf(parts.cwd), fileName);
+  const before = await parts.files.read(path);
+  const after = before === null ? null : edited(path, () => withoutBlock(before));
+  if (before === null || before === after)
+    return { what: "agents", did: "kept", path, note: "no block of dibs in it" };
+  if (after === null) await parts.files.remove(path);
+  else await parts.files.replace(path, after);
+  return { what: "agents", did: "removed", path };
+}
+
+function edited<T>(path: string, edit: () => T): T {
+  try {
+    return edit();
+  } catch (error) {
+    throw new DibsError("INVALID_STATE", `${path} was left as it is: ${(error as Error).message}.`);
+  }
+}
+
+const names: Record<Step["what"], string> = {
+  store: "the tasks",
+  config: "settings for everybody, to be committed",
+  gitignore: "hides the rest from git",
+  agents: "what agents must know",
+};
+
+function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Look): string {
+  const shown = relative(parts.cwd, path);
+  const name = path === "PostgreSQL" ? path : shown.startsWith("..") ? basename(path) : shown;
+  const word = look.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
+  return `  ${word} ${plain(name).padEnd(18)}  ${look.paint(note ?? names[what], "dim")}`;
+}
+
+function nextSteps(look: Look): string[] {
+  const steps: [string, string][] = [
+    ['dibs add "Write the docs"', "add a task, or many: dibs plan plan.md"],
+    ["dibs work --agent claude", "let an agent do the work, or any command: dibs work -- <command>"],
+    ["dibs serve", "watch and answer in a browser"],
+    ["dibs inbox", "see what needs you"],
+  ];
+  return ["Next:", ...steps.map(([command, why]) => `  ${look.paint(command.padEnd(26), "bold")} ${why}`)];
+}
+
+export const commands: Record<string, SingleCommand> = {
+  init: {
+    name: "init",
+    summary: "Set up this repository: store, settings, .gitignore, and a block for agents in AGENTS.md",
+    details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
+    flags: {
+      yes: { short: "y", help: "ask nothing, do all of it" },
+      "agents-md": { help: "add the block to AGENTS.md, or bring it up to date" },
+      remove: { help: "take the block out of AGENTS.md again" },
+    },
+    examples: ["dibs init", "dibs init --yes --project shop", "dibs init --remove"],
+    run: init,
+  },
+};

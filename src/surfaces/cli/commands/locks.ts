@@ -1,0 +1,122 @@
+import type { WireLock } from "../../../contract/shapes.js";
+import type { CommandGroup } from "../command.js";
+import { type Context, given } from "../context.js";
+import type { Look } from "../print/look.js";
+import { table } from "../print/table.js";
+import { plain } from "../print/text.js";
+import { ago, span } from "../print/time.js";
+import { type FlagSpec, usageError } from "../spec.js";
+
+const pidFlag: FlagSpec = {
+  value: "<pid>",
+  help: "the process that holds it; default: the one that called dibs, such as a script",
+};
+
+/**
+ * Whose lock it is: a process, for as long as it lives. By default the caller's, so that a script holds what it acquires until it
+ * ends. A session with a lease instead where a session and no process is named.
+ */
+async function holderOf(context: Context) {
+  const pid = context.number("pid");
+  const sessionId = context.asSession;
+  if (pid === undefined && context.text("session") !== undefined) return { sessionId };
+  if (pid === undefined && isShortLived(context)) {
+    throw usageError(
+      "npx called dibs and will be gone in a moment: whose lock is it?",
+      "Name the process that holds it: --pid $$",
+    );
+  }
+  const process = await context.parts.processOf(pid ?? context.parts.parentPid);
+  return { ...process, ...given({ sessionId }) };
+}
+
+const isShortLived = ({ parts }: Context) => parts.env.npm_command === "exec";
+
+function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look): string {
+  const who = [
+    pid === null ? "" : `process ${pid}`,
+    sessionId === null ? "" : `session ${plain(sessionId)}`,
+  ].filter((each) => each !== "");
+  const until = expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - look.now)} more`;
+  const where = pid !== null && expiresAt !== null && host !== null ? " elsewhere" : "";
+  return `${who.join(", ") || "somebody"}${where}, ${until}`;
+}
+
+export const commands: Record<string, CommandGroup> = {
+  lock: {
+    name: "lock",
+    summary: "Acquire, release and show named locks",
+    details:
+      "For scripts that must not run twice at the same time. A dead process holds nothing; one on another machine has a lease.",
+    parts: {
+      acquire: {
+        name: "lock acquire",
+        args: "<name>",
+        summary: "acquire a lock, or renew it; exit code 1 when somebody else holds it",
+        flags: {
+          pid: pidFlag,
+          ttl: { value: "<duration>", help: "give it up after this long unless it is renewed" },
+          metadata: { value: "<json>", help: "an object of your own" },
+        },
+        examples: ["dibs lock acquire deploy || exit 1", "dibs lock acquire deploy --pid $$ --ttl 10m"],
+        async run(context) {
+          const answer = await (await context.dibs()).locks.acquire({
+            name: context.args[0]!,
+            ...(await holderOf(context)),
+            ...given({ ttlMs: context.duration("ttl"), metadata: context.json("metadata") as never }),
+          });
+          context.say(
+            answer,
+            (look) => `acquired ${plain(answer.lock.name)}: ${whoHolds(answer.lock, look)}`,
+          );
+        },
+      },
+      release: {
+        name: "lock release",
+        args: "<name>",
+        summary: "release a lock; one that is free stays so",
+        flags: { pid: pidFlag, force: { help: "whoever holds it" } },
+        async run(context) {
+          const name = context.args[0]!;
+          const by = context.on("force") ? { force: true } : await holderOf(context);
+          const answer = await (await context.dibs()).locks.release({ name, ...by });
+          context.say(answer, () => `${answer.released ? "released" : "was free:"} ${plain(name)}`);
+        },
+      },
+      status: {
+        name: "lock status",
+        args: "<name>",
+        summary: "show who holds a lock; exit code 0 for held and free alike",
+        async run(context) {
+          const name = context.args[0]!;
+          const answer = await (await context.dibs()).locks.get({ name });
+          context.say(answer, (look) =>
+            answer.lock
+              ? `${plain(name)} is held by ${whoHolds(answer.lock, look)}, since ${ago(answer.lock.acquiredAt, look.now)}`
+              : `${plain(name)} is free`,
+          );
+        },
+      },
+      list: {
+        name: "lock list",
+        summary: "list the locks that are held",
+        async run(context) {
+          const answer = await (await context.dibs()).locks.list({ limit: 1000 });
+          context.say(answer, (look) =>
+            answer.locks.length === 0
+              ? "No locks are held."
+              : table(
+                  answer.locks,
+                  [
+                    { head: "LOCK", of: ({ name }) => plain(name), max: 32 },
+                    { head: "HELD BY", of: (lock) => whoHolds(lock, look), grows: true },
+                    { head: "SINCE", of: ({ acquiredAt }) => ago(acquiredAt, look.now) },
+                  ],
+                  look,
+                ),
+          );
+        },
+      },
+    },
+  },
+};

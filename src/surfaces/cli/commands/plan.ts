@@ -1,0 +1,155 @@
+// A plan becomes tasks: read, previewed, then all of it or nothing.
+
+import { resolve } from "node:path";
+import {
+  type Plan,
+  previewPlan,
+  type ReadOptions,
+  type ReadResult,
+  readPlan,
+  toBatch,
+} from "../../../bridges/plan/index.js";
+import type { Dibs } from "../../../client/client.js";
+import { DibsError } from "../../../contract/error.js";
+import type { OutputOf } from "../../../contract/operation.js";
+import type { OperationNamed } from "../../../contract/registry.js";
+import { nothingToDo, type SingleCommand } from "../command.js";
+import type { Context } from "../context.js";
+import type { Look } from "../print/look.js";
+import { plain, wrap } from "../print/text.js";
+
+const formats = ["auto", "json", "markdown", "text"] as const;
+/** References that may be ids of existing tasks are looked up, so many at most. */
+const lookUpMax = 200;
+
+const plan: SingleCommand["run"] = async (context) => {
+  const name = context.args[0]!;
+  const read = await readWithIds(context, await sourceOf(context, name), {
+    format: (context.text("format") ?? "auto") as (typeof formats)[number],
+    ...(name === "-" ? {} : { fileName: name }),
+  });
+  if (!read.ok) return tellProblems(context, name, read.problems);
+  const planned = under(read.plan, context.text("parent"));
+  const batch = toBatch(planned);
+  if (batch.tasks.length === 0) {
+    context.say({ plan: planned, preview: previewPlan(planned) }, () => "Everything in this plan is done.");
+    return nothingToDo;
+  }
+  if (!context.on("yes")) {
+    const preview = previewPlan(planned, { width: context.parts.stdout.columns });
+    context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
+    if (context.isJson) return 0;
+    if (!(await agrees(context, batch.tasks.length))) return 0;
+  }
+  const answer = await (await context.dibs()).tasks.batch(batch);
+  context.say(answer, (look) => added(planned, answer, look));
+  return 0;
+};
+
+async function sourceOf(context: Context, name: string): Promise<string> {
+  if (name === "-") return context.parts.readInput();
+  try {
+    return await context.parts.readFile(resolve(context.parts.cwd, name));
+  } catch (error) {
+    throw new DibsError("NOT_FOUND", `Cannot read ${name}: ${(error as Error).message}`);
+  }
+}
+
+/** Reads twice where something may be the id of a task that exists: the reader cannot wait for the store. */
+async function readWithIds(context: Context, source: string, options: ReadOptions): Promise<ReadResult> {
+  const asked = new Set<string>();
+  const noneYet = (id: string) => {
+    asked.add(id);
+    return false;
+  };
+  const first = readPlan(source, { ...options, exists: noneYet });
+  if (asked.size === 0) return first;
+  const known = await existing(await context.dibs(), [...asked].slice(0, lookUpMax));
+  return known.size === 0 ? first : readPlan(source, { ...options, exists: (id) => known.has(id) });
+}
+
+async function existing(dibs: Dibs, ids: readonly string[]): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (const taskId of ids) {
+    await dibs.tasks.get({ taskId }).then(
+      () => known.add(taskId),
+      (error: unknown) => {
+        // A title is not even a valid id.
+        const isUnknown =
+          error instanceof DibsError && ["TASK_NOT_FOUND", "VALIDATION_FAILED"].includes(error.code);
+        if (!isUnknown) throw error;
+      },
+    );
+  }
+  return known;
+}
+
+function under(plan: Plan, parentId: string | undefined): Plan {
+  if (parentId === undefined) return plan;
+  const tasks = plan.tasks.map((task) =>
+    task.parentKey === undefined && task.parentId === undefined ? { ...task, parentId } : task,
+  );
+  return { ...plan, tasks };
+}
+
+type Problems = Extract<ReadResult, { ok: false }>["problems"];
+
+function tellProblems(context: Context, name: string, problems: Problems): number {
+  const file = name === "-" ? "standard input" : plain(name);
+  const message = `${file} cannot be read as a plan: ${problems.length === 1 ? "1 problem" : `${problems.length} problems`}.`;
+  const error = new DibsError("VALIDATION_FAILED", message, { details: { problems } });
+  if (context.isJson) throw error;
+  const where = name === "-" ? "-" : plain(name);
+  const lines = problems.flatMap(({ line, column, message, hint }) => [
+    `${where}:${line}:${column}: ${plain(message)}`,
+    ...(hint === undefined ? [] : [`    ${plain(hint)}`]),
+  ]);
+  context.parts.err([...lines, `${message} Nothing was added.`, ""].join("\n"));
+  return 2;
+}
+
+function previewText(plan: Plan, tree: readonly string[], look: Look): string {
+  const notes = plan.notes.flatMap((note) => wrap(`note: ${plain(note)}`, look.columns));
+  return [...tree, ...notes.map((note) => look.paint(note, "dim"))].join("\n");
+}
+
+async function agrees(context: Context, count: number): Promise<boolean> {
+  const { parts, args } = context;
+  const tasks = count === 1 ? "this task" : `these ${count} tasks`;
+  if (!parts.stdin.isTerminal || !parts.stdout.isTerminal || args[0] === "-") {
+    const again = args[0] === "-" ? "dibs plan - --yes" : `dibs plan ${plain(args[0])} --yes`;
+    parts.out(`Nothing was added yet. To add ${tasks}: ${again}\n`);
+    return false;
+  }
+  const answer = await parts.askUser(`Add ${tasks}? [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  parts.out("Nothing was added.\n");
+  return false;
+}
+
+function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch">>, look: Look): string {
+  const keys = new Map(Object.entries(ids).map(([key, id]) => [id, key]));
+  const isOwn = plan.tasks.every(({ key }) => /^t\d+$/.test(key));
+  const lines = tasks.map(({ id, title }) => {
+    const key = isOwn ? "" : look.paint(` (${plain(keys.get(id))})`, "dim");
+    return `  ${plain(id)}${key}  ${plain(title)}`;
+  });
+  return [`added ${tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}`, ...lines].join("\n");
+}
+
+export const commands: Record<string, SingleCommand> = {
+  plan: {
+    name: "plan",
+    args: "<file|->",
+    summary: "Turn a plan into tasks, all of them or none; without --yes only show what would happen",
+    details:
+      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks before it adds.",
+    flags: {
+      yes: { short: "y", help: "add the tasks" },
+      format: { value: "<format>", choices: formats, help: "default: found out by itself" },
+      parent: { value: "<id>", help: "make them parts of this task" },
+    },
+    examples: ["dibs plan plan.md", "dibs plan plan.md --yes", "my-planner | dibs plan - --yes --json"],
+    run: plan,
+  },
+};

@@ -1,0 +1,181 @@
+import type { WireProject } from "../../../contract/shapes.js";
+import type { CommandGroup } from "../command.js";
+import { type Context, given } from "../context.js";
+import { durationMs } from "../durations.js";
+import { fieldLines } from "../print/fields.js";
+import type { Look } from "../print/look.js";
+import { table } from "../print/table.js";
+import { plain } from "../print/text.js";
+import { ago, span } from "../print/time.js";
+import { usageError } from "../spec.js";
+
+type Settings = WireProject["settings"];
+
+/** `claim.defaultTtlMs`, `order`, …; each with its value. */
+function flat(settings: Settings): [string, unknown][] {
+  return Object.entries(settings).flatMap(([name, value]) =>
+    typeof value === "object"
+      ? Object.entries(value).map(([inner, each]): [string, unknown] => [`${name}.${inner}`, each])
+      : [[name, value] as [string, unknown]],
+  );
+}
+
+function shown(name: string, value: unknown): string {
+  return name.endsWith("Ms") ? `${value} (${span(Number(value))})` : String(value);
+}
+
+function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject, look: Look): string {
+  const head = [id, isDefault ? "(default)" : "", paused ? "(paused)" : ""].filter((each) => each !== "");
+  const fields = flat(settings).map(([name, value]) => [name, shown(name, value)] as const);
+  return `${look.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, look.now)], ...fields], look)}`;
+}
+
+/** A number, a truth, a duration where milliseconds are meant, or a word. */
+function typed(key: string, text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  if (key.endsWith("Ms")) return durationMs(text);
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** `claim.defaultTtlMs 2000` as `{ claim: { defaultTtlMs: 2000 } }`. */
+function patchOf(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {
+  const patch: Record<string, unknown> = Object.create(null);
+  for (const [key, text] of pairs) {
+    const [name = "", inner, more] = key.split(".");
+    if (name === "" || inner === "" || more !== undefined) throw usageError(`'${key}' is not a setting.`);
+    if (inner === undefined) patch[name] = typed(key, text);
+    else patch[name] = { ...(patch[name] as object), [inner]: typed(key, text) };
+  }
+  return { ...patch };
+}
+
+function pairsOf(words: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  const left = [...words];
+  while (left.length > 0) {
+    const key = left.shift()!;
+    const at = key.indexOf("=");
+    const value = at > 0 ? key.slice(at + 1) : left.shift();
+    if (value === undefined) {
+      throw usageError(`The value of ${key} is missing.`, "dibs project set claim.defaultTtlMs 30m");
+    }
+    pairs.push([at > 0 ? key.slice(0, at) : key, value]);
+  }
+  return pairs;
+}
+
+const named = (context: Context) => given({ id: context.args[0] ?? context.text("project") });
+
+async function set(context: Context): Promise<void> {
+  const { paused, ...settings } = patchOf(pairsOf(context.args));
+  const dibs = await context.dibs();
+  const answer = await dibs.projects.update(
+    given({
+      id: context.text("project"),
+      settings: Object.keys(settings).length > 0 ? (settings as never) : undefined,
+      paused: paused as boolean | undefined,
+    }),
+  );
+  const keys = pairsOf(context.args).map(([key]) => key);
+  context.say(answer, (look) => {
+    const values = flat(answer.project.settings).filter(([name]) => keys.includes(name));
+    const state = keys.includes("paused") ? [["paused", String(answer.project.paused)] as const] : [];
+    return fieldLines(
+      [...values.map(([name, value]) => [name, shown(name, value)] as const), ...state],
+      look,
+    );
+  });
+}
+
+export const commands: Record<string, CommandGroup> = {
+  project: {
+    name: "project",
+    summary: "List, show, make and set up projects",
+    details:
+      "A project is one list of tasks with its settings. They live in the store: everybody follows them.",
+    parts: {
+      list: {
+        name: "project list",
+        summary: "list the projects",
+        flags: {
+          limit: { value: "<n>", help: "how many at most; default 100" },
+          cursor: { value: "<cursor>", help: "go on where a page ended" },
+        },
+        async run(context) {
+          const answer = await (await context.dibs()).projects.list(
+            given({ limit: context.number("limit"), cursor: context.text("cursor") }),
+          );
+          context.say(answer, (look) =>
+            table(
+              answer.projects,
+              [
+                { head: "PROJECT", of: ({ id }) => plain(id), grows: true },
+                { head: "", of: ({ isDefault }) => (isDefault ? "default" : "") },
+                { head: "STATE", of: ({ paused }) => (paused ? "paused" : "open") },
+                { head: "ORDER", of: ({ settings }) => settings.order },
+                { head: "LEASE", of: ({ settings }) => span(settings.claim.defaultTtlMs) },
+                { head: "CREATED", of: ({ createdAt }) => ago(createdAt, look.now) },
+              ],
+              look,
+            ),
+          );
+        },
+      },
+      show: {
+        name: "project show",
+        args: "[project]",
+        summary: "show a project and its settings",
+        async run(context) {
+          const answer = await (await context.dibs()).projects.get(named(context));
+          context.say(answer, (look) => projectPage(answer.project, look));
+        },
+      },
+      create: {
+        name: "project create",
+        args: "<project> [settings...]",
+        summary: "create a project, with settings if you like",
+        examples: ["dibs project create docs", "dibs project create docs order=depth-first maxRetries=1"],
+        async run(context) {
+          const [id = "", ...words] = context.args;
+          const settings = patchOf(pairsOf(words));
+          const dibs = await context.dibs();
+          const answer = await dibs.projects.create({
+            id,
+            ...(words.length > 0 ? { settings: settings as never } : {}),
+          });
+          context.say(answer, () => `created project ${plain(answer.project.id)}`);
+        },
+      },
+      set: {
+        name: "project set",
+        args: "<key> [value...]",
+        summary: "change settings; several pairs are one change",
+        details: "Milliseconds may be written as durations. dibs project show lists all settings.",
+        examples: [
+          "dibs project set claim.defaultTtlMs 45m",
+          "dibs project set claim.minTtlMs 1s claim.defaultTtlMs 2s",
+          "dibs project set order depth-first --project docs",
+        ],
+        run: set,
+      },
+      pause: {
+        name: "project pause",
+        args: "[project]",
+        summary: "pause a project: nothing of it can be claimed",
+        async run(context) {
+          const answer = await (await context.dibs()).projects.pause(named(context));
+          context.say(answer, () => `paused ${plain(answer.project.id)}: nothing of it can be claimed`);
+        },
+      },
+      resume: {
+        name: "project resume",
+        args: "[project]",
+        summary: "resume a paused project",
+        async run(context) {
+          const answer = await (await context.dibs()).projects.resume(named(context));
+          context.say(answer, () => `resumed ${plain(answer.project.id)}`);
+        },
+      },
+    },
+  },
+};

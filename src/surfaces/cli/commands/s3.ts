@@ -1,0 +1,164 @@
+// The commands of the seed that speaks of leaders and workers, with its words and its priorities: 1 is the most urgent, 5 the default.
+
+import type { CommandGroup, SingleCommand } from "../command.js";
+import { nothingToDo } from "../command.js";
+import type { Context } from "../context.js";
+import { statsPage } from "../print/stats.js";
+import { taskTable } from "../print/task.js";
+import { plain } from "../print/text.js";
+import { type FlagSpec, usageError } from "../spec.js";
+
+const priorityWords = ["critical", "high", "medium", "normal", "low"];
+
+function priorityOf(text = "5"): never {
+  const word = text.toLowerCase();
+  if (/^p?[1-5]$/.test(word)) return `p${word.at(-1)}` as never;
+  if (priorityWords.includes(word)) return word as never;
+  throw usageError(
+    `-p ${text}: must be 1 to 5, or ${priorityWords.join(", ")}.`,
+    "1 is the most urgent. For a number from 0 to 100: dibs add -p.",
+  );
+}
+
+const fileFlags: Record<string, FlagSpec> = {
+  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
+  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
+};
+
+const addTask: SingleCommand["run"] = async (context) => {
+  const prompt = await context.textOrInput(context.args.join(" "));
+  const dependsOn = context.list("depends") ?? [];
+  const answer = await (await context.dibs()).tasks.create({
+    prompt,
+    priority: priorityOf(context.text("priority")),
+    ...(dependsOn.length > 0 ? { dependsOn } : {}),
+  });
+  context.say(answer, () => `${plain(answer.task.id)}  ${plain(answer.task.title)}`);
+};
+
+const claim: SingleCommand["run"] = async (context) => {
+  const [sessionId = ""] = context.args;
+  const answer = await (await context.dibs()).tasks.claimNext({ sessionId, register: true });
+  context.say(answer, () =>
+    answer.task === null
+      ? "Nothing to claim."
+      : [`${plain(answer.task.id)}  ${plain(answer.task.title)}`, next(sessionId, answer.task.id)].join("\n"),
+  );
+  return answer.claim === null ? nothingToDo : 0;
+};
+
+const next = (agent: string, id: string) => `next: dibs worker start ${plain(agent)} ${plain(id)}`;
+
+/** `<agent> <task>`; whoever names itself here need not be given by flag. */
+function holderOf(context: Context) {
+  const [sessionId = "", taskId = ""] = context.args;
+  const { epoch } = context;
+  return { sessionId, taskId, ...(epoch === undefined ? {} : { epoch }) };
+}
+
+const wordsOf = (context: Context) => context.textOrInput(context.args.slice(2).join(" "));
+
+const complete: SingleCommand["run"] = async (context) => {
+  const output = await wordsOf(context);
+  const result = {
+    output,
+    filesCreated: context.texts("created") ?? [],
+    filesModified: context.texts("modified") ?? [],
+  };
+  const answer = await (await context.dibs()).tasks.complete({ ...holderOf(context), result });
+  const freed = answer.unblocked.map(plain).join(", ");
+  context.say(answer, () => `completed ${plain(answer.task.id)}${freed ? `; now claimable: ${freed}` : ""}`);
+};
+
+const fail: SingleCommand["run"] = async (context) => {
+  const error = (await wordsOf(context)) || "failed";
+  const answer = await (await context.dibs()).tasks.fail({ ...holderOf(context), error });
+  context.say(
+    answer,
+    () => `failed ${plain(answer.task.id)}; ${answer.willRetry ? "it will be tried again" : "for good"}`,
+  );
+};
+
+export const commands: Record<string, CommandGroup> = {
+  leader: {
+    name: "leader",
+    summary: "Add, cancel and watch tasks, with priorities from 1 to 5",
+    parts: {
+      "add-task": {
+        name: "leader add-task",
+        args: "<description...>",
+        summary: "add a task",
+        flags: {
+          priority: { value: "<1-5>", short: "p", help: "1 is the most urgent, 5 the default" },
+          depends: { value: "<id>", short: "d", rest: true, help: "tasks that must be done first" },
+        },
+        examples: ['dibs leader add-task "Create endpoints" -p 2 -d task-001 task-002'],
+        run: addTask,
+      },
+      cancel: {
+        name: "leader cancel",
+        args: "<id>",
+        summary: "cancel a task",
+        async run(context) {
+          const answer = await (await context.dibs()).tasks.cancel({ taskId: context.args[0]! });
+          context.say(answer, () => `cancelled ${plain(answer.task.id)}`);
+        },
+      },
+      list: {
+        name: "leader list",
+        summary: "list the tasks",
+        flags: { status: { value: "<state>", short: "s", many: true, help: "only in these states" } },
+        async run(context) {
+          const state = context.list("status") as never;
+          const answer = await (await context.dibs()).tasks.list(state === undefined ? {} : { state });
+          context.say(answer, (look) => taskTable(answer.tasks, look));
+        },
+      },
+      status: {
+        name: "leader status",
+        summary: "show how many there are in each state, and how fast it goes",
+        async run(context) {
+          const answer = await (await context.dibs()).stats.get();
+          context.say(answer, (look) => statsPage(answer, look));
+        },
+      },
+    },
+  },
+  worker: {
+    name: "worker",
+    summary: "Claim, start, complete and fail tasks as the agent that is named",
+    parts: {
+      claim: {
+        name: "worker claim",
+        args: "<agent>",
+        summary: "claim the best task; exit code 5 when there is none",
+        examples: ["dibs worker claim terminal-2"],
+        run: claim,
+      },
+      start: {
+        name: "worker start",
+        args: "<agent> <id>",
+        summary: "start working on it",
+        async run(context) {
+          const answer = await (await context.dibs()).tasks.start(holderOf(context));
+          context.say(answer, () => `started ${plain(answer.task.id)}`);
+        },
+      },
+      complete: {
+        name: "worker complete",
+        args: "<agent> <id> [output...]",
+        summary: "complete it",
+        flags: fileFlags,
+        examples: ['dibs worker complete terminal-2 0001 "Created User model" -c src/models/user.ts'],
+        run: complete,
+      },
+      fail: {
+        name: "worker fail",
+        args: "<agent> <id> [error...]",
+        summary: "report that it failed; it is tried again while retries last",
+        examples: ['dibs worker fail terminal-2 0001 "Missing dependency: bcrypt"'],
+        run: fail,
+      },
+    },
+  },
+};
