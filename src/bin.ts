@@ -1,14 +1,17 @@
 #!/usr/bin/env node
 // The program: picks a surface and gives it what it needs. Parts are loaded when they are used, so that a command starts quickly.
 
+import { fileURLToPath } from "node:url";
 import { main } from "./surfaces/cli/main.js";
 
 const stopping = new AbortController();
+const killing = new AbortController();
+let endsByItself = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    stopping.abort();
-    // Whoever asks twice does not want to wait.
-    process.once(signal, () => process.exit(130));
+  process.on(signal, () => {
+    // Whoever asks twice does not want to wait; whoever asks three times gets no more chances.
+    if (killing.signal.aborted || (stopping.signal.aborted && !endsByItself)) process.exit(130);
+    (stopping.signal.aborted ? killing : stopping).abort();
   });
 }
 // Whoever read our output has seen enough.
@@ -50,6 +53,12 @@ process.exitCode = await main(process.argv.slice(2), {
   askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopping.signal),
   now: Date.now,
   stopping: stopping.signal,
+  get killing() {
+    endsByItself = true;
+    return killing.signal;
+  },
+  program: [process.execPath, fileURLToPath(import.meta.url)],
+  machine: async () => await import("./runtime/liveness.js"),
   readInput: async () => {
     const chunks: Buffer[] = [];
     for await (const chunk of process.stdin) chunks.push(chunk);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { taskStates } from "../../core/task.js";
 import { id, project } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape } from "../shapes.js";
@@ -12,7 +13,15 @@ export const currentTask = operation({
   output: () =>
     z.object({
       sessionId: z.string(),
-      currentTask: z.object({ taskId: z.string(), title: z.string(), claim: claimShape() }).nullable(),
+      currentTask: z
+        .object({
+          taskId: z.string(),
+          title: z.string(),
+          phase: z.string().nullable(),
+          state: z.enum(taskStates),
+          claim: claimShape(),
+        })
+        .nullable(),
     }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/sessions/:sessionId/current-task" },

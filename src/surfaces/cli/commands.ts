@@ -14,9 +14,25 @@ const people = () => import("./commands/people.js").then(({ commands }) => comma
 const server = () => import("./commands/server.js").then(({ commands }) => commands);
 const transfer = () => import("./commands/transfer.js").then(({ commands }) => commands);
 const s3 = () => import("./commands/s3.js").then(({ commands }) => commands);
+const run = () => import("./commands/run.js").then(({ commands }) => commands);
 const completion = () => import("./commands/completion.js").then(({ commands }) => commands);
 
 export const groups: Record<string, Record<string, Entry>> = {
+  Begin: {
+    init: {
+      summary: "set up this repository",
+      load: () => import("./commands/init.js").then(({ commands }) => commands),
+    },
+    demo: {
+      summary: "watch a small fleet at work",
+      load: () => import("./commands/demo.js").then(({ commands }) => commands),
+    },
+    doctor: {
+      summary: "look for trouble, and mend it",
+      load: () => import("./commands/doctor.js").then(({ commands }) => commands),
+    },
+    completion: { summary: "completion for bash, zsh and fish", load: completion },
+  },
   "Plan work": {
     add: { summary: "add a task", load: edit },
     plan: {
@@ -62,29 +78,20 @@ export const groups: Record<string, Record<string, Entry>> = {
     inbox: { summary: "show what needs a human", load: people },
     answer: { summary: "answer an open question", load: people },
   },
+  "Run agents": {
+    work: { summary: "claim, run a command, report, and again", load: run },
+    run: { summary: "run one command for one prompt or one task", load: run },
+  },
   "Run it": {
-    init: {
-      summary: "set up this repository",
-      load: () => import("./commands/init.js").then(({ commands }) => commands),
-    },
     serve: { summary: "run the server: HTTP API, live stream, dashboard", load: server },
     token: { summary: "make, list and revoke the server's tokens", load: server },
     project: {
       summary: "list, show, make and set up projects",
       load: () => import("./commands/project.js").then(({ commands }) => commands),
     },
-    doctor: {
-      summary: "look for trouble, and mend it",
-      load: () => import("./commands/doctor.js").then(({ commands }) => commands),
-    },
     backup: { summary: "copy the database while it is in use", load: transfer },
     export: { summary: "write everything as lines of JSON", load: transfer },
     import: { summary: "read an export into an empty store", load: transfer },
-    completion: { summary: "completion for bash, zsh and fish", load: completion },
-    demo: {
-      summary: "watch a small fleet at work",
-      load: () => import("./commands/demo.js").then(({ commands }) => commands),
-    },
   },
   "Leaders and workers": {
     leader: { summary: "add-task, cancel, list, status; priorities 1 to 5", load: s3 },
@@ -94,6 +101,7 @@ export const groups: Record<string, Record<string, Entry>> = {
 
 /** Called by programs only. */
 const hidden: Record<string, Entry> = {
+  fence: { summary: "say whether a claim is still held; asked by git's hooks", load: run },
   __complete: { summary: "say what can stand next", load: completion },
 };
 

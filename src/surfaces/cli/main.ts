@@ -8,7 +8,7 @@ import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
 import type { Parts } from "./parts.js";
 import { plainLines } from "./print/text.js";
-import { globalFlags, helpOf, parse, usageError } from "./spec.js";
+import { globalFlags, helpOf, introduction, parse, twoColumns, usageError } from "./spec.js";
 
 export async function main(argv: readonly string[], parts: Parts): Promise<number> {
   try {
@@ -28,7 +28,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { word, rest } = nextWord(argv);
   if (word === undefined) {
     if (argv.includes("--version") || argv.includes("-V")) parts.out(`${await parts.version()}\n`);
-    else parts.out(overview());
+    else parts.out(overview(parts.stdout.columns));
     return 0;
   }
   if (word === "help") return call([...rest, "--help"], parts);
@@ -36,13 +36,13 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
   const chosen = single((await entry.load())[word]!, rest);
   if ("parts" in chosen) {
-    parts.out(groupHelp(chosen));
+    parts.out(groupHelp(chosen, parts.stdout.columns));
     return 0;
   }
   const { command, words } = chosen;
   const parsed = parse(command, words);
   if (parsed.on.has("help")) {
-    parts.out(helpOf(command));
+    parts.out(helpOf(command, parts.stdout.columns));
     return 0;
   }
   const context = new Context(parts, parsed);
@@ -83,21 +83,22 @@ function nextWord(argv: readonly string[]): { word: string | undefined; rest: re
   return { word: undefined, rest: argv };
 }
 
-function overview(): string {
-  const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group)}`);
+function overview(columns: number): string {
+  const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group, columns)}`);
   return `dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n\n${parts.join("\n")}`;
 }
 
-function groupHelp({ name, summary, details, parts }: CommandGroup): string {
-  const more = details ? `\n${details}\n` : "";
+function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {
+  const head = `dibs ${name} <${Object.keys(parts).join("|")}> [flags]\n\n`;
   const tail = `dibs ${name} <part> --help tells more.\n`;
-  return `dibs ${name} <part> [flags]\n\n${summary}.\n${more}\n${summaries(parts)}\n${tail}`;
+  return `${head}${introduction(summary, details, columns)}\n${summaries(parts, columns)}\n${tail}`;
 }
 
-function summaries(commands: Record<string, { summary: string }>): string {
-  return Object.entries(commands)
-    .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}\n`)
-    .join("");
+function summaries(commands: Record<string, { summary: string }>, columns: number): string {
+  return twoColumns(
+    Object.entries(commands).map(([name, { summary }]) => [name, summary] as const),
+    columns,
+  );
 }
 
 function suggestion(name: string, known: readonly string[], before: string): string {

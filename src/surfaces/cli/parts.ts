@@ -1,6 +1,7 @@
 // What the command line needs from the world; bin.ts gives it.
 
 import type { Dibs } from "../../client/client.js";
+import type { Machine } from "../../runner/index.js";
 
 export interface Place {
   path?: string;
@@ -120,4 +121,9 @@ export interface Parts {
   version(): Promise<string>;
   /** Aborted when the process is asked to end. */
   stopping: AbortSignal;
+  /** Aborted when it is asked again. Who looks at it ends by itself; everybody else is ended. */
+  killing: AbortSignal;
+  /** How this program is called again. */
+  program: readonly string[];
+  machine(): Promise<Machine>;
 }

@@ -3,6 +3,7 @@
 
 import { parseArgs } from "node:util";
 import { DibsError } from "../../contract/error.js";
+import { widthOf, wrap } from "./print/text.js";
 
 export interface FlagSpec {
   help: string;
@@ -155,22 +156,41 @@ export function usageOf({ name, args }: CommandSpec): string {
   return `dibs ${name}${args ? ` ${args}` : ""} [flags]`;
 }
 
-function flagLines(flags: Record<string, FlagSpec>): string {
+/** Broken to the width, what follows below the beginning. */
+function hanging(lead: string, text: string, columns: number): string {
+  const indent = widthOf(lead);
+  const [first = "", ...rest] = wrap(text, Math.max(20, columns - indent));
+  return [`${lead}${first}`, ...rest.map((line) => `${" ".repeat(indent)}${line}`)]
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
+}
+
+/** A column of names, and beside it what they mean. */
+export function twoColumns(rows: readonly (readonly [string, string])[], columns: number): string {
+  const width = Math.max(12, ...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => hanging(`  ${left.padEnd(width)}  `, right, columns)).join("");
+}
+
+function flagLines(flags: Record<string, FlagSpec>, columns: number): string {
   const rows = Object.entries(flags).map(([name, { short, value, help, choices }]) => {
     const left = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
     return [left, choices ? `${help}: ${choices.join(", ")}` : help] as const;
   });
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join("");
+  return twoColumns(rows, columns);
 }
 
-export function helpOf(spec: CommandSpec): string {
+/** Paragraphs as sentences. */
+export function introduction(summary: string, details: string | undefined, columns: number): string {
+  const sentence = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+  return [sentence, ...(details ? [details] : [])].map((text) => hanging("", text, columns)).join("\n");
+}
+
+export function helpOf(spec: CommandSpec, columns = 80): string {
   const { summary, details, flags, examples } = spec;
   return [
-    `${usageOf(spec)}\n\n${summary}.\n`,
-    details ? `\n${details}\n` : "",
-    flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags)}` : "",
-    `\nEverywhere\n${flagLines(globalFlags)}`,
+    `${usageOf(spec)}\n\n${introduction(summary, details, columns)}`,
+    flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags, columns)}` : "",
+    `\nEverywhere\n${flagLines(globalFlags, columns)}`,
     examples ? `\nExamples\n${examples.map((each) => `  ${each}\n`).join("")}` : "",
   ].join("");
 }

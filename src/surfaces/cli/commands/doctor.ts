@@ -79,7 +79,8 @@ async function databaseFindings({ parts }: Context, place: Place): Promise<Findi
 /** Who can read the token can do everything; who can write into the directory can replace the database. */
 async function fileFindings(context: Context, { files }: Facts): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const { what, path, exists, isOurs, openTo } of files) {
+  for (const { what: kind, path, exists, isOurs, openTo } of files) {
+    const what = kind === "database" ? "database file" : kind;
     if (!exists) continue;
     const isSecret = what === "token file" || what === "server file";
     const isBad = !isOurs ? isSecret : isSecret ? openTo !== "nobody" : openTo === "writers";

@@ -83,7 +83,7 @@ async function agentsStep(context: Context): Promise<Step> {
       what: "agents",
       did: "skipped",
       path,
-      note: "dibs init --agents-md teaches your agents the commands",
+      note: "dibs init --agents-md teaches agents the commands",
     };
   }
   const before = await parts.files.read(path);
@@ -146,7 +146,7 @@ function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Loo
 function nextSteps(look: Look): string[] {
   const steps: [string, string][] = [
     ['dibs add "Write the docs"', "add a task, or many: dibs plan plan.md"],
-    ["dibs work --agent claude", "let an agent do the work, or any command: dibs work -- <command>"],
+    ["dibs work --agent claude", "let an agent work, or dibs work -- <command>"],
     ["dibs serve", "watch and answer in a browser"],
     ["dibs inbox", "see what needs you"],
   ];

@@ -16,6 +16,8 @@ import type { OperationNamed } from "../../../contract/registry.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import type { Context } from "../context.js";
 import type { Look } from "../print/look.js";
+import { table } from "../print/table.js";
+import { stateText } from "../print/task.js";
 import { plain, wrap } from "../print/text.js";
 
 const formats = ["auto", "json", "markdown", "text"] as const;
@@ -51,7 +53,8 @@ async function sourceOf(context: Context, name: string): Promise<string> {
   try {
     return await context.parts.readFile(resolve(context.parts.cwd, name));
   } catch (error) {
-    throw new DibsError("NOT_FOUND", `Cannot read ${name}: ${(error as Error).message}`);
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new DibsError("NOT_FOUND", isMissing ? `There is no file ${name}.` : (error as Error).message);
   }
 }
 
@@ -129,12 +132,19 @@ async function agrees(context: Context, count: number): Promise<boolean> {
 
 function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch">>, look: Look): string {
   const keys = new Map(Object.entries(ids).map(([key, id]) => [id, key]));
-  const isOwn = plan.tasks.every(({ key }) => /^t\d+$/.test(key));
-  const lines = tasks.map(({ id, title }) => {
-    const key = isOwn ? "" : look.paint(` (${plain(keys.get(id))})`, "dim");
-    return `  ${plain(id)}${key}  ${plain(title)}`;
-  });
-  return [`added ${tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}`, ...lines].join("\n");
+  // Keys that the reader made up say nothing.
+  const isMadeUp = plan.tasks.every(({ key }) => /^t\d+$/.test(key));
+  const rows = table(
+    tasks,
+    [
+      { head: "ID", of: ({ id }) => plain(id), max: 24 },
+      { head: "IN THE PLAN", of: ({ id }) => (isMadeUp ? "" : plain(keys.get(id))), max: 20 },
+      { head: "TASK", of: ({ title }) => plain(title), grows: true },
+      { head: "STATE", of: (task) => stateText(task, look.now) },
+    ],
+    look,
+  );
+  return `${rows}added ${tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}`;
 }
 
 export const commands: Record<string, SingleCommand> = {

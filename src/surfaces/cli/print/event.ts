@@ -1,6 +1,6 @@
 import type { WireEvent } from "../../../contract/shapes.js";
 import type { Look, Style } from "./look.js";
-import { cut, padTo, plain } from "./text.js";
+import { cut, padTo, plain, widthOf } from "./text.js";
 
 const styles: Partial<Record<string, Style>> = {
   "task:completed": "green",
@@ -11,13 +11,22 @@ const styles: Partial<Record<string, Style>> = {
   "task:claimed": "cyan",
 };
 
+/** By the clock on the wall; with the day where that is another. */
+function timeText(at: string, now: number): string {
+  const [then, today] = [new Date(at), new Date(now)];
+  const two = (value: number) => String(value).padStart(2, "0");
+  const clock = [then.getHours(), then.getMinutes(), then.getSeconds()].map(two).join(":");
+  const isToday = then.toDateString() === today.toDateString();
+  return isToday ? clock : `${two(then.getMonth() + 1)}-${two(then.getDate())} ${clock}`;
+}
+
 export function eventLine({ seq, at, type, taskId, sessionId, actor, data }: WireEvent, look: Look): string {
-  const time = at.slice(11, 19);
+  const time = timeText(at, look.now);
   const who = plain(sessionId ?? actor);
   const detail = plain(
     data.title ?? data.reason ?? data.error ?? data.note ?? data.question ?? data.response ?? "",
   );
-  const left = `${String(seq).padStart(6)}  ${time}  ${look.paint(padTo(type.replace(/^task:/, ""), 18), styles[type])}  ${padTo(plain(taskId ?? ""), 12)}  ${padTo(who, 14)}`;
-  const room = Math.max(0, look.columns - 64);
+  const left = `${String(seq).padStart(6)}  ${time}  ${look.paint(padTo(type.replace(/^task:/, ""), 20), styles[type])}  ${padTo(plain(taskId ?? ""), 12)}  ${padTo(who, 12)}`;
+  const room = Math.max(0, look.columns - widthOf(left) - 2);
   return `${left}  ${cut(detail, room)}`.trimEnd();
 }

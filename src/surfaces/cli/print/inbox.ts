@@ -7,16 +7,25 @@ import { ago } from "./time.js";
 type Inbox = OutputOf<OperationNamed<"notifications.inbox">>;
 
 export function inboxPage({ questions, notifications }: Inbox, look: Look): string {
-  if (questions.length === 0 && notifications.length === 0) return "Nothing needs you.";
   const asked = questions.flatMap(({ id: taskId, title, question }) => [
     `${look.paint("?", "yellow")} ${look.paint(plain(taskId), "bold")}  ${plain(title)}  ${look.paint(ago(question!.askedAt, look.now), "dim")}`,
     ...wrap(question!.text, look.columns - 4).map((line) => `    ${line}`),
     ...(question?.options ? [`    options: ${question.options.map(plain).join(" | ")}`] : []),
     `    ${look.paint(`dibs answer ${plain(taskId)} "…"`, "dim")}`,
   ]);
-  const told = notifications.map((each) => {
+  const asking = new Set(questions.map(({ project, id }) => `${project}/${id}`));
+  // A question stands above already.
+  const others = notifications.filter(
+    ({ type, project, taskId }) => type !== "TASK_AWAITING_RESPONSE" || !asking.has(`${project}/${taskId}`),
+  );
+  const told = others.flatMap((each) => {
     const mark = each.severity === "error" ? look.paint("!", "red") : look.paint("·", "dim");
-    return `${mark} ${plain(each.title)}: ${plain(each.message)}  ${look.paint(ago(each.createdAt, look.now), "dim")}`;
+    const task = each.taskId === null ? "" : `${look.paint(plain(each.taskId), "bold")}  `;
+    return [
+      `${mark} ${task}${plain(each.title)}  ${look.paint(ago(each.createdAt, look.now), "dim")}`,
+      ...wrap(plain(each.message), look.columns - 4).map((line) => `    ${line}`),
+    ];
   });
-  return [...asked, ...told].join("\n");
+  const lines = [...asked, ...told];
+  return lines.length === 0 ? "Nothing needs you." : lines.join("\n");
 }

@@ -1,0 +1,219 @@
+// `work` and `run`: commands that run commands. The runner does it; here is what people see of it and how it is told to stop.
+
+import {
+  type AttemptEnd,
+  agentNames,
+  askFence,
+  presetFor,
+  type RunnerOptions,
+  runOnce,
+  runWork,
+  type Summary,
+} from "../../../runner/index.js";
+import { type Command, nothingToDo, type SingleCommand } from "../command.js";
+import { readConfig } from "../config.js";
+import { placeFor } from "../connection.js";
+import { type Context, given } from "../context.js";
+import { type Look, lookOf, type Style } from "../print/look.js";
+import { plain, plainLines } from "../print/text.js";
+import { type FlagSpec, usageError } from "../spec.js";
+
+const sharedFlags: Record<string, FlagSpec> = {
+  agent: {
+    value: "<name>",
+    choices: agentNames,
+    help: "fill in the command line of a well-known agent; words after -- are added",
+  },
+  attended: { help: "with --agent: let the agent ask before it acts" },
+  worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
+  ttl: { value: "<duration>", help: "lease length; renewed while the command runs" },
+  "agent-type": { value: "<word>", help: "what kind of agent this is" },
+  capability: { value: "<word>", many: true, help: "what it can do, for tasks that require it" },
+  quiet: { short: "q", help: "do not show what the command prints" },
+};
+
+/** How a child reaches the same store. */
+async function connectionEnv(context: Context): Promise<Record<string, string | undefined>> {
+  const { env } = context.parts;
+  const url = context.text("url") ?? (context.text("db") === undefined ? env.DIBS_URL : undefined);
+  if (url) return { DIBS_URL: url, DIBS_TOKEN: context.text("token") ?? env.DIBS_TOKEN };
+  const place = await placeFor(context, context.parts);
+  return { DIBS_DATABASE_URL: place.path ?? place.url, DIBS_URL: undefined };
+}
+
+async function commandOf(context: Context, words: readonly string[]) {
+  const agent =
+    context.text("agent") ??
+    (words.length === 0 ? (await readConfig(context, context.parts)).agent : undefined);
+  if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words });
+  if (words.length > 0) return { command: [...words], stdin: "prompt" as const };
+  throw usageError(
+    "Which command? It is missing.",
+    `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
+  );
+}
+
+const endStyles: Record<AttemptEnd["outcome"], Style | undefined> = {
+  completed: "green",
+  reported: "green",
+  failed: "red",
+  lost: "red",
+  released: "yellow",
+  awaiting: "yellow",
+};
+
+function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, look: Look): string {
+  const why = reason ? `: ${plain(reason)}` : "";
+  const where = worktree ? `  (branch ${plain(worktree.branch)} in ${plain(worktree.path)})` : "";
+  return `${plain(taskId)} ${look.paint(outcome, endStyles[outcome])}${why}${where}\n`;
+}
+
+async function optionsFor(context: Context, words: readonly string[]): Promise<RunnerOptions> {
+  const { parts } = context;
+  const look = lookOf(parts);
+  const { command, stdin } = await commandOf(context, words);
+  return {
+    dibs: await context.dibs(),
+    command,
+    stdin,
+    machine: await parts.machine(),
+    connectionEnv: await connectionEnv(context),
+    env: parts.env,
+    cwd: parts.cwd,
+    signal: parts.stopping,
+    ...given({
+      project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
+      agentType: context.text("agent-type") ?? context.text("agent"),
+      capabilities: context.list("capability"),
+      ttlMs: context.duration("ttl"),
+      worktree: context.on("worktree")
+        ? { root: parts.cwd, fenceCommand: [...parts.program, "fence"] }
+        : undefined,
+    }),
+    onStart: (_claim, task) => parts.err(`${plain(task.id)} ${plain(task.title)}\n`),
+    output: (line, { taskId }) => {
+      if (!context.on("quiet"))
+        parts.err(`${look.paint(`${plain(taskId)} │`, "dim")} ${plainLines(line).join(" ")}\n`);
+    },
+    onEnd: (end) => context.say(end, () => endLine(end, look)),
+    onTrouble: (error) => parts.err(`dibs: ${plain((error as Error).message)}\n`),
+  };
+}
+
+const work: SingleCommand["run"] = async (context) => {
+  const { parts } = context;
+  const config = await readConfig(context, parts);
+  const runner = runWork({
+    ...(await optionsFor(context, context.args)),
+    ...given({
+      concurrency: context.number("concurrency") ?? config.concurrency,
+      sessionId: context.asSession,
+      labels: context.list("label"),
+      once: context.on("once") || undefined,
+      untilEmpty: context.on("until-empty") || undefined,
+    }),
+  });
+  parts.killing.addEventListener("abort", () => void runner.stop({ now: true }), { once: true });
+  const summary = await runner.done;
+  return context.on("once") ? exitOf(summary) : 0;
+};
+
+function exitOf(summary: Summary): number {
+  if (summary.failed + summary.lost > 0) return 1;
+  return Object.values(summary).some((count) => count > 0) ? 0 : nothingToDo;
+}
+
+const run: SingleCommand["run"] = async (context) => {
+  const { parts } = context;
+  const task = context.text("task");
+  const prompt = task === undefined ? await promptOf(context) : undefined;
+  const lock = context.text("lock");
+  const ended = await runOnce({
+    ...(await optionsFor(context, context.args)),
+    killSignal: parts.killing,
+    ...given({
+      prompt,
+      taskId: task,
+      title: context.text("title"),
+      sessionId: context.asSession,
+      lock:
+        lock === undefined
+          ? undefined
+          : { name: lock, onConflict: (context.text("on-conflict") ?? "fork") as "fork" | "exit" | "queue" },
+    }),
+  });
+  if (ended.type === "queued") {
+    context.say(
+      { success: true, queued: true, taskId: ended.taskId },
+      () => `Queued: ${plain(ended.taskId)}`,
+    );
+    return 0;
+  }
+  return ["failed", "lost"].includes(ended.end.outcome) ? 1 : 0;
+};
+
+async function promptOf(context: Context): Promise<string> {
+  const text =
+    context.text("prompt") ?? (context.parts.stdin.isTerminal ? "" : await context.parts.readInput());
+  if (text.trim() !== "") return text;
+  throw usageError(
+    "What is to be done? The prompt is missing.",
+    'dibs run --prompt "Fix the build" -- my-agent; or on standard input; or --task <id>.',
+  );
+}
+
+const fence: SingleCommand["run"] = async (context) => {
+  const { isAllowed, message } = await askFence(context.parts.env, () => context.dibs());
+  if (message) context.parts.err(`${plain(message)}\n`);
+  return isAllowed ? 0 : 1;
+};
+
+export const commands: Record<string, Command> = {
+  work: {
+    name: "work",
+    args: "[command...]",
+    summary: "Claim, run a command, report, and again",
+    details:
+      "The prompt is on the command's standard input; {id}, {title}, {prompt} and {promptFile} are replaced where they are whole arguments.\n" +
+      "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
+      "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
+    flags: {
+      concurrency: { value: "<n>", short: "n", help: "how many at once; default 1" },
+      once: { help: "one task, then end; exit code 5 when there is none" },
+      "until-empty": { help: "end when nothing can be claimed" },
+      label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
+      ...sharedFlags,
+    },
+    examples: [
+      "dibs work --agent claude --worktree -n 3",
+      "dibs work --until-empty -- ./my-agent.sh --task {id}",
+    ],
+    run: work,
+  },
+  run: {
+    name: "run",
+    args: "[command...]",
+    summary: "Run one command for one prompt or one task",
+    flags: {
+      prompt: { value: "<text>", help: "what is to be done; default: standard input" },
+      task: { value: "<id>", help: "a task that exists, instead" },
+      title: { value: "<text>", help: "for the task that is made" },
+      lock: { value: "<name>", help: "only one at a time under this name" },
+      "on-conflict": {
+        value: "<what>",
+        choices: ["fork", "exit", "queue"],
+        help: "when the lock is busy: run beside it (default), fail, or leave it in the queue",
+      },
+      ...sharedFlags,
+    },
+    examples: ['dibs run --prompt "Fix the build" --lock builder --on-conflict queue -- my-agent'],
+    run,
+  },
+  fence: {
+    name: "fence",
+    args: "[words...]",
+    summary:
+      "Exit 0 if the claim in DIBS_TASK, DIBS_SESSION and DIBS_EPOCH is still held; asked by git's hooks",
+    run: fence,
+  },
+};
