@@ -163,7 +163,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     closing: closing.signal,
     limits,
     hub: new EventHub(store, (event) => frame(wireEvent(event))),
-    gate: { openTo: auth ? null : org, project: options.project, cookie: () => cookie, ...limits },
+    gate: { openTo: auth ? null : org, org, project: options.project, cookie: () => cookie, ...limits },
     hosts: () => hosts,
     streams: limits,
     version,
@@ -245,8 +245,8 @@ async function cannotRead(executor: Executor, org: string): Promise<string | nul
   try {
     await executor.store.read(org, (view) => view.org().eventSeq);
     return null;
-  } catch (error) {
-    return (error as Error).message;
+  } catch {
+    return "the store cannot be read"; // Asked without a token: the log has the details of those who have one.
   }
 }
 

@@ -100,7 +100,7 @@ export const projectOrAll = z
   .describe("The project, or * for all of the org; default: the client's own");
 
 export const limit = z.coerce.number().int().min(1).max(limits.pageMax).default(limits.pageDefault);
-export const cursor = z.string().max(200).optional();
+export const cursor = text(200).optional();
 export const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")]);
 
 export const onTask = { project, taskId: id };

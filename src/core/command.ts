@@ -194,6 +194,7 @@ export interface CreateTokenCommand {
   role: Role;
   hash: string;
   expiresInMs?: number | undefined;
+  parent?: string | undefined;
 }
 export interface RevokeTokenCommand {
   type: "revoke-token";

@@ -4,6 +4,7 @@ import type { Role } from "./role.js";
 import type { DocumentValue, View } from "./view.js";
 
 export const tokenKind = "token";
+const parentsMax = 10;
 
 export interface Token {
   id: string;
@@ -15,6 +16,8 @@ export interface Token {
   createdBy: string;
   /** null: never. */
   expiresAt: number | null;
+  /** The token it ends with, such as the one a browser was signed in with. */
+  parent?: string | undefined;
 }
 
 export const toToken = (value: DocumentValue) => value as unknown as Token;
@@ -24,7 +27,10 @@ export function isExpired({ expiresAt }: Token, now: number): boolean {
 }
 
 /** The token of this id, if it still lets anybody in. */
-export function validToken(view: Pick<View, "document">, id: string, now: number): Token | null {
+export function validToken(view: Pick<View, "document">, id: string, now: number, depth = 0): Token | null {
   const value = view.document(tokenKind, id);
-  return value && !isExpired(toToken(value), now) ? toToken(value) : null;
+  const token = value && toToken(value);
+  if (!token || isExpired(token, now)) return null;
+  if (token.parent === undefined) return token;
+  return depth < parentsMax && validToken(view, token.parent, now, depth + 1) ? token : null;
 }

@@ -10,7 +10,7 @@ import { asDibsError, type Executor } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
 import { catchUpIfWritable } from "./metrics/recorder.js";
 import { endDeadHolder, endDeadSessions } from "./sweep.js";
-import { dropExpiredTokens, forgetToken } from "./tokens.js";
+import { dropExpiredTokens, forgetTokens } from "./tokens.js";
 
 export function dispatch(
   executor: Executor,
@@ -87,12 +87,12 @@ async function revokeToken(
   caller: Caller,
   options: WaitOptions,
 ): Promise<unknown> {
-  const { id } = executor.admit("tokens.revoke", input, caller) as { id: string };
+  executor.admit("tokens.revoke", input, caller);
   try {
     return await executor.execute("tokens.revoke", input as never, caller, options);
   } finally {
     // Also when another process was first, and when nobody knows whether it was done.
-    forgetToken(executor, caller.org, id);
+    forgetTokens(executor, caller.org);
   }
 }
 

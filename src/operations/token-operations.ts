@@ -6,17 +6,18 @@ import { forCommand, forQuery } from "./handler.js";
 import { iso } from "./render.js";
 import { tokenText } from "./tokens.js";
 
-function wireToken({ hash: _, createdAt, expiresAt, ...token }: Token): WireToken {
+function wireToken({ hash: _, parent: __, createdAt, expiresAt, ...token }: Token): WireToken {
   return { ...token, createdAt: iso(createdAt), expiresAt: expiresAt === null ? null : iso(expiresAt) };
 }
 
 export const tokenOperations = {
   "tokens.create": forCommand("tokens.create", {
-    command: (input, { caller, environment, aside }): CreateTokenCommand => {
+    command: ({ bound, ...input }, { caller, environment, aside }): CreateTokenCommand => {
       const id = environment.newTokenId();
       const secret = environment.newSecret();
       aside.token = tokenText({ org: caller.org, id, secret });
-      return { type: "create-token", ...input, id, hash: environment.digest(secret) };
+      const parent = bound ? caller.token : undefined;
+      return { type: "create-token", ...input, id, hash: environment.digest(secret), parent };
     },
     answer: (_view, token) => ({ success: true, ...wireToken(token), token: null }),
   }),

@@ -55,11 +55,10 @@ class Trusted {
     if (this.bearers.size > trustedMax) this.bearers.delete(this.bearers.keys().next().value!);
   }
 
-  revoke(org: string, id: string): void {
+  /** All of the org: some may end with the one that was revoked. */
+  forget(org: string): void {
     this.revocations++;
-    for (const [hash, { bearer }] of this.bearers) {
-      if (bearer.org === org && bearer.id === id) this.bearers.delete(hash);
-    }
+    for (const [hash, { bearer }] of this.bearers) if (bearer.org === org) this.bearers.delete(hash);
   }
 }
 
@@ -114,8 +113,8 @@ export async function isTokenLive(executor: Executor, org: string, id: string | 
 }
 
 /** Takes effect in this process at once. */
-export function forgetToken(executor: Executor, org: string, id: string): void {
-  trustedOf(executor).revoke(org, id);
+export function forgetTokens(executor: Executor, org: string): void {
+  trustedOf(executor).forget(org);
 }
 
 /** Removes those that are over. A help: whether it happens changes no answer. */

@@ -302,7 +302,7 @@ describe.each(storeNames)("cursors and numbers that nobody was given, on %s,", (
       await other.task();
       const lists = ["tasks", "graph", "sessions", "projects", "notifications", "tokens", "locks"];
       const cursors = ["__proto__", "'; DROP TABLE task; --", "9".repeat(199), "x".repeat(201), "-1", "1.5"];
-      const more = ["eyJhIjoxfQ==", "demo/../x", "%F0%9F%92%A9", "%ff", "*", "//"];
+      const more = ["%00", "eyJhIjoxfQ==", "demo/../x", "%F0%9F%92%A9", "%ff", "*", "//"];
       const ends: string[] = [];
       for (const list of lists) {
         for (const cursor of [...cursors, ...more]) {

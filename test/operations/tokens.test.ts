@@ -127,6 +127,28 @@ describe.each(driverNames)("tokens over %s", (driver) => {
   );
 
   test(
+    "a token that is bound to another ends with it, also when it was just let in",
+    on(driver, async (pipeline) => {
+      const parent = await pipeline.call("tokens.create", { name: "laptop", role: "admin" });
+      const by = { token: parent.id };
+      const bound = await pipeline.call("tokens.create", { name: "dashboard", bound: true }, by);
+      const free = await pipeline.call("tokens.create", { name: "ci" }, by);
+      const grandchild = await pipeline.call(
+        "tokens.create",
+        { name: "tab", bound: true },
+        { token: bound.id },
+      );
+      for (const { token } of [bound, free, grandchild]) {
+        expect(await verifyToken(pipeline.executor, token!)).not.toBeNull();
+      }
+      await pipeline.call("tokens.revoke", { id: parent.id });
+      expect(await verifyToken(pipeline.executor, bound.token!)).toBeNull();
+      expect(await verifyToken(pipeline.executor, grandchild.token!)).toBeNull();
+      expect(await verifyToken(pipeline.executor, free.token!)).not.toBeNull();
+    }),
+  );
+
+  test(
     "tokens are for admins, and lists come in pages",
     on(driver, async (pipeline) => {
       const leader = { role: "leader" } as const;

@@ -14,6 +14,7 @@ export const createToken = operation({
       name: word.default("token").describe("Who or what it is for"),
       role: z.enum(roles).default("worker"),
       expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
+      bound: z.boolean().optional().describe("It ends with the token that made it"),
     }),
   output: () =>
     tokenShape().extend({

@@ -8,8 +8,18 @@ function heldLock(draft: Draft, name: string, here: string): Lock | null {
   return value && !isLockOver(draft.view, toLock(value), here, draft.now) ? toLock(value) : null;
 }
 
+/** Names of the program's own, such as the server's. */
+function reserved(draft: Draft, name: string): Refusal | null {
+  if (!name.startsWith("dibs.") || draft.context.actor === "system") return null;
+  return refuse("FORBIDDEN", `Lock ${name} is the program's own.`, {
+    hint: "Take a name that does not begin with dibs.",
+  });
+}
+
 export function acquireLock(draft: Draft, command: AcquireLockCommand): Outcome<Lock> {
   const { name, holder, here } = command;
+  const no = reserved(draft, name);
+  if (no) return no;
   const held = heldLock(draft, name, here);
   if (held && !isSameHolder(held, holder)) return lockHeld(held, here);
   const lock: Lock = {
@@ -28,6 +38,8 @@ export function acquireLock(draft: Draft, command: AcquireLockCommand): Outcome<
 
 export function releaseLock(draft: Draft, command: ReleaseLockCommand): Outcome<{ released: boolean }> {
   const { name, holder, here, force } = command;
+  const no = reserved(draft, name);
+  if (no) return no;
   const held = heldLock(draft, name, here);
   if (held && !force && !mayRelease(held, holder)) return lockHeld(held, here);
   if (draft.document(lockKind, name)) draft.putDocument(lockKind, name, null);

@@ -4,13 +4,14 @@ import { accept, type Outcome, refuse } from "../refusal.js";
 import { isExpired, type Token, tokenKind, toToken, validToken } from "../token.js";
 
 export function createToken(draft: Draft, command: CreateTokenCommand): Outcome<Token> {
-  const { id, name, role, hash, expiresInMs } = command;
+  const { id, name, role, hash, expiresInMs, parent } = command;
   if (draft.document(tokenKind, id)) {
     return refuse("ID_TAKEN", `Token ${id} exists already.`, { details: { id } });
   }
   const expiresAt = expiresInMs === undefined ? null : draft.now + expiresInMs;
   const createdBy = draft.context.actor;
   const token: Token = { id, name, role, hash, createdAt: draft.now, createdBy, expiresAt };
+  if (parent !== undefined) token.parent = parent;
   draft.putDocument(tokenKind, id, { ...token });
   draft.emit("token:created", { project: null, data: { id, name, role, expiresAt } });
   return accept(token);

@@ -175,6 +175,14 @@ export function locks(driver: Driver): void {
       await world.refused("SESSION_BUSY", acquire(process(7)));
     });
 
+    it("names of the program's own are for the program", async (world) => {
+      const server = { ...acquire(process(7)), name: "dibs.server" };
+      await world.refused("FORBIDDEN", server);
+      await world.ok(server, "system");
+      await world.refused("FORBIDDEN", { ...release(process(7), { force: true }), name: "dibs.server" });
+      await world.ok({ ...release(process(7)), name: "dibs.server" }, "system");
+    });
+
     it("a lock is not taken in the name of a session of another token", async (world) => {
       await world.ok({ type: "create-token", id: "mine", name: "m", role: "worker", hash: "h" });
       await world.session("a", { owner: "mine" });

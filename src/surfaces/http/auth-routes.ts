@@ -56,12 +56,13 @@ async function exchange(http: Http, parts: AuthParts): Promise<Response> {
       hint: "Ask for a fresh one: `dibs serve` prints one at start, and POST /api/auth/code makes one.",
     });
   }
-  const { org, role } = grant;
-  const admin = await callerOf(executor, { org, role: "admin", actor: "user:dashboard" });
+  const { org, role, token } = grant;
+  const admin = await callerOf(executor, { org, role: "admin", actor: "user:dashboard", token });
+  // Nor is what it was exchanged for.
   const made = (await dispatch(
     executor,
     "tokens.create",
-    { name: "dashboard", role, expiresInMs: cookieMs },
+    { name: "dashboard", role, expiresInMs: cookieMs, bound: true },
     admin,
     {},
   )) as { token: string };

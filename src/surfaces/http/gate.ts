@@ -12,8 +12,9 @@ import { cookieOf } from "./sign-in.js";
 export interface GateOptions {
   /** Null: everybody is the admin of this org. */
   openTo: string | null;
-  /** Where calls without a project happen; absent: the org's default project. */
+  /** Where calls of this org without a project happen; absent: the org's default project. */
   project?: string | undefined;
+  org: string;
   cookie: () => string;
   requestsMax: number;
   streamsMax: number;
@@ -31,7 +32,8 @@ export class Gate {
 
   async callerOf(incoming: IncomingMessage): Promise<Caller> {
     const caller = await this.identify(incoming);
-    return this.options.project === undefined ? caller : { ...caller, project: this.options.project };
+    const { project, org } = this.options;
+    return project === undefined || caller.org !== org ? caller : { ...caller, project };
   }
 
   private async identify(incoming: IncomingMessage): Promise<Caller> {
