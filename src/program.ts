@@ -1,8 +1,9 @@
-#!/usr/bin/env node
 // The program: picks a surface and gives it what it needs. Parts are loaded when they are used, so that a command starts quickly.
 
 import { fileURLToPath } from "node:url";
+import { errors, input, output } from "./runtime/output.js";
 import { main } from "./surfaces/cli/main.js";
+import type { Parts } from "./surfaces/cli/parts.js";
 
 const stopping = new AbortController();
 const killing = new AbortController();
@@ -14,10 +15,6 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     (stopping.signal.aborted ? killing : stopping).abort();
   });
 }
-// Whoever read our output has seen enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
-});
 
 /** The functions of a module that is loaded with the first call. */
 function lazily<Module extends object>(load: () => Promise<Module>) {
@@ -43,13 +40,13 @@ async function* later<T>(lines: Promise<AsyncIterable<T>>): AsyncGenerator<T, vo
   yield* await lines;
 }
 
-process.exitCode = await main(process.argv.slice(2), {
+const parts: Parts = {
   env: process.env,
   cwd: process.cwd(),
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-  stdout: { isTerminal: process.stdout.isTTY === true, columns: process.stdout.columns ?? 80 },
-  stdin: { isTerminal: process.stdin.isTTY === true },
+  out: output.write,
+  err: errors.write,
+  stdout: output,
+  stdin: input,
   askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopping.signal),
   now: Date.now,
   stopping: stopping.signal,
@@ -57,7 +54,7 @@ process.exitCode = await main(process.argv.slice(2), {
     endsByItself = true;
     return killing.signal;
   },
-  program: [process.execPath, fileURLToPath(import.meta.url)],
+  program: [process.execPath, fileURLToPath(new URL("./bin.js", import.meta.url))],
   machine: async () => await import("./runtime/liveness.js"),
   readInput: async () => {
     const chunks: Buffer[] = [];
@@ -98,4 +95,6 @@ process.exitCode = await main(process.argv.slice(2), {
   connect: async (server) => (await import("./client/connect.js")).connectDibs(server),
   serve: async (request) => (await import("./serve.js")).serveDibs(request),
   version: async () => (await import("./runtime/version.js")).version,
-});
+};
+
+export const run = (argv: readonly string[]): Promise<number> => main(argv, parts);

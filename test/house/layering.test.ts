@@ -58,7 +58,7 @@ describe("the checker itself", () => {
     ["src/transfer/export.ts", `import type { Store } from "../store/store.js";`],
     ["src/surfaces/http/app.ts", `import { execute } from "../../operations/execute.js";`],
     ["src/demo/main.ts", `import { open } from "../index.js"; import { join } from "node:path";`],
-    ["src/bin.ts", `await import("./surfaces/cli/main.js");`],
+    ["src/program.ts", `await import("./surfaces/cli/main.js");`],
     ["src/compose.ts", `import { open } from "./store/sqlite/adapter.js";`],
   ])("allows in %s: %s", (path, text) => {
     expect(problems(path, text)).toEqual([]);

@@ -116,10 +116,16 @@ const rules: Record<string, Rule> = {
   "compose.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "index.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "bin.ts": {
+    may: ["program.ts"],
+    node: true,
+    packages: [],
+    instead: "bin.ts only loads the program, quickly; what it is made of belongs in program.ts",
+  },
+  "program.ts": {
     may: ["compose.ts", "serve.ts", "index.ts", "client", "surfaces", "tui", "runtime"],
     node: true,
     packages: "any",
-    instead: "bin.ts only picks a surface; compose.ts puts the parts together",
+    instead: "program.ts only picks a surface; compose.ts puts the parts together",
   },
 };
 

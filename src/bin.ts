@@ -1,0 +1,126 @@
+#!/usr/bin/env node
+// The entry. It loads the program, program.ts, which is also built in few files (scripts/bundle.mjs). Together with the bytecode of
+// what earlier runs used, those load in a fraction of the time that the modules take; where they are missing, the modules are loaded.
+//
+// Bytecode is code. It is kept in our own directory only, and believed if it is whole and was made from these very files by this
+// version of V8. The first run of a command adds what it used; where we may not write, nothing is kept.
+
+import type { Script } from "node:vm";
+
+// Not imported: that would list all that they export.
+const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { createRequire } = process.getBuiltinModule("node:module");
+const vm = process.getBuiltinModule("node:vm");
+const { crc32 } = process.getBuiltinModule("node:zlib");
+
+interface Program {
+  run(argv: readonly string[]): Promise<number>;
+}
+
+interface Kept {
+  commands: string[];
+  parts: Map<string, Buffer>;
+}
+
+const directory = `${import.meta.dirname}/cli`;
+const keptFile = `${directory}/${process.versions.v8}-${process.arch}.cache`;
+/** V8 forgets what has not run for a while. */
+const keepWithinSeconds = 10;
+
+class Bundle {
+  private readonly modules = new Map<string, { exports: unknown }>();
+  private readonly scripts = new Map<string, Script>();
+  private readonly requireOther = createRequire(`${directory}/`);
+  /** Of all files: the others are named after what is in them, and named in the first. */
+  private readonly fingerprint: string;
+  private readonly kept: Kept;
+
+  constructor(private readonly first: string) {
+    this.fingerprint = first.slice(2, first.indexOf("\n"));
+    this.kept = readKept(this.fingerprint);
+  }
+
+  get program(): Program {
+    return this.load("program.cjs", this.first) as Program;
+  }
+
+  private readonly require = (id: string) =>
+    id.startsWith("./") ? this.load(id.slice(2)) : this.requireOther(id);
+
+  /** The files hold functions such as Node wraps around modules, in ASCII. */
+  private load(name: string, source?: string): unknown {
+    const known = this.modules.get(name);
+    if (known) return known.exports;
+    const filename = `${directory}/${name}`;
+    const cachedData = this.kept.parts.get(name);
+    const script = new vm.Script(source ?? readFileSync(filename, "latin1"), { filename, cachedData });
+    const module = { exports: {} };
+    this.scripts.set(name, script);
+    this.modules.set(name, module);
+    script.runInThisContext()(module.exports, this.require, module, filename, directory);
+    return module.exports;
+  }
+
+  keep(command: string): void {
+    const { commands, parts } = this.kept;
+    if (commands.includes(command) || !/^[a-z-]+$/.test(command) || process.uptime() > keepWithinSeconds)
+      return;
+    // Made under other flags of V8: whoever made it shall have it.
+    if ([...this.scripts.values()].some((script) => script.cachedDataRejected)) return;
+    const fresh = [...this.scripts].map(([name, script]) => [name, script.createCachedData()] as const);
+    writeKept(this.fingerprint, { commands: [...commands, command], parts: new Map([...parts, ...fresh]) });
+  }
+}
+
+/** The first line tells what it was made from, its checksum, its commands, and the lengths of its parts. */
+function readKept(fingerprint: string): Kept {
+  const none: Kept = { commands: [], parts: new Map() };
+  const bytes = read(keptFile);
+  const end = bytes?.indexOf("\n") ?? -1;
+  if (!bytes || end < 0) return none;
+  const [of, sum, ...rest] = JSON.parse(bytes.toString("latin1", 0, end));
+  const body = bytes.subarray(end + 1);
+  if (of !== fingerprint || sum !== crc32(body)) return none;
+  const [commands, lengths] = rest as [string[], [string, number][]];
+  let at = 0;
+  const parts: Kept["parts"] = new Map();
+  for (const [name, length] of lengths) {
+    parts.set(name, body.subarray(at, at + length));
+    at += length;
+  }
+  return { commands, parts };
+}
+
+function writeKept(fingerprint: string, { commands, parts }: Kept): void {
+  const body = Buffer.concat([...parts.values()]);
+  const lengths = [...parts].map(([name, { length }]) => [name, length]);
+  const head = JSON.stringify([fingerprint, crc32(body), commands, lengths]);
+  // V8 copies what does not begin at a multiple of its words.
+  const padded = head.padEnd(Math.ceil((head.length + 1) / 16) * 16 - 1);
+  const draft = `${keptFile}.${process.pid}`;
+  try {
+    writeFileSync(draft, Buffer.concat([Buffer.from(`${padded}\n`), body]), {
+      mode: 0o644,
+      flag: "wx",
+      flush: true,
+    });
+    renameSync(draft, keptFile);
+  } catch {
+    rmSync(draft, { force: true });
+  }
+}
+
+function read(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch {
+    return null;
+  }
+}
+
+const argv = process.argv.slice(2);
+const first = read(`${directory}/program.cjs`)?.toString("latin1");
+const bundle = first === undefined ? null : new Bundle(first);
+const { run } = bundle?.program ?? (await import("./program.js"));
+process.exitCode = await run(argv);
+if (process.exitCode === 0) bundle?.keep(argv[0] ?? "");
