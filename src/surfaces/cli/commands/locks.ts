@@ -92,7 +92,7 @@ export const commands: Record<string, CommandGroup> = {
           const answer = await (await context.dibs()).locks.get({ name });
           context.say(answer, (look) =>
             answer.lock
-              ? `${plain(name)} is held by ${whoHolds(answer.lock, look)}, since ${ago(answer.lock.acquiredAt, look.now)}`
+              ? `${plain(name)} is held by ${whoHolds(answer.lock, look)}; acquired ${ago(answer.lock.acquiredAt, look.now)}`
               : `${plain(name)} is free`,
           );
         },

@@ -41,6 +41,7 @@ const create: SingleCommand["run"] = async (context) => {
       name: context.text("name"),
       role: context.text("role") as (typeof roles)[number] | undefined,
       expiresInMs: context.duration("expires"),
+      bound: context.on("bound") || undefined,
     }),
   );
   context.say(answer, () => answer.token ?? "");
@@ -102,6 +103,7 @@ export const commands: Record<string, Command> = {
             value: "<duration>",
             help: "how long it is good for, such as 30d; default: until revoked",
           },
+          bound: { help: "it ends with the token that made it" },
         },
         examples: ["dibs token create --name ci --role worker --expires 30d"],
         run: create,

@@ -161,11 +161,10 @@ export const commands: Record<string, SingleCommand> = {
     async run(context) {
       const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
       context.say(answer, () => {
-        if (answer.transitive.length === 0) return `Nobody waits for ${plain(answer.taskId)}.`;
         const direct = new Set(answer.direct);
-        return answer.transitive
-          .map((id) => `${plain(id)}${direct.has(id) ? "" : "  (through others)"}`)
-          .join("\n");
+        const others = answer.transitive.filter((id) => !direct.has(id));
+        const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
+        return lines.length === 0 ? `Nobody waits for ${plain(answer.taskId)}.` : lines.join("\n");
       });
     },
   },

@@ -17,6 +17,11 @@ async function ownPlace(context: Context, what: string, isNew = false): Promise<
   );
 }
 
+async function refuseTaken({ parts }: Context, file: string, name: string): Promise<void> {
+  if (!(await parts.files.exists(file))) return;
+  throw new DibsError("ID_TAKEN", `${name} exists already.`, { hint: "Name a new file." });
+}
+
 /** Of text that came from elsewhere, such as standard input. */
 async function* linesIn(text: string): AsyncGenerator<string> {
   for (const line of text.split("\n")) if (line !== "") yield line;
@@ -32,9 +37,7 @@ const exportAll: SingleCommand["run"] = async (context) => {
     return;
   }
   const file = resolve(parts.cwd, name);
-  if (await parts.files.exists(file)) {
-    throw new DibsError("ID_TAKEN", `${name} exists already.`, { hint: "Name a new file." });
-  }
+  await refuseTaken(context, file, name);
   const count = await parts.care.writeLines(file, lines);
   context.say({ success: true, file, lines: count }, () => `exported ${count} lines to ${plain(name)}`);
 };
@@ -81,9 +84,11 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Copy the database into a new file while it is in use",
     async run(context) {
       const place = await ownPlace(context, "A backup");
-      const file = resolve(context.parts.cwd, context.args[0]!);
+      const name = context.args[0]!;
+      const file = resolve(context.parts.cwd, name);
+      await refuseTaken(context, file, name);
       await context.parts.care.backup(place, file);
-      context.say({ success: true, file }, () => `backed up to ${plain(context.args[0])}`);
+      context.say({ success: true, file }, () => `backed up to ${plain(name)}`);
     },
   },
 };

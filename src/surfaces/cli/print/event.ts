@@ -23,10 +23,9 @@ function timeText(at: string, now: number): string {
 export function eventLine({ seq, at, type, taskId, sessionId, actor, data }: WireEvent, look: Look): string {
   const time = timeText(at, look.now);
   const who = plain(sessionId ?? actor);
-  const detail = plain(
-    data.title ?? data.reason ?? data.error ?? data.note ?? data.question ?? data.response ?? "",
-  );
-  const left = `${String(seq).padStart(6)}  ${time}  ${look.paint(padTo(type.replace(/^task:/, ""), 20), styles[type])}  ${padTo(plain(taskId ?? ""), 12)}  ${padTo(who, 12)}`;
+  const { title, error, note, question, response, reason } = data;
+  const detail = plain(title ?? error ?? note ?? question ?? response ?? reason);
+  const left = `${String(seq).padStart(6)}  ${time}  ${look.paint(padTo(type.replace(/^task:/, ""), 20), styles[type])}  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}`;
   const room = Math.max(0, look.columns - widthOf(left) - 2);
   return `${left}  ${cut(detail, room)}`.trimEnd();
 }

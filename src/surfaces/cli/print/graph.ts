@@ -55,7 +55,7 @@ export function graphText(graph: Graph, look: Look, { max, all }: { max: number;
   const kept = all ? graph.nodes : withoutOld(graph);
   const left = graph.nodes.length - kept.length;
   const note =
-    left > 0 ? look.paint(`${counted(left, "task")} that are over: --all draws them\n`, "dim") : "";
+    left > 0 ? look.paint(`${counted(left, "task")} over and not drawn; --all draws them\n`, "dim") : "";
   if (kept.length === 0) return note;
   const drawing = drawingOf(kept, graph.edges);
   const lines: string[] = [];
@@ -151,12 +151,12 @@ function nodeLine(node: Node, lead: string, drawing: Drawing, look: Look): strin
   const others = before.filter((id) => id !== last).map(plain);
   const also =
     others.length > 0 ? `  + ${others.slice(0, 4).join(", ")}${others.length > 4 ? ", …" : ""}` : "";
-  const head = [mark, plain(node.id)].filter((each) => each !== "").join(" ");
   const half = Math.floor(look.columns / 2);
   const shownLead = lead.length > half ? `…${lead.slice(1 - half)}` : lead;
-  const room = look.columns - widthOf(shownLead) - widthOf(head) - 2 - widthOf(also);
+  const id = plain(node.id);
+  const room = look.columns - 5 - widthOf(shownLead) - widthOf(id) - 2 - widthOf(also);
   const title = cut(`${plain(node.title)}${node.type === "group" ? "/" : ""}`, Math.max(8, room));
-  return `${shownLead}${look.paint(head, style)}  ${title}${look.paint(also, "dim")}`;
+  return `${look.paint(mark.padEnd(3), style)}  ${shownLead}${look.paint(id, style)}  ${title}${look.paint(also, "dim")}`;
 }
 
 function canBeHad({ id, type }: Node, { waitsFor, byId, wholes }: Drawing): boolean {

@@ -3,6 +3,7 @@ import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireSession } from "../../../contract/shapes.js";
 import type { Look } from "./look.js";
 import { type Column, table } from "./table.js";
+import { isWeak } from "./task.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
 
@@ -20,16 +21,14 @@ const context: Column<WireSession> = {
 /** `[*]` works, `[!]` but is silent. */
 export function sessionSummary({ sessions, totals }: Summary, look: Look): string {
   if (sessions.length === 0) return "No sessions.\n";
-  const isSilent = (health: string) => ["stale", "expired", "expiring"].includes(health);
   const rows = table<Summary["sessions"][number]>(
     sessions,
     [
       {
         head: "",
         of: ({ currentTask }) =>
-          currentTask ? (isSilent(currentTask.claim.healthStatus) ? "[!]" : "[*]") : "",
-        style: ({ currentTask }) =>
-          currentTask && isSilent(currentTask.claim.healthStatus) ? "red" : "cyan",
+          currentTask ? (isWeak(currentTask.claim.healthStatus) ? "[!]" : "[*]") : "",
+        style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim.healthStatus) ? "red" : "cyan"),
       },
       { head: "SESSION", of: nameOf, max: 24 },
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },

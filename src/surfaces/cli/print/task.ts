@@ -8,12 +8,16 @@ import { table } from "./table.js";
 import { plain } from "./text.js";
 import { span } from "./time.js";
 
-/** `[*]` in flight, `[!]` in flight but silent, `--` to be had. */
-export function markOf({ claim, state, type, pendingDependencies, openChildren }: WireTask): string {
-  if (claim) return ["stale", "expired", "expiring"].includes(claim.healthStatus) ? "[!]" : "[*]";
+/** `[*]` in flight, `[!]` in flight but silent, `[?]` waits for an answer, `--` to be had. */
+export function markOf(task: WireTask, now: number): string {
+  const { claim, state } = task;
   if (state === "awaiting_response") return "[?]";
-  return state === "queued" && type === "task" && pendingDependencies === 0 && openChildren === 0 ? "--" : "";
+  if (claim) return isWeak(claim.healthStatus) ? "[!]" : "[*]";
+  return stateText(task, now) === "ready" ? "--" : "";
 }
+
+/** Silent, or nearly out of time. */
+export const isWeak = (health: string) => ["stale", "expired", "expiring"].includes(health);
 
 export function stateText(task: WireTask, now: number): string {
   const { state, type, notBefore, pendingDependencies, openChildren } = task;
@@ -51,7 +55,7 @@ export function taskTable(
   return table(
     rows,
     [
-      { head: "", of: ({ task }) => markOf(task), style: ({ task }) => styleOf(task) },
+      { head: "", of: ({ task }) => markOf(task, look.now), style: ({ task }) => styleOf(task) },
       { head: "PROJECT", of: ({ task }) => (withProject ? plain(task.project) : ""), max: 16 },
       { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, max: isTree ? 32 : 24 },
       {
@@ -103,7 +107,6 @@ function asTree(tasks: readonly WireTask[]): TreeRow[] {
 
 export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFlight">>, look: Look): string {
   if (inFlight.length === 0) return "Nothing is claimed.\n";
-  const isWeak = (health: string) => ["stale", "expired", "expiring"].includes(health);
   return table(
     inFlight,
     [

@@ -14,7 +14,13 @@ export function plainLines(text: unknown): string[] {
     .map((line) => line.replaceAll("\t", "    ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, ""));
 }
 
-const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | null = null;
+/** What people see as one character. Made when it is needed: most text is plain. */
+function segmentsOf(text: string) {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
+
 /** East Asian wide and fullwidth, and emoji, take two columns. */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{Emoji}\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|[\u{20000}-\u{3FFFD}])/u;
@@ -25,7 +31,7 @@ export function widthOf(text: string): number {
   const bare = text.replace(colours, "");
   if (/^[\x20-\x7e]*$/.test(bare)) return bare.length;
   let width = 0;
-  for (const { segment } of segments.segment(bare)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmentsOf(bare)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -35,7 +41,7 @@ export function cut(text: string, width: number): string {
   if (width < 1) return "";
   let kept = "";
   let taken = 0;
-  for (const { segment } of segments.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     const next = wide.test(segment) ? 2 : 1;
     if (taken + next > width - 1) break;
     kept += segment;
