@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
 });
 const dir = resolve(root, options.dir ?? ".");
 const wantsBuild = !options["no-build"] && dir === root;
+const bundle = join(root, "dist", "cli", "program.cjs");
 
 if (!existsSync(join(dir, "package.json"))) fail(`there is no package.json in ${dir}`);
 if (!isReady()) {
@@ -117,8 +118,10 @@ function isBuilt() {
   const stampFile = join(root, "dist", ".stamp");
   const stamp = readJson(stampFile);
   if (stamp?.lockHash !== lockHash()) return false;
+  if (stamp.bundled && !existsSync(bundle)) return false;
   const builtAt = statSync(stampFile).mtimeMs;
-  const inputs = [...paths, join(root, "tsconfig.json"), join(root, "tsconfig.build.json")];
+  const others = ["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs"];
+  const inputs = [...paths, ...others.map((file) => join(root, file))];
   return inputs.every((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) <= builtAt);
 }
 
@@ -144,7 +147,14 @@ function build() {
       rmSync(join(root, "dist", gone + extension), { force: true });
     }
   }
-  writeFileSync(stampFile, JSON.stringify({ lockHash: lockHash(), outputs }));
+  const bundled = spawnSync(process.execPath, [join(root, "scripts", "bundle.mjs")], {
+    stdio: ["ignore", 2, 2],
+  });
+  if (bundled.status !== 0) {
+    say("the program could not be bundled (see above): commands will start slowly");
+    rmSync(bundle, { force: true });
+  }
+  writeFileSync(stampFile, JSON.stringify({ lockHash: lockHash(), outputs, bundled: bundled.status === 0 }));
   // A source saved while tsc ran must count as newer.
   utimesSync(stampFile, startedAt, startedAt);
 }
