@@ -11,7 +11,6 @@ import type { Script } from "node:vm";
 const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
 const { createRequire } = process.getBuiltinModule("node:module");
 const vm = process.getBuiltinModule("node:vm");
-const { crc32 } = process.getBuiltinModule("node:zlib");
 
 interface Program {
   run(argv: readonly string[]): Promise<number>;
@@ -72,15 +71,15 @@ class Bundle {
   }
 }
 
-/** The first line tells what it was made from, its checksum, its commands, and the lengths of its parts. */
+/** The first line tells what it was made from, its size, its commands, and the lengths of its parts. */
 function readKept(fingerprint: string): Kept {
   const none: Kept = { commands: [], parts: new Map() };
   const bytes = read(keptFile);
   const end = bytes?.indexOf("\n") ?? -1;
   if (!bytes || end < 0) return none;
-  const [of, sum, ...rest] = JSON.parse(bytes.toString("latin1", 0, end));
+  const [of, size, ...rest] = JSON.parse(bytes.toString("latin1", 0, end));
   const body = bytes.subarray(end + 1);
-  if (of !== fingerprint || sum !== crc32(body)) return none;
+  if (of !== fingerprint || size !== body.length) return none;
   const [commands, lengths] = rest as [string[], [string, number][]];
   let at = 0;
   const parts: Kept["parts"] = new Map();
@@ -94,11 +93,12 @@ function readKept(fingerprint: string): Kept {
 function writeKept(fingerprint: string, { commands, parts }: Kept): void {
   const body = Buffer.concat([...parts.values()]);
   const lengths = [...parts].map(([name, { length }]) => [name, length]);
-  const head = JSON.stringify([fingerprint, crc32(body), commands, lengths]);
+  const head = JSON.stringify([fingerprint, body.length, commands, lengths]);
   // V8 copies what does not begin at a multiple of its words.
   const padded = head.padEnd(Math.ceil((head.length + 1) / 16) * 16 - 1);
   const draft = `${keptFile}.${process.pid}`;
   try {
+    // On the disk before it has its name: V8 does not survive half of it.
     writeFileSync(draft, Buffer.concat([Buffer.from(`${padded}\n`), body]), {
       mode: 0o644,
       flag: "wx",

@@ -75,7 +75,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
     refuseBadOptions(options);
     const place = placeOf(options);
-    const store = await openStore(place, clockOf(options));
+    const store = await openStore(place, clockOf(options), options.detached);
     return await connect(store, options, place);
   } catch (error) {
     throw asDibsError(error);
@@ -123,10 +123,10 @@ const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
  * Without a clock of the caller's, a store on a server goes by the server's. Only the store that is used is loaded: commands are
  * short.
  */
-export async function openStore(place: Place, clock: Clock | null): Promise<Store> {
+export async function openStore(place: Place, clock: Clock | null, brief = false): Promise<Store> {
   if ("path" in place) {
     const { openSqliteStore } = await import("./store/sqlite/store.js");
-    return openSqliteStore(place.path, clock ?? systemClock);
+    return openSqliteStore(place.path, clock ?? systemClock, { brief });
   }
   if ("memory" in place) {
     const { openMemoryStore } = await import("./store/memory/store.js");

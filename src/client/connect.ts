@@ -72,7 +72,7 @@ function checked(options: ConnectOptions): ConnectOptions {
   const { token, project } = options;
   if (token !== undefined && !/^[!-~]+$/.test(String(token)))
     refuse("the token has characters that no token has");
-  const { error } = id.optional().safeParse(project);
+  const { error } = id().optional().safeParse(project);
   if (error) refuse(`project '${project}' ${error.issues[0]!.message}`);
   return options;
 }

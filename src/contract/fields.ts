@@ -4,6 +4,7 @@ import { z } from "zod";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { type PriorityWord, priorityWords } from "../core/priority.js";
+import { once } from "./once.js";
 
 // SQLite ends a string at NUL and PostgreSQL refuses it; unpaired surrogates have no UTF-8 form.
 const storable = (value: string) => !value.includes("\u0000") && value.isWellFormed();
@@ -13,100 +14,119 @@ export const text = (max: number) =>
   z.string().max(max, `must have at most ${max} characters`).refine(storable, storableMessage);
 
 /** Length is judged in bytes later, as PAYLOAD_TOO_LARGE. */
-export const longText = z.string().refine(storable, storableMessage);
+export const longText = once(() => z.string().refine(storable, storableMessage));
 
 /** A short name: no control characters, no blanks around it. */
-export const word = z
-  .string()
-  .trim()
-  .min(1, "must not be empty")
-  .max(limits.wordLengthMax, `must have at most ${limits.wordLengthMax} characters`)
-  .refine(storable, storableMessage)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
-  .regex(/^[^\u0000-\u001f\u007f]+$/, "must not contain control characters");
+export const word = once(() =>
+  z
+    .string()
+    .trim()
+    .min(1, "must not be empty")
+    .max(limits.wordLengthMax, `must have at most ${limits.wordLengthMax} characters`)
+    .refine(storable, storableMessage)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
+    .regex(/^[^\u0000-\u001f\u007f]+$/, "must not contain control characters"),
+);
 
-export const id = z.string().superRefine((value, context) => {
-  const problem = idProblem(value);
-  if (problem) context.addIssue({ code: "custom", message: problem });
-});
+export const id = once(() =>
+  z.string().superRefine((value, context) => {
+    const problem = idProblem(value);
+    if (problem) context.addIssue({ code: "custom", message: problem });
+  }),
+);
 
-export const path = text(limits.pathLengthMax).min(1);
-export const epoch = z.number().int().min(1);
+export const path = once(() => text(limits.pathLengthMax).min(1));
+export const epoch = once(() => z.number().int().min(1));
 /** Ten years: no duration of ours is longer, and sums with a time stay exact. */
 export const durationMsMax = 10 * 365 * 24 * 60 * 60 * 1000;
-export const ms = z.number().int().min(0).max(durationMsMax);
+export const ms = once(() => z.number().int().min(0).max(durationMsMax));
 /** A lease length: the project's settings are its bounds, and the core judges. */
-export const leaseMs = z.number();
+export const leaseMs = once(() => z.number());
 
 /** Milliseconds since 1970, from an ISO 8601 time or a number. */
-export const instant = z
-  .union(
-    [
-      z.iso.datetime({ offset: true, message: "must be a time such as 2026-01-31T12:00:00.000Z" }),
-      z.number().int(),
-      z.date(),
-    ],
-    "must be a time such as 2026-01-31T12:00:00.000Z, or milliseconds since 1970",
-  )
-  .transform((value) => (typeof value === "string" ? Date.parse(value) : Number(value)))
-  .refine((value) => value >= 0 && value < 253_402_300_800_000, "must be a time from 1970 to 9999");
+export const instant = once(() =>
+  z
+    .union(
+      [
+        z.iso.datetime({ offset: true, message: "must be a time such as 2026-01-31T12:00:00.000Z" }),
+        z.number().int(),
+        z.date(),
+      ],
+      "must be a time such as 2026-01-31T12:00:00.000Z, or milliseconds since 1970",
+    )
+    .transform((value) => (typeof value === "string" ? Date.parse(value) : Number(value)))
+    .refine((value) => value >= 0 && value < 253_402_300_800_000, "must be a time from 1970 to 9999"),
+);
 
-export const priority = z
-  .union(
-    [
-      z.number().int().min(0).max(100),
-      z
-        .string()
-        .toLowerCase()
-        .pipe(z.enum(Object.keys(priorityWords) as [PriorityWord])),
-    ],
-    "must be a number from 0 to 100, p1 to p5, or critical, high, medium, normal or low",
-  )
-  .transform((value) => (typeof value === "number" ? value : priorityWords[value])) as z.ZodType<
-  number,
-  number | PriorityWord
->;
+export const priority = once(
+  () =>
+    z
+      .union(
+        [
+          z.number().int().min(0).max(100),
+          z
+            .string()
+            .toLowerCase()
+            .pipe(z.enum(Object.keys(priorityWords) as [PriorityWord])),
+        ],
+        "must be a number from 0 to 100, p1 to p5, or critical, high, medium, normal or low",
+      )
+      .transform((value) => (typeof value === "number" ? value : priorityWords[value])) as z.ZodType<
+      number,
+      number | PriorityWord
+    >,
+);
 
-export const metadata = z
-  .record(z.string(), z.json())
-  .refine((value) => JSON.stringify(value).length <= limits.metadataBytesMax, {
-    message: `must have at most ${limits.metadataBytesMax} characters as JSON`,
-  })
-  // JSON.stringify escapes NUL and unpaired surrogates so, and leaves every other text behind a `u` alone.
-  .refine((value) => !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value)), storableMessage);
+export const metadata = once(() =>
+  z
+    .record(z.string(), z.json())
+    .refine((value) => JSON.stringify(value).length <= limits.metadataBytesMax, {
+      message: `must have at most ${limits.metadataBytesMax} characters as JSON`,
+    })
+    // JSON.stringify escapes NUL and unpaired surrogates so, and leaves every other text behind a `u` alone.
+    .refine((value) => !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value)), storableMessage),
+);
 
-export const idempotencyKey = text(limits.idempotencyKeyLengthMax).min(1, "must not be empty");
+export const idempotencyKey = once(() => text(limits.idempotencyKeyLengthMax).min(1, "must not be empty"));
 
-export const result = z
-  .union(
-    [
-      longText,
-      z.strictObject({
-        output: longText.default(""),
-        filesCreated: z.array(path).max(limits.filesMax).default([]),
-        filesModified: z.array(path).max(limits.filesMax).default([]),
-      }),
-    ],
-    "must be a text or { output, filesCreated, filesModified }",
-  )
-  .transform((value) =>
-    typeof value === "string" ? { output: value, filesCreated: [], filesModified: [] } : value,
-  );
+export const result = once(() =>
+  z
+    .union(
+      [
+        longText(),
+        z.strictObject({
+          output: longText().default(""),
+          filesCreated: z.array(path()).max(limits.filesMax).default([]),
+          filesModified: z.array(path()).max(limits.filesMax).default([]),
+        }),
+      ],
+      "must be a text or { output, filesCreated, filesModified }",
+    )
+    .transform((value) =>
+      typeof value === "string" ? { output: value, filesCreated: [], filesModified: [] } : value,
+    ),
+);
 
-export const project = id.optional().describe("The project; default: the client's own");
-export const projectOrAll = z
-  .union([z.literal("*"), id])
-  .optional()
-  .describe("The project, or * for all of the org; default: the client's own");
+export const project = once(() => id().optional().describe("The project; default: the client's own"));
+export const projectOrAll = once(() =>
+  z
+    .union([z.literal("*"), id()])
+    .optional()
+    .describe("The project, or * for all of the org; default: the client's own"),
+);
 
-export const limit = z.coerce.number().int().min(1).max(limits.pageMax).default(limits.pageDefault);
-export const cursor = text(200).optional();
-export const flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")]);
+export const limit = once(() =>
+  z.coerce.number().int().min(1).max(limits.pageMax).default(limits.pageDefault),
+);
+export const cursor = once(() => text(200).optional());
+export const flag = once(() =>
+  z.union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")]),
+);
 
-export const onTask = { project, taskId: id };
-export const byHolder = {
-  project,
-  taskId: id,
-  sessionId: id,
-  epoch: epoch.optional().describe("The claim's fencing number; send it always"),
-};
+export const onTask = once(() => ({ project: project(), taskId: id() }));
+export const byHolder = once(() => ({
+  project: project(),
+  taskId: id(),
+  sessionId: id(),
+  epoch: epoch().optional().describe("The claim's fencing number; send it always"),
+}));

@@ -8,8 +8,8 @@ import { taskStates } from "../core/task.js";
 import { durationMsMax } from "./fields.js";
 import { once } from "./once.js";
 
-export const time = z.iso.datetime({ precision: 3 });
-const maybeTime = time.nullable();
+export const time = once(() => z.iso.datetime({ precision: 3 }));
+const maybeTime = once(() => time().nullable());
 
 export const questionShape = once(() =>
   z.object({
@@ -17,7 +17,7 @@ export const questionShape = once(() =>
     text: z.string(),
     options: z.array(z.string()).optional(),
     default: z.string().optional(),
-    askedAt: time,
+    askedAt: time(),
   }),
 );
 
@@ -25,7 +25,7 @@ export const progressShape = once(() =>
   z.object({
     note: z.string().nullable(),
     percent: z.number().nullable(),
-    at: time,
+    at: time(),
   }),
 );
 
@@ -47,11 +47,11 @@ export const claimShape = once(() =>
     sessionId: z.string(),
     epoch: z.number(),
     agentType: z.string().nullable(),
-    claimedAt: time,
-    startedAt: maybeTime,
-    expiresAt: time,
+    claimedAt: time(),
+    startedAt: maybeTime(),
+    expiresAt: time(),
     ttlMs: z.number(),
-    lastHeartbeat: time,
+    lastHeartbeat: time(),
     heartbeatCount: z.number(),
     progress: progressShape().nullable(),
     metadata: z.record(z.string(), z.json()).nullable(),
@@ -67,12 +67,12 @@ export const attemptShape = once(() =>
       project: z.string(),
       healthStatus: healthShape().nullable(),
       remainingMs: z.number().nullable(),
-      releasedAt: maybeTime,
+      releasedAt: maybeTime(),
       releaseReason: z.string().nullable(),
       result: resultShape().nullable(),
       error: z.string().nullable(),
       lateResult: z
-        .object({ at: time, result: resultShape().nullable(), error: z.string().nullable() })
+        .object({ at: time(), result: resultShape().nullable(), error: z.string().nullable() })
         .nullable(),
     }),
 );
@@ -99,7 +99,7 @@ export const taskShape = once(() =>
     maxRetries: z.number(),
     retryCount: z.number(),
     lostCount: z.number(),
-    notBefore: maybeTime,
+    notBefore: maybeTime(),
     timeoutMs: z.number().nullable(),
     question: questionShape().nullable(),
     response: z.string().nullable(),
@@ -113,11 +113,11 @@ export const taskShape = once(() =>
     /** Dependencies that are not completed yet. */
     pendingDependencies: z.number(),
     openChildren: z.number(),
-    createdAt: time,
-    updatedAt: time,
-    readyAt: maybeTime,
-    startedAt: maybeTime,
-    endedAt: maybeTime,
+    createdAt: time(),
+    updatedAt: time(),
+    readyAt: maybeTime(),
+    startedAt: maybeTime(),
+    endedAt: maybeTime(),
     createdBy: z.string(),
     metadata: z.record(z.string(), z.json()).nullable(),
   }),
@@ -137,16 +137,16 @@ export const sessionShape = once(() =>
     heartbeats: z.boolean(),
     contextPercent: z.number().nullable(),
     score: z.number().nullable(),
-    startedAt: time,
-    lastSeenAt: time,
-    endedAt: maybeTime,
+    startedAt: time(),
+    lastSeenAt: time(),
+    endedAt: maybeTime(),
     currentTaskId: z.string().nullable(),
-    currentTaskClaimedAt: maybeTime,
+    currentTaskClaimedAt: maybeTime(),
     claimHistory: z.array(
       z.object({
         taskId: z.string(),
-        claimedAt: time,
-        releasedAt: time,
+        claimedAt: time(),
+        releasedAt: time(),
         releaseReason: z.string(),
         duration: z.number(),
       }),
@@ -158,7 +158,7 @@ export const eventShape = once(() =>
   z.object({
     seq: z.number(),
     type: z.enum(eventTypes),
-    at: time,
+    at: time(),
     org: z.string(),
     project: z.string().nullable(),
     taskId: z.string().nullable(),
@@ -178,8 +178,8 @@ export const notificationShape = once(() =>
     message: z.string(),
     taskId: z.string().nullable(),
     project: z.string(),
-    createdAt: time,
-    readAt: maybeTime,
+    createdAt: time(),
+    readAt: maybeTime(),
   }),
 );
 
@@ -189,43 +189,43 @@ export const reasonShape = once(() =>
     message: z.string(),
     taskIds: z.array(z.string()).optional(),
     count: z.number().optional(),
-    until: maybeTime.optional(),
+    until: maybeTime().optional(),
     fix: z.string().optional(),
   }),
 );
 
-const positive = z.number().int().min(1).max(durationMsMax);
-const natural = z.number().int().min(0).max(durationMsMax);
+const positive = once(() => z.number().int().min(1).max(durationMsMax));
+const natural = once(() => z.number().int().min(0).max(durationMsMax));
 
 export const settingsShape = once(() =>
   z.strictObject({
     claim: z.strictObject({
-      defaultTtlMs: positive,
-      minTtlMs: positive,
-      maxTtlMs: positive,
-      startTimeoutMs: positive,
-      heartbeatIntervalMs: positive,
-      cleanupIntervalMs: positive,
-      orphanThresholdMs: positive,
-      warningThresholdMs: natural,
-      expiringThresholdMs: natural,
-      staleAfterMs: positive,
+      defaultTtlMs: positive(),
+      minTtlMs: positive(),
+      maxTtlMs: positive(),
+      startTimeoutMs: positive(),
+      heartbeatIntervalMs: positive(),
+      cleanupIntervalMs: positive(),
+      orphanThresholdMs: positive(),
+      warningThresholdMs: natural(),
+      expiringThresholdMs: natural(),
+      staleAfterMs: positive(),
     }),
     retry: z.strictObject({
-      delayMs: natural,
+      delayMs: natural(),
       backoff: z.enum(["exponential", "fixed"]),
-      maxDelayMs: natural,
+      maxDelayMs: natural(),
       jitter: z.number().min(0).max(1),
     }),
     ageing: z.strictObject({
       enabled: z.boolean(),
-      stepMs: positive,
-      boost: natural.max(100),
-      boostMax: natural.max(100),
+      stepMs: positive(),
+      boost: natural().max(100),
+      boostMax: natural().max(100),
     }),
     order: z.enum(["priority", "depth-first"]),
-    maxRetries: natural.max(1000),
-    maxLost: positive.max(1000),
+    maxRetries: natural().max(1000),
+    maxLost: positive().max(1000),
     notifications: z.strictObject({ taskCompleted: z.boolean() }),
   }),
 );
@@ -249,8 +249,8 @@ export const projectShape = once(() =>
     settings: settingsShape(),
     paused: z.boolean(),
     isDefault: z.boolean(),
-    createdAt: time,
-    updatedAt: time,
+    createdAt: time(),
+    updatedAt: time(),
   }),
 );
 
@@ -259,9 +259,9 @@ export const tokenShape = once(() =>
     id: z.string(),
     name: z.string(),
     role: z.enum(roles),
-    createdAt: time,
+    createdAt: time(),
     createdBy: z.string(),
-    expiresAt: maybeTime,
+    expiresAt: maybeTime(),
   }),
 );
 
@@ -274,16 +274,16 @@ export const lockShape = once(() =>
     sessionId: z.string().nullable(),
     /** The token it was acquired with. */
     owner: z.string().nullable(),
-    acquiredAt: time,
+    acquiredAt: time(),
     /** Null: it ends with its process. */
-    expiresAt: maybeTime,
+    expiresAt: maybeTime(),
     holderAlive: z.boolean(),
     metadata: z.record(z.string(), z.json()).nullable(),
   }),
 );
 
-export const success = z.literal(true);
-export const taskAnswer = once(() => z.object({ success, task: taskShape() }));
+export const success = once(() => z.literal(true));
+export const taskAnswer = once(() => z.object({ success: success(), task: taskShape() }));
 
 export type WireTask = z.output<ReturnType<typeof taskShape>>;
 export type WireClaim = z.output<ReturnType<typeof claimShape>>;

@@ -276,7 +276,7 @@ function parse(operation: Operation, input: unknown) {
 }
 
 function validateKey(key: unknown): void {
-  const result = idempotencyKey.safeParse(key);
+  const result = idempotencyKey().safeParse(key);
   if (result.success) return;
   const issue = { path: "idempotencyKey", message: result.error.issues[0]!.message };
   throw new DibsError("VALIDATION_FAILED", `${issue.path}: ${issue.message}`, {

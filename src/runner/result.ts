@@ -59,7 +59,7 @@ function fromJson(text: string): Left | null {
   const names = Object.keys(value);
   if (names.length === 0 || !names.every((name) => fields.includes(name))) return null;
   const { error, retryable, ...rest } = value as Record<string, unknown>;
-  const parsed = resultSchema.safeParse(rest);
+  const parsed = resultSchema().safeParse(rest);
   const result = parsed.success ? parsed.data : plain(text);
   return {
     result: names.some((name) => name in rest) ? { ...result, output: bounded(result.output) } : null,

@@ -66,7 +66,7 @@ export async function openWorktree(
 
 /** Ids become a directory and a branch. */
 function refuseBadId(taskId: string): void {
-  if (idSchema.safeParse(taskId).success && !/[/\\]/.test(taskId)) return;
+  if (idSchema().safeParse(taskId).success && !/[/\\]/.test(taskId)) return;
   throw new DibsError("VALIDATION_FAILED", `Task id '${taskId.slice(0, 200)}' cannot name a directory.`);
 }
 

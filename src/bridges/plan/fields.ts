@@ -190,7 +190,7 @@ const priorities: Record<string, string> = {
 /** 0 to 100 from a number or any word; undefined when it is neither. */
 export function readPriority(value: string): number | undefined {
   const word = /[\p{L}\p{N}.]+/u.exec(value.slice(0, 60))?.[0].toLowerCase() ?? "";
-  const read = priorityField.safeParse(/^\d{1,3}$/.test(word) ? Number(word) : (priorities[word] ?? word));
+  const read = priorityField().safeParse(/^\d{1,3}$/.test(word) ? Number(word) : (priorities[word] ?? word));
   return read.success ? read.data : undefined;
 }
 

@@ -10,7 +10,7 @@ export const cleanupClaims = operation({
   input: () => z.object({}),
   output: () =>
     z.object({
-      success,
+      success: success(),
       cleaned: z.array(
         z.object({ project: z.string(), taskId: z.string(), sessionId: z.string(), reason: z.string() }),
       ),

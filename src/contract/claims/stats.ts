@@ -8,7 +8,7 @@ export const claimStats = operation({
   summary: "Count the open claims",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll }),
+  input: () => z.object({ project: projectOrAll() }),
   output: () =>
     z.object({
       active: z.number(),

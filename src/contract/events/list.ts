@@ -11,11 +11,11 @@ export const listEvents = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project: projectOrAll,
+      project: projectOrAll(),
       after: z.coerce.number().int().min(0).default(0),
-      taskId: id.optional(),
+      taskId: id().optional(),
       types: z.array(z.enum(eventTypes)).optional(),
-      limit,
+      limit: limit(),
     }),
   output: () =>
     z.object({

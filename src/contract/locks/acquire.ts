@@ -11,8 +11,8 @@ export const acquireLock = operation({
   role: "worker",
   input: () =>
     z.object({
-      project,
-      name: id,
+      project: project(),
+      name: id(),
       pid: z
         .number()
         .int()
@@ -23,16 +23,16 @@ export const acquireLock = operation({
         .optional()
         .describe("Where that process runs; default: the host of the store's server"),
       processStartedAt: text(limits.wordLengthMax).optional(),
-      sessionId: id.optional(),
-      ttlMs: ms
+      sessionId: id().optional(),
+      ttlMs: ms()
         .min(1)
         .optional()
         .describe(
           "How long it holds without being renewed; default half an hour, or as long as a process of that host lives",
         ),
-      metadata: metadata.optional(),
+      metadata: metadata().optional(),
     }),
-  output: () => z.object({ success, lock: lockShape() }),
+  output: () => z.object({ success: success(), lock: lockShape() }),
   refusals: ["SESSION_BUSY"],
   http: { method: "POST", path: "/api/locks" },
   cli: "lock acquire",

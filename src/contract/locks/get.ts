@@ -8,7 +8,7 @@ export const getLock = operation({
   summary: "Show who holds a lock; null: it is free",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ name: id }),
+  input: () => z.object({ name: id() }),
   output: () => z.object({ lock: lockShape().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/locks/:name" },

@@ -8,7 +8,7 @@ export const listLocks = operation({
   summary: "List the locks that are held",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ limit, cursor: id.optional() }),
+  input: () => z.object({ limit: limit(), cursor: id().optional() }),
   output: () => z.object({ locks: z.array(lockShape()), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/locks" },

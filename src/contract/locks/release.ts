@@ -11,8 +11,8 @@ export const releaseLock = operation({
   role: "worker",
   input: () =>
     z.object({
-      project,
-      name: id,
+      project: project(),
+      name: id(),
       pid: z.coerce
         .number()
         .int()
@@ -21,10 +21,10 @@ export const releaseLock = operation({
         .describe("The process that holds it, as it was acquired"),
       host: text(limits.pathLengthMax).optional(),
       processStartedAt: text(limits.wordLengthMax).optional(),
-      sessionId: id.optional(),
-      force: flag.optional().describe("Whoever holds it; for leaders"),
+      sessionId: id().optional(),
+      force: flag().optional().describe("Whoever holds it; for leaders"),
     }),
-  output: () => z.object({ success, released: z.boolean() }),
+  output: () => z.object({ success: success(), released: z.boolean() }),
   refusals: ["SESSION_BUSY"],
   http: { method: "DELETE", path: "/api/locks/:name" },
   cli: "lock release",

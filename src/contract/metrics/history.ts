@@ -14,9 +14,9 @@ export const metricsHistory = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project: projectOrAll,
-      from: instant.optional().describe("Default: three hours before `to`"),
-      to: instant.optional().describe("Exclusive. Default: now"),
+      project: projectOrAll(),
+      from: instant().optional().describe("Default: three hours before `to`"),
+      to: instant().optional().describe("Exclusive. Default: now"),
       step: z
         .enum(["minute", "hour"])
         .optional()
@@ -25,11 +25,11 @@ export const metricsHistory = operation({
   output: () =>
     z.object({
       step: z.enum(["minute", "hour"]),
-      from: time,
-      to: time,
+      from: time(),
+      to: time(),
       points: z.array(
         z.object({
-          at: time.describe("When the minute or hour begins"),
+          at: time().describe("When the minute or hour begins"),
           created: count(),
           claimed: count(),
           completed: count(),

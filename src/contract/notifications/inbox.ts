@@ -8,7 +8,7 @@ export const showInbox = operation({
   summary: "Show what needs a human: open questions first",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll, limit }),
+  input: () => z.object({ project: projectOrAll(), limit: limit() }),
   output: () =>
     z.object({
       questions: z.array(taskShape()),

@@ -8,7 +8,8 @@ export const listNotifications = operation({
   summary: "List notifications, newest first",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll, unread: flag.optional(), limit, cursor }),
+  input: () =>
+    z.object({ project: projectOrAll(), unread: flag().optional(), limit: limit(), cursor: cursor() }),
   output: () =>
     z.object({
       notifications: z.array(notificationShape()),

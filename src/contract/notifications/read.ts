@@ -8,8 +8,8 @@ export const readNotification = operation({
   summary: "Mark a notification as read",
   kind: "command",
   role: "worker",
-  input: () => z.object({ id: word }),
-  output: () => z.object({ success, notification: notificationShape() }),
+  input: () => z.object({ id: word() }),
+  output: () => z.object({ success: success(), notification: notificationShape() }),
   refusals: ["NOT_FOUND"],
   http: { method: "POST", path: "/api/notifications/:id/read" },
 });

@@ -8,7 +8,7 @@ export const getProject = operation({
   summary: "Show a project and its settings",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ id: id.optional() }),
+  input: () => z.object({ id: id().optional() }),
   output: () => z.object({ project: projectShape() }),
   refusals: [],
   http: { method: "GET", path: "/api/projects/:id" },

@@ -8,7 +8,7 @@ export const listProjects = operation({
   summary: "List the projects",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ limit, cursor }),
+  input: () => z.object({ limit: limit(), cursor: cursor() }),
   output: () => z.object({ projects: z.array(projectShape()), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/projects" },

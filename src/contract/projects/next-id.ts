@@ -7,7 +7,7 @@ export const nextId = operation({
   summary: "Reserve the next id",
   kind: "command",
   role: "worker",
-  input: () => z.object({ project, parentId: id.optional() }),
+  input: () => z.object({ project: project(), parentId: id().optional() }),
   output: () => z.object({ id: z.string() }),
   refusals: ["TASK_NOT_FOUND", "COUNTER_EXHAUSTED"],
   http: { method: "POST", path: "/api/ids/next" },

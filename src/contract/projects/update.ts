@@ -10,11 +10,11 @@ export const updateProject = operation({
   role: "admin",
   input: () =>
     z.strictObject({
-      id: id.optional(),
+      id: id().optional(),
       settings: settingsPatch().optional(),
       paused: z.boolean().optional(),
     }),
-  output: () => z.object({ success, project: projectShape() }),
+  output: () => z.object({ success: success(), project: projectShape() }),
   refusals: [],
   http: { method: "PATCH", path: "/api/projects/:id" },
   cli: "project set",

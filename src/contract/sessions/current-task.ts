@@ -9,7 +9,7 @@ export const currentTask = operation({
   summary: "Show what a session works on",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project, sessionId: id }),
+  input: () => z.object({ project: project(), sessionId: id() }),
   output: () =>
     z.object({
       sessionId: z.string(),

@@ -8,10 +8,10 @@ export const endSession = operation({
   summary: "End a session; what it held goes back at once",
   kind: "command",
   role: "worker",
-  input: () => z.object({ project, sessionId: id }),
+  input: () => z.object({ project: project(), sessionId: id() }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       released: z.array(z.object({ taskId: z.string(), sessionId: z.string(), reason: z.string() })),
     }),
   refusals: ["SESSION_NOT_FOUND"],

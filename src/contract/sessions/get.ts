@@ -8,7 +8,7 @@ export const getSession = operation({
   summary: "Show a session",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project, sessionId: id }),
+  input: () => z.object({ project: project(), sessionId: id() }),
   output: () => z.object({ session: sessionShape() }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/sessions/:sessionId" },

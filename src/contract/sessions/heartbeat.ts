@@ -10,12 +10,12 @@ export const heartbeatSession = operation({
   role: "worker",
   input: () =>
     z.object({
-      project,
-      sessionId: id,
+      project: project(),
+      sessionId: id(),
       contextPercent: z.number().min(0).max(100).optional(),
       score: z.number().optional(),
     }),
-  output: () => z.object({ success, session: sessionShape() }),
+  output: () => z.object({ success: success(), session: sessionShape() }),
   refusals: ["SESSION_NOT_FOUND"],
   repeatable: true,
   http: { method: "POST", path: "/api/sessions/:sessionId/heartbeat" },

@@ -10,10 +10,10 @@ export const listSessions = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project: projectOrAll,
-      all: flag.optional().describe("Also those that are over"),
-      limit,
-      cursor,
+      project: projectOrAll(),
+      all: flag().optional().describe("Also those that are over"),
+      limit: limit(),
+      cursor: cursor(),
     }),
   output: () => z.object({ sessions: z.array(sessionShape()), nextCursor: z.string().nullable() }),
   refusals: [],

@@ -9,7 +9,7 @@ export const sessionsSummary = operation({
   summary: "Show every live session with its current task",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll, limit }),
+  input: () => z.object({ project: projectOrAll(), limit: limit() }),
   output: () =>
     z.object({
       sessions: z.array(

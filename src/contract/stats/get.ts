@@ -14,7 +14,7 @@ export const getStats = operation({
   summary: "Count tasks, throughput and agents",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll }),
+  input: () => z.object({ project: projectOrAll() }),
   output: () =>
     z.object({
       queue_size: count().describe("All of by_status together"),

@@ -11,10 +11,11 @@ export const appendLog = operation({
   role: "worker",
   input: () =>
     z.object({
-      ...byHolder,
+      ...byHolder(),
       text: z.string().describe("What a program printed; what cannot be stored is replaced by U+FFFD"),
     }),
-  output: () => z.object({ success, taskId: z.string(), epoch: z.number(), truncatedBytes: z.number() }),
+  output: () =>
+    z.object({ success: success(), taskId: z.string(), epoch: z.number(), truncatedBytes: z.number() }),
   refusals: [...holderPrecedence, "PAYLOAD_TOO_LARGE"],
   http: { method: "POST", path: "/api/tasks/:taskId/log" },
 });

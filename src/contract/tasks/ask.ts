@@ -12,7 +12,7 @@ export const askHuman = operation({
   role: "worker",
   input: () =>
     z.object({
-      ...byHolder,
+      ...byHolder(),
       question: text(limits.questionLengthMax).min(1),
       options: z.array(text(limits.reasonLengthMax).min(1)).max(limits.optionsMax).optional(),
       default: text(limits.responseLengthMax).optional(),

@@ -8,7 +8,7 @@ export const taskAttempts = operation({
   summary: "List the attempts at a task, newest first",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ ...onTask, limit }),
+  input: () => z.object({ ...onTask(), limit: limit() }),
   output: () => z.object({ attempts: z.array(attemptShape()) }),
   refusals: ["TASK_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId/attempts" },

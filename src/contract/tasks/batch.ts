@@ -12,7 +12,7 @@ export const createTasks = operation({
   role: "worker",
   input: () =>
     z.object({
-      project,
+      project: project(),
       tasks: z
         .array(
           newTask().extend({
@@ -28,7 +28,8 @@ export const createTasks = operation({
         .min(1)
         .max(limits.batchMax),
     }),
-  output: () => z.object({ success, tasks: z.array(taskShape()), ids: z.record(z.string(), z.string()) }),
+  output: () =>
+    z.object({ success: success(), tasks: z.array(taskShape()), ids: z.record(z.string(), z.string()) }),
   refusals: [
     "TASK_NOT_FOUND",
     "INVALID_STATE",

@@ -7,7 +7,7 @@ export const blockedByTask = operation({
   summary: "List who waits for a task",
   kind: "query",
   role: "viewer",
-  input: () => z.object(onTask),
+  input: () => z.object(onTask()),
   output: () =>
     z.object({
       taskId: z.string(),

@@ -10,31 +10,31 @@ import { taskPatch } from "./update.js";
 const filter = once(() =>
   z.strictObject({
     state: states().optional(),
-    label: word.optional(),
-    assignee: word.optional(),
+    label: word().optional(),
+    assignee: word().optional(),
     parent: parent().optional(),
     q: text(limits.titleLengthMax).optional(),
-    sessionId: id.optional().describe("Held by this session"),
+    sessionId: id().optional().describe("Held by this session"),
   }),
 );
 
 const input = once(() =>
   z
     .strictObject({
-      project: projectOrAll,
+      project: projectOrAll(),
       action: z.enum(["cancel", "retry", "release", "update"]),
       filter: filter()
         .optional()
         .describe(
           "As in a list: state, label, assignee, parent, q; and sessionId. Of these, what the action applies to",
         ),
-      taskIds: z.array(id).min(1).max(limits.bulkMax).optional().describe("Instead of a filter"),
+      taskIds: z.array(id()).min(1).max(limits.bulkMax).optional().describe("Instead of a filter"),
       all: z.boolean().optional().describe("Needed with an empty filter"),
       changes: z.strictObject(taskPatch()).optional().describe("For update: what tasks.update takes"),
       cascade: z.boolean().optional().describe("For cancel: also open descendants"),
       reason: text(limits.reasonLengthMax).min(1).optional().describe("For cancel and release"),
       dryRun: z.boolean().optional().describe("Only say what would be done, and what would be refused"),
-      cursor: cursor.describe("Go on after an answer that had more"),
+      cursor: cursor().describe("Go on after an answer that had more"),
     })
     .superRefine(({ project, action, filter, taskIds, all, changes }, context) => {
       const issue = (path: string, message: string) =>
@@ -59,7 +59,7 @@ export const bulkTasks = operation({
   input,
   output: () =>
     z.object({
-      success,
+      success: success(),
       action: input().shape.action,
       dryRun: z.boolean(),
       matched: z.number().describe("Tasks that this call is about"),

@@ -11,13 +11,13 @@ export const cancelTask = operation({
   role: "leader",
   input: () =>
     z.object({
-      ...onTask,
+      ...onTask(),
       reason: text(limits.reasonLengthMax).optional(),
       cascade: z.boolean().optional().describe("Also cancel its open descendants"),
     }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       task: taskShape(),
       cancelled: z.array(z.string()).describe("Ids that were cancelled, at most 1000"),
     }),

@@ -11,21 +11,25 @@ export const claimNextTask = operation({
   role: "worker",
   input: () =>
     z.object({
-      project,
-      sessionId: id,
-      ttlMs: leaseMs.optional().describe("Lease length; default and bounds are the project's"),
-      agentType: word.optional(),
+      project: project(),
+      sessionId: id(),
+      ttlMs: leaseMs().optional().describe("Lease length; default and bounds are the project's"),
+      agentType: word().optional(),
       start: z.boolean().optional().describe("Go to running in the same step"),
       register: z.boolean().optional().describe("Register the session if it is unknown"),
-      metadata: metadata.optional(),
-      waitMs: ms.max(limits.waitMsMax).optional().describe("Wait this long for something to claim"),
-      labels: z.array(word).max(limits.labelsMax).optional().describe("Only tasks with one of these labels"),
+      metadata: metadata().optional(),
+      waitMs: ms().max(limits.waitMsMax).optional().describe("Wait this long for something to claim"),
+      labels: z
+        .array(word())
+        .max(limits.labelsMax)
+        .optional()
+        .describe("Only tasks with one of these labels"),
       resume: z.boolean().optional().describe("False: at capacity answer nothing instead of what is held"),
     }),
   output: () =>
     z.union([
-      z.object({ success, claim: claimShape(), task: taskShape(), resumed: z.boolean() }),
-      z.object({ success, claim: z.null(), task: z.null(), resumed: z.literal(false) }),
+      z.object({ success: success(), claim: claimShape(), task: taskShape(), resumed: z.boolean() }),
+      z.object({ success: success(), claim: z.null(), task: z.null(), resumed: z.literal(false) }),
     ]),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "POST", path: "/api/tasks/claim-next" },

@@ -10,9 +10,9 @@ export const claimableTasks = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project,
-      sessionId: id.optional().describe("Only what fits this session"),
-      limit,
+      project: project(),
+      sessionId: id().optional().describe("Only what fits this session"),
+      limit: limit(),
     }),
   output: () => z.object({ tasks: z.array(taskShape()) }),
   refusals: ["SESSION_NOT_FOUND"],

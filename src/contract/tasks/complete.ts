@@ -11,12 +11,12 @@ export const completeTask = operation({
   role: "worker",
   input: () =>
     z.object({
-      ...byHolder,
-      result: result.default({ output: "", filesCreated: [], filesModified: [] }),
+      ...byHolder(),
+      result: result().default({ output: "", filesCreated: [], filesModified: [] }),
     }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       task: taskShape(),
       unblocked: z.array(z.string()).describe("Tasks that became claimable, at most 100"),
       unblockedCount: z.number(),

@@ -7,29 +7,29 @@ import { taskAnswer } from "../shapes.js";
 
 export const newTask = once(() =>
   z.strictObject({
-    id: id.optional().describe("Your own id; default: a generated one such as 0001"),
+    id: id().optional().describe("Your own id; default: a generated one such as 0001"),
     type: z.enum(["task", "group"]).optional(),
-    parentId: id.optional(),
+    parentId: id().optional(),
     title: text(limits.titleLengthMax).optional().describe("Default: made from the prompt"),
-    prompt: longText.optional().describe("What the agent is told"),
-    description: longText.optional(),
-    phase: word.optional().describe("A free word such as implementation or test"),
-    priority: priority.optional().describe("0 to 100, higher first; or a word"),
-    labels: z.array(word).max(limits.labelsMax).optional(),
-    files: z.array(path).max(limits.filesMax).optional().describe("Paths or globs it expects to touch"),
+    prompt: longText().optional().describe("What the agent is told"),
+    description: longText().optional(),
+    phase: word().optional().describe("A free word such as implementation or test"),
+    priority: priority().optional().describe("0 to 100, higher first; or a word"),
+    labels: z.array(word()).max(limits.labelsMax).optional(),
+    files: z.array(path()).max(limits.filesMax).optional().describe("Paths or globs it expects to touch"),
     dependsOn: z
-      .array(id)
+      .array(id())
       .max(limits.dependsOnMax)
       .optional()
       .describe("Ids of tasks that must be completed first"),
-    assignee: word.optional().describe("Only the session with this id or name may claim it"),
-    agentType: word.optional().describe("Only sessions of this type may claim it"),
-    requires: z.array(word).max(limits.requiresMax).optional().describe("Capabilities a session must have"),
+    assignee: word().optional().describe("Only the session with this id or name may claim it"),
+    agentType: word().optional().describe("Only sessions of this type may claim it"),
+    requires: z.array(word()).max(limits.requiresMax).optional().describe("Capabilities a session must have"),
     maxRetries: z.number().int().min(0).max(1000).optional(),
-    notBefore: instant.optional(),
-    timeoutMs: ms.min(1).optional().describe("Longest time an attempt may run"),
-    correlationId: word.optional(),
-    metadata: metadata.optional(),
+    notBefore: instant().optional(),
+    timeoutMs: ms().min(1).optional().describe("Longest time an attempt may run"),
+    correlationId: word().optional(),
+    metadata: metadata().optional(),
   }),
 );
 
@@ -38,7 +38,7 @@ export const createTask = operation({
   summary: "Create a task",
   kind: "command",
   role: "worker",
-  input: () => newTask().extend({ project }),
+  input: () => newTask().extend({ project: project() }),
   output: taskAnswer,
   refusals: [
     "TASK_NOT_FOUND",

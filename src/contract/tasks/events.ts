@@ -8,7 +8,7 @@ export const taskEvents = operation({
   summary: "List the events of a task",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ ...onTask, after: z.coerce.number().int().min(0).default(0), limit }),
+  input: () => z.object({ ...onTask(), after: z.coerce.number().int().min(0).default(0), limit: limit() }),
   output: () =>
     z.object({
       events: z.array(eventShape()),

@@ -8,7 +8,7 @@ export const explainTask = operation({
   summary: "Say why a task is not running",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ ...onTask, sessionId: id.optional().describe("As seen by this session") }),
+  input: () => z.object({ ...onTask(), sessionId: id().optional().describe("As seen by this session") }),
   output: () =>
     z.object({
       taskId: z.string(),

@@ -12,16 +12,16 @@ export const failTask = operation({
   role: "worker",
   input: () =>
     z.object({
-      ...byHolder,
+      ...byHolder(),
       error: text(limits.errorLengthMax).min(1),
       retryable: z.boolean().optional().describe("False: fail for good"),
     }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       task: taskShape(),
       willRetry: z.boolean(),
-      retryAt: time.nullable(),
+      retryAt: time().nullable(),
     }),
   refusals: holderPrecedence,
   repeatable: true,

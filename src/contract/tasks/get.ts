@@ -8,7 +8,7 @@ export const getTask = operation({
   summary: "Show a task",
   kind: "query",
   role: "viewer",
-  input: () => z.object(onTask),
+  input: () => z.object(onTask()),
   output: () => z.object({ task: taskShape() }),
   refusals: ["TASK_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId" },

@@ -8,7 +8,7 @@ export const taskGraph = operation({
   summary: "Show the dependency graph of a project",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project, limit, cursor }),
+  input: () => z.object({ project: project(), limit: limit(), cursor: cursor() }),
   output: () =>
     z.object({
       nodes: z.array(

@@ -10,10 +10,10 @@ export const heartbeatTask = operation({
   kind: "command",
   role: "worker",
   input: () =>
-    z.object({ ...byHolder, extendMs: leaseMs.optional().describe("Default: the claim's own length") }),
+    z.object({ ...byHolder(), extendMs: leaseMs().optional().describe("Default: the claim's own length") }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       claim: claimShape(),
       response: z.string().nullable().describe("An answer that the holder has not acknowledged yet"),
     }),

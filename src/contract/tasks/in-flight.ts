@@ -9,7 +9,8 @@ export const tasksInFlight = operation({
   summary: "List what is claimed, and by whom",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll, sessionId: id.optional(), includeExpired: flag.optional() }),
+  input: () =>
+    z.object({ project: projectOrAll(), sessionId: id().optional(), includeExpired: flag().optional() }),
   output: () =>
     z.object({
       inFlight: z.array(

@@ -43,7 +43,7 @@ export const states = once(() =>
 );
 
 export const parent = once(() =>
-  z.union([id, z.literal("")]).describe("Children of this task; empty: top level only"),
+  z.union([id(), z.literal("")]).describe("Children of this task; empty: top level only"),
 );
 
 export const listTasks = operation({
@@ -53,17 +53,17 @@ export const listTasks = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project: projectOrAll,
+      project: projectOrAll(),
       state: states()
         .optional()
         .describe("One state or several; pending, in_progress, done and such are understood"),
-      label: word.optional(),
-      assignee: word.optional(),
+      label: word().optional(),
+      assignee: word().optional(),
       parent: parent().optional(),
       q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
-      claimable: flag.optional(),
-      limit,
-      cursor,
+      claimable: flag().optional(),
+      limit: limit(),
+      cursor: cursor(),
     }),
   output: () => z.object({ tasks: z.array(taskShape()), nextCursor: z.string().nullable() }),
   refusals: [],

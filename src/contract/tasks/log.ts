@@ -10,7 +10,7 @@ export const taskLog = operation({
   role: "viewer",
   input: () =>
     z.object({
-      ...onTask,
+      ...onTask(),
       epoch: z.coerce.number().int().min(1).optional().describe("Default: the last attempt that has a log"),
     }),
   output: () =>
@@ -19,7 +19,7 @@ export const taskLog = operation({
       epoch: z.number().nullable(),
       text: z.string(),
       truncatedBytes: z.number().describe("What was cut off at the beginning"),
-      updatedAt: time.nullable(),
+      updatedAt: time().nullable(),
     }),
   refusals: ["TASK_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId/log" },

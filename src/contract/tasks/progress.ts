@@ -12,7 +12,7 @@ export const reportProgress = operation({
   role: "worker",
   input: () =>
     z.object({
-      ...byHolder,
+      ...byHolder(),
       note: text(limits.noteLengthMax).optional(),
       percent: z.number().min(0).max(100).optional(),
     }),

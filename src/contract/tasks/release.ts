@@ -13,12 +13,12 @@ export const releaseTask = operation({
   input: () =>
     z
       .object({
-        ...onTask,
-        sessionId: id.optional().describe("Needed unless `force`"),
-        epoch: epoch.optional(),
+        ...onTask(),
+        sessionId: id().optional().describe("Needed unless `force`"),
+        epoch: epoch().optional(),
         reason: text(limits.reasonLengthMax).min(1).optional(),
         force: z.boolean().optional().describe("Take it from whoever holds it; for leaders"),
-        result: result.optional(),
+        result: result().optional(),
         error: text(limits.errorLengthMax).optional(),
       })
       .refine((value) => value.force === true || value.sessionId !== undefined, {
@@ -27,7 +27,7 @@ export const releaseTask = operation({
       }),
   output: () =>
     z.object({
-      success,
+      success: success(),
       released: z.object({ taskId: z.string(), reason: z.string(), claimDuration: z.number() }),
       task: taskShape(),
     }),

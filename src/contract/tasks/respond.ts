@@ -11,9 +11,9 @@ export const respondTask = operation({
   role: "leader",
   input: () =>
     z.object({
-      ...onTask,
+      ...onTask(),
       response: text(limits.responseLengthMax).min(1),
-      questionId: word.optional().describe("Refused if another question is open by now"),
+      questionId: word().optional().describe("Refused if another question is open by now"),
     }),
   output: taskAnswer,
   refusals: ["TASK_NOT_FOUND", "TASK_NOT_AWAITING", "QUESTION_MISMATCH"],

@@ -8,7 +8,7 @@ export const retryTask = operation({
   summary: "Queue a failed or cancelled task again",
   kind: "command",
   role: "leader",
-  input: () => z.object(onTask),
+  input: () => z.object(onTask()),
   output: taskAnswer,
   refusals: ["TASK_NOT_FOUND", "TASK_NOT_RETRYABLE"],
   http: { method: "POST", path: "/api/tasks/:taskId/retry" },

@@ -9,7 +9,7 @@ export const startTask = operation({
   summary: "Start working on a claimed task",
   kind: "command",
   role: "worker",
-  input: () => z.object(byHolder),
+  input: () => z.object(byHolder()),
   output: taskAnswer,
   refusals: holderPrecedence,
   repeatable: true,

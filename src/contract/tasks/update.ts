@@ -8,20 +8,20 @@ import { taskAnswer } from "../shapes.js";
 /** What can be edited. */
 export const taskPatch = once(() => ({
   title: text(limits.titleLengthMax).min(1).optional(),
-  prompt: longText.min(1).optional(),
-  description: longText.nullable().optional(),
-  phase: word.nullable().optional(),
-  priority: priority.optional(),
-  labels: z.array(word).max(limits.labelsMax).optional(),
-  files: z.array(path).max(limits.filesMax).optional(),
-  dependsOn: z.array(id).max(limits.dependsOnMax).optional().describe("Only while queued"),
-  assignee: word.nullable().optional(),
-  agentType: word.nullable().optional(),
-  requires: z.array(word).max(limits.requiresMax).optional().describe("Only while queued"),
+  prompt: longText().min(1).optional(),
+  description: longText().nullable().optional(),
+  phase: word().nullable().optional(),
+  priority: priority().optional(),
+  labels: z.array(word()).max(limits.labelsMax).optional(),
+  files: z.array(path()).max(limits.filesMax).optional(),
+  dependsOn: z.array(id()).max(limits.dependsOnMax).optional().describe("Only while queued"),
+  assignee: word().nullable().optional(),
+  agentType: word().nullable().optional(),
+  requires: z.array(word()).max(limits.requiresMax).optional().describe("Only while queued"),
   maxRetries: z.number().int().min(0).max(1000).optional(),
-  notBefore: instant.nullable().optional(),
-  timeoutMs: ms.min(1).nullable().optional(),
-  metadata: metadata.nullable().optional(),
+  notBefore: instant().nullable().optional(),
+  timeoutMs: ms().min(1).nullable().optional(),
+  metadata: metadata().nullable().optional(),
 }));
 
 export const updateTask = operation({
@@ -31,7 +31,7 @@ export const updateTask = operation({
   role: "leader",
   input: () =>
     z.strictObject({
-      ...onTask,
+      ...onTask(),
       ...taskPatch(),
     }),
   output: taskAnswer,

@@ -11,14 +11,14 @@ export const createToken = operation({
   role: "admin",
   input: () =>
     z.object({
-      name: word.default("token").describe("Who or what it is for"),
+      name: word().default("token").describe("Who or what it is for"),
       role: z.enum(roles).default("worker"),
-      expiresInMs: ms.min(1).optional().describe("Default: it does not expire"),
+      expiresInMs: ms().min(1).optional().describe("Default: it does not expire"),
       bound: z.boolean().optional().describe("It ends with the token that made it"),
     }),
   output: () =>
     tokenShape().extend({
-      success,
+      success: success(),
       token: z
         .string()
         .nullable()

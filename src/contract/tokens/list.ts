@@ -8,7 +8,7 @@ export const listTokens = operation({
   summary: "List the tokens that are valid",
   kind: "query",
   role: "admin",
-  input: () => z.object({ limit, cursor: id.optional() }),
+  input: () => z.object({ limit: limit(), cursor: id().optional() }),
   output: () => z.object({ tokens: z.array(tokenShape()), nextCursor: z.string().nullable() }),
   refusals: [],
   http: { method: "GET", path: "/api/tokens" },

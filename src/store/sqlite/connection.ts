@@ -24,8 +24,16 @@ import { applicationId, migrations, schemaVersion } from "./schema.js";
 
 export type Database = InstanceType<typeof DatabaseSync>;
 
-/** Up to this size the whole file is checked on every open; beyond, its header, schema and tables' roots. */
-const fullCheckBytesMax = 8 * 1024 * 1024;
+/**
+ * Up to this size the whole file is checked on every open; beyond, its header, schema and tables' roots. What is damaged elsewhere is
+ * found when it is read. A program that runs for one call would take longer to check a larger file than for the call.
+ */
+const fullCheckBytesMax = { long: 8 * 1024 * 1024, brief: 512 * 1024 };
+
+export interface FileOptions {
+  /** Opened for one call. */
+  brief?: boolean;
+}
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
 export const busyTimeoutMs = 5;
@@ -33,7 +41,7 @@ export const busyTimeoutMs = 5;
 /** SQLite before this could corrupt a WAL database under concurrent checkpoints. */
 const sqliteVersionMin = "3.51.3";
 
-export async function openFile(file: string): Promise<Database> {
+export async function openFile(file: string, { brief = false }: FileOptions = {}): Promise<Database> {
   try {
     if (!existsSync(file)) {
       refuseOrphanedLog(file);
@@ -42,7 +50,7 @@ export async function openFile(file: string): Promise<Database> {
     refuseEmpty(file);
     const db = await patiently(file, () => connect(file));
     try {
-      verify(db, file);
+      verify(db, file, fullCheckBytesMax[brief ? "brief" : "long"]);
       await migrate(db, file);
       return db;
     } catch (error) {
@@ -146,7 +154,7 @@ function connect(file: string): Database {
 function configure(db: Database, file: string): void {
   const get = (sql: string) => Object.values(db.prepare(sql).get() as object)[0];
   const version = String(get("SELECT sqlite_version()"));
-  if (version.localeCompare(sqliteVersionMin, "en", { numeric: true }) < 0) {
+  if (isOlder(version, sqliteVersionMin)) {
     throw new StoreError("STORE_UNAVAILABLE", `SQLite ${version} is too old; ${sqliteVersionMin} is needed.`);
   }
   const mode = get("PRAGMA journal_mode = WAL");
@@ -166,6 +174,12 @@ function configure(db: Database, file: string): void {
   }
 }
 
+function isOlder(version: string, than: string): boolean {
+  const [ours, theirs] = [version, than].map((text) => text.split(".").map(Number));
+  const at = ours!.findIndex((part, index) => part !== theirs![index]);
+  return at >= 0 && ours![at]! < (theirs![at] ?? 0);
+}
+
 function pragma(db: Database, name: string): number {
   return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]);
 }
@@ -182,12 +196,12 @@ function refuseForeign(db: Database, file: string): void {
   }
 }
 
-function verify(db: Database, file: string): void {
+function verify(db: Database, file: string, checkedBytesMax: number): void {
   const bytes = pragma(db, "page_count") * pragma(db, "page_size");
   // In this order: all that was committed when the log was empty is in the file.
   const logBytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (logBytes === 0 && statSync(file).size < bytes) throw corrupt(file, "its end is missing");
-  const problems = bytes <= fullCheckBytesMax ? integrityProblems(db) : rootProblems(db);
+  const problems = bytes <= checkedBytesMax ? integrityProblems(db) : rootProblems(db);
   if (problems.length > 0) throw corrupt(file, problems[0]!);
 }
 

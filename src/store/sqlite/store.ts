@@ -17,7 +17,7 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
-import { type Database, integrityProblems, openFile, patiently } from "./connection.js";
+import { type Database, type FileOptions, integrityProblems, openFile, patiently } from "./connection.js";
 import { translate } from "./errors.js";
 import { orgsMax } from "./schema.js";
 import { SqliteSnapshot } from "./snapshot.js";
@@ -38,8 +38,8 @@ class JobFailure {
   ) {}
 }
 
-export async function openSqliteStore(file: string, clock: Clock): Promise<Store> {
-  return new SqliteStore(await openFile(file), file, clock);
+export async function openSqliteStore(file: string, clock: Clock, options?: FileOptions): Promise<Store> {
+  return new SqliteStore(await openFile(file, options), file, clock);
 }
 
 class SqliteStore implements Store {

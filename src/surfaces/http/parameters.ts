@@ -67,7 +67,7 @@ export function sharedParameters(): Record<string, ParameterObject> {
       name: "Idempotency-Key",
       in: "header",
       description: "Repeated with the same body, the first answer is given again",
-      schema: fieldSchema(idempotencyKey),
+      schema: fieldSchema(idempotencyKey()),
     },
     Project: { name: "project", in: "query", description: "Default: the server's own", schema: one },
     ProjectHeader: { name: "Dibs-Project", ...inHeader, schema: one },

@@ -47,7 +47,7 @@ const answerShapes: Record<string, z.ZodType> = {
     ),
   ),
   TaskAnswer: shapes.taskAnswer(),
-  Time: shapes.time,
+  Time: shapes.time(),
 };
 
 function componentNameOf(name: string): string {
@@ -73,7 +73,7 @@ export function answerSchemas(operations: readonly Operation[]): SchemaSet {
 export function inputSchemas(operations: readonly Operation[]): SchemaSet {
   return convert(
     operations.map(({ name, input }) => [name, input]),
-    { Id: id, SettingsPatch: shapes.settingsPatch(), Word: word },
+    { Id: id(), SettingsPatch: shapes.settingsPatch(), Word: word() },
     "input",
   );
 }
@@ -111,13 +111,13 @@ type Override = { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.Bas
 const idRule = { minLength: 1, maxLength: 128, pattern: "^(?!.*\\.\\.)[A-Za-z0-9][A-Za-z0-9._-]*$" };
 
 function sayInput({ zodSchema, jsonSchema }: Override): void {
-  if ((zodSchema as unknown) === id) {
+  if ((zodSchema as unknown) === id()) {
     Object.assign(jsonSchema, idRule, {
       description: "Letters, digits, '.', '_' and '-'; starts with a letter or digit",
     });
-  } else if ((zodSchema as unknown) === word) {
+  } else if ((zodSchema as unknown) === word()) {
     jsonSchema.description = "A short name without control characters; blanks around it are removed";
-  } else if ((zodSchema as unknown) === flag) {
+  } else if ((zodSchema as unknown) === flag()) {
     delete jsonSchema.anyOf;
     jsonSchema.type = "boolean";
   } else if (jsonSchema.type === "string" && jsonSchema.enum === undefined) {
