@@ -2,7 +2,7 @@
 
 import type { Command } from "./command.js";
 
-interface Entry {
+export interface Entry {
   summary: string;
   load: () => Promise<Record<string, Command>>;
 }
@@ -81,6 +81,10 @@ export const groups: Record<string, Record<string, Entry>> = {
   "Run agents": {
     work: { summary: "claim, run a command, report, and again", load: run },
     run: { summary: "run one command for one prompt or one task", load: run },
+    mcp: {
+      summary: "serve an agent's MCP client on standard input and output",
+      load: () => import("./commands/mcp.js").then(({ commands }) => commands),
+    },
   },
   "Run it": {
     serve: { summary: "run the server: HTTP API, live stream, dashboard", load: server },

@@ -3,7 +3,6 @@
 
 import type { Dibs } from "../../client/client.js";
 import type { Command, SingleCommand } from "./command.js";
-import { entries } from "./commands.js";
 import { serverNamed, whereFor } from "./connection.js";
 import type { Context } from "./context.js";
 import { cut, plain } from "./print/text.js";
@@ -64,7 +63,7 @@ export async function candidatesFor(context: Context, words: readonly string[]):
 }
 
 async function linesFor(context: Context, before: readonly string[], current: string): Promise<string[]> {
-  const place = await placeIn(before);
+  const place = await placeIn(context.catalogue, before);
   if (place.kind === "names") {
     if (current.startsWith("-")) return flagLines(globalFlags);
     return Object.entries(place.of).map(([name, { summary }]) => `${name}\t${summary}`);
@@ -92,7 +91,7 @@ type Found =
   | { kind: "command"; command: SingleCommand; args: number; wantsFor: string | null };
 
 /** Which command stands there already, how many words it has been given, and which flag waits for its value. */
-async function placeIn(words: readonly string[]): Promise<Found> {
+async function placeIn(catalogue: Context["catalogue"], words: readonly string[]): Promise<Found> {
   let command: Command | null = null;
   let args = 0;
   let wantsFor: string | null = null;
@@ -102,7 +101,7 @@ async function placeIn(words: readonly string[]): Promise<Found> {
     else if (word === "--" && !isOver) isOver = true;
     else if (word.startsWith("-") && !isOver) wantsFor = valueFlag(word, command);
     else if (command === null) {
-      const entry = entries.get(word);
+      const entry = catalogue.get(word);
       if (!entry) return { kind: "names", of: {} };
       command = (await entry.load())[word]!;
     } else if ("parts" in command) {
@@ -111,12 +110,13 @@ async function placeIn(words: readonly string[]): Promise<Found> {
       command = part;
     } else args++;
   }
-  if (command === null) return { kind: "names", of: Object.fromEntries(visible()) };
+  if (command === null) return { kind: "names", of: visible(catalogue) };
   if ("parts" in command) return { kind: "names", of: command.parts };
   return { kind: "command", command, args, wantsFor };
 }
 
-const visible = () => [...entries].filter(([name]) => !name.startsWith("_"));
+const visible = (catalogue: Context["catalogue"]) =>
+  Object.fromEntries([...catalogue].filter(([name]) => !name.startsWith("_")));
 
 function valueFlag(word: string, command: Command | null): string | null {
   const flags: Record<string, FlagSpec> = {

@@ -1,6 +1,7 @@
 // One call of a command: its flags with their types, the connection it means, and how it answers.
 
 import type { Dibs } from "../../client/client.js";
+import type { Entry } from "./commands.js";
 import { connectionFor } from "./connection.js";
 import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
@@ -13,6 +14,8 @@ export class Context {
   constructor(
     readonly parts: Parts,
     private readonly parsed: Parsed,
+    /** Every command there is. */
+    readonly catalogue: ReadonlyMap<string, Entry>,
   ) {}
 
   get args(): readonly string[] {

@@ -45,7 +45,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
     parts.out(helpOf(command, parts.stdout.columns));
     return 0;
   }
-  const context = new Context(parts, parsed);
+  const context = new Context(parts, parsed, entries);
   try {
     const code = await command.run(context);
     return typeof code === "number" ? code : 0;

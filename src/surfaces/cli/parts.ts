@@ -90,6 +90,18 @@ export interface Health {
   protect(path: string, isSecret: boolean): Promise<void>;
 }
 
+/** An MCP client on standard input and output, and what is known about its agents. */
+export interface McpRequest {
+  /** Asked again when it failed. */
+  open(): Promise<Dibs>;
+  defaultAgent: string;
+  agentType?: string;
+  capabilities?: string[];
+  /** What a runner has claimed for the agent that uses this. */
+  held?: { sessionId: string; taskId: string; epoch: number };
+  onTrouble(error: unknown): void;
+}
+
 export interface Parts {
   env: Record<string, string | undefined>;
   cwd: string;
@@ -118,6 +130,8 @@ export interface Parts {
   open(place: Place): Promise<Dibs>;
   connect(server: { url: string; token?: string; project?: string }): Promise<Dibs>;
   serve(request: ServeRequest): Promise<Running>;
+  /** Settled when the client is gone. */
+  serveMcp(request: McpRequest): Promise<void>;
   version(): Promise<string>;
   /** Aborted when the process is asked to end. */
   stopping: AbortSignal;

@@ -197,12 +197,16 @@ async function claimsFinding(context: Context, dibs: Dibs): Promise<Finding> {
     });
     if (isGone) dead.add(id);
   }
-  const lost = inFlight.filter(({ claim }) => claim.healthStatus === "expired" || dead.has(claim.sessionId));
-  if (lost.length === 0) return { check: "claims", status: "ok", message: `${inFlight.length} in flight` };
+  // The answer has claims that are over and taken care of, too.
+  const held = inFlight.filter(({ task }) =>
+    ["claimed", "running", "awaiting_response"].includes(task.state),
+  );
+  const lost = held.filter(({ claim }) => claim.healthStatus === "expired" || dead.has(claim.sessionId));
+  if (lost.length === 0) return { check: "claims", status: "ok", message: `${held.length} in flight` };
   return {
     check: "claims",
     status: "warn",
-    message: `${lost.length} of ${inFlight.length} in flight are held by the dead or out of time`,
+    message: `${lost.length} of ${held.length} in flight are held by the dead or out of time`,
     advice: "The next claim takes care of them; dibs doctor --fix does so now",
   };
 }

@@ -1,0 +1,240 @@
+// The built program as people and scripts call it: a process per call, real terminals, real shells, real worktrees.
+
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+const bin = resolve(import.meta.dirname, "../../dist/bin.js");
+
+beforeAll(() => {
+  if (!existsSync(bin)) throw new Error("dist/bin.js is missing: run `npm run build` first.");
+});
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+interface Options {
+  cwd: string;
+  env?: Record<string, string>;
+  input?: string;
+}
+
+function start(file: string, args: string[], { cwd, env = {} }: Options): ChildProcessWithoutNullStreams {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(DIBS_|npm_|NO_COLOR|FORCE_COLOR)/.test(name)),
+  );
+  const child = spawn(file, args, { cwd, env: { ...inherited, TERM: "xterm", ...env } });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+async function ended(child: ChildProcessWithoutNullStreams, input = ""): Promise<Ended> {
+  let [out, err] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    err += text;
+  });
+  child.stdin.on("error", () => undefined).end(input);
+  const [code] = await once(child, "close");
+  return { code, out, err };
+}
+
+const dibs = (args: string[], options: Options) =>
+  ended(start(process.execPath, [bin, ...args], options), options.input);
+
+// biome-ignore lint/suspicious/noExplicitAny: each operation has its own.
+async function json(args: string[], options: Options): Promise<any> {
+  return JSON.parse((await dibs([...args, "--json"], options)).out);
+}
+
+/** `dibs` as a word that shells know. */
+function withDibs(directory: string): Record<string, string> {
+  const folder = join(directory, "..", "bin");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "dibs"), `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`, {
+    mode: 0o755,
+  });
+  return { PATH: `${folder}:${process.env.PATH}` };
+}
+
+/** A repository, gone after the test. */
+function repository(): Options {
+  const home = mkdtempSync(join(tmpdir(), "dibs-bin-"));
+  const cwd = join(home, "shop");
+  mkdirSync(cwd);
+  execFileSync("git", ["init", "-q"], { cwd });
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return { cwd };
+}
+
+test("a task's whole life, a process per word", async () => {
+  const here = repository();
+  expect(await dibs(["add", "Write the docs", "-p", "high"], here)).toEqual({
+    code: 0,
+    out: "0001  Write the docs\n",
+    err: "",
+  });
+  const as = { ...here, env: { DIBS_SESSION: "agent-1" } };
+  expect((await json(["claim", "--start"], as)).task.state).toBe("running");
+  expect((await dibs(["ask", "0001", "Which?"], as)).code).toBe(0);
+  expect((await dibs(["inbox"], here)).out).toContain("Which?");
+  expect((await dibs(["answer", "0001", "-"], { ...here, input: "That one" })).code).toBe(0);
+  expect((await dibs(["done", "0001", "It stands.", "-c", "a.md"], as)).out).toBe("completed 0001\n");
+  expect((await dibs(["claim"], as)).code).toBe(5);
+  expect((await dibs(["show", "0099"], here)).code).toBe(3);
+  expect((await dibs(["retry", "0001"], here)).code).toBe(1);
+  expect((await dibs(["nonsense"], here)).code).toBe(2);
+  expect((await dibs(["list", "--url", "http://127.0.0.1:1"], here)).code).toBe(6);
+  expect((await dibs(["export"], here)).out.split("\n").length).toBeGreaterThan(5);
+  expect((await dibs(["doctor"], here)).code).toBe(0);
+});
+
+test("version and help", async () => {
+  const here = repository();
+  const { version } = JSON.parse(readFileSync(resolve(bin, "../../package.json"), "utf8"));
+  expect((await dibs(["--version"], here)).out).toBe(`${version}\n`);
+  for (const args of [[], ["help"], ["--help"]]) expect((await dibs(args, here)).out).toContain("Do work");
+  expect((await dibs(["help", "lock", "acquire"], here)).out).toContain("dibs lock acquire <name>");
+  expect(existsSync(join(here.cwd, ".dibs"))).toBe(false);
+});
+
+test("a sub-directory and a worktree have the repository's store", async () => {
+  const here = repository();
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: here.cwd });
+  git("commit", "-q", "--allow-empty", "-m", "first");
+  git("worktree", "add", "-q", "../tree");
+  mkdirSync(join(here.cwd, "src"));
+  await dibs(["add", "One"], here);
+  for (const cwd of [join(here.cwd, "src"), join(here.cwd, "../tree")]) {
+    expect((await json(["list"], { cwd })).tasks).toHaveLength(1);
+  }
+});
+
+describe("with a server", () => {
+  test("commands go through it, and past it when it is gone", async () => {
+    const here = repository();
+    const server = start(process.execPath, [bin, "serve", "--port", "0", "--log-level", "silent"], here);
+    const [line] = await once(server.stdout.setEncoding("utf8"), "data");
+    expect(line).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n/);
+    expect((await dibs(["add", "One"], here)).code).toBe(0);
+    expect((await dibs(["doctor"], here)).out).toMatch(/ok +server +runs/);
+    const { tasks } = await json(["list"], here);
+    expect(tasks[0].createdBy).not.toBe(
+      (await json(["add", "Two", "--org", "default"], here)).task.createdBy,
+    );
+    server.kill("SIGTERM");
+    expect((await once(server, "exit"))[0]).toBe(0);
+    expect((await json(["list"], here)).tasks).toHaveLength(2);
+  });
+});
+
+describe("in a shell script", () => {
+  test("a lock is the script's for as long as it runs", async () => {
+    const here = repository();
+    const env = withDibs(here.cwd);
+    const script = start("sh", ["-c", "dibs lock acquire build && echo held && read line; true"], {
+      ...here,
+      env,
+    });
+    await once(script.stdout.setEncoding("utf8"), "data");
+    await expect
+      .poll(async () => (await dibs(["lock", "status", "build"], here)).out)
+      .toContain(`process ${script.pid}`);
+    const other = await ended(start("sh", ["-c", "dibs lock acquire build; echo $?"], { ...here, env }));
+    expect(other.out).toBe("1\n");
+    expect(other.err).toContain(`held by process ${script.pid}`);
+    const over = once(script, "exit");
+    script.stdin.end("go on\n");
+    await over;
+    expect((await dibs(["lock", "status", "build"], here)).out).toBe("build is free\n");
+  });
+
+  test("whoever stops reading is no trouble", async () => {
+    const here = repository();
+    const input = Array.from({ length: 300 }, (_, at) => `- [ ] Task ${at} ${"x".repeat(100)}`).join("\n");
+    await dibs(["plan", "-", "--yes"], { ...here, input });
+    const env = withDibs(here.cwd);
+    const { out, err } = await ended(
+      start("sh", ["-c", "dibs list --json --limit 1000 | head -c 10"], { ...here, env }),
+    );
+    expect([out.length, err]).toEqual([10, ""]);
+  });
+
+  test("completion works in bash", async () => {
+    const here = repository();
+    await dibs(["add", "One"], here);
+    const words =
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell's.
+      'source <(dibs completion bash); COMP_WORDS=(dibs show ""); COMP_CWORD=2; _dibs; echo "${COMPREPLY[@]}"';
+    const { out } = await ended(start("bash", ["-c", words], { ...here, env: withDibs(here.cwd) }));
+    expect(out).toBe("0001\n");
+  });
+});
+
+test("a wait is over when the process is told to end", async () => {
+  const here = repository();
+  await dibs(["add", "Later", "--not-before", "1h"], here);
+  const waiting = start(process.execPath, [bin, "claim", "--session", "a", "--wait", "10m"], here);
+  await expect.poll(async () => (await json(["sessions"], here)).sessions.length).toBe(1);
+  const over = once(waiting, "exit");
+  waiting.kill("SIGINT");
+  expect((await over)[0]).toBe(5);
+});
+
+test("the demo runs, and its verdict is the exit code", async () => {
+  const { code, out } = await dibs(["demo"], { ...repository(), env: { DIBS_DEMO_SPEED: "0.1" } });
+  expect(out).toContain("every task was completed exactly once");
+  expect(code).toBe(0);
+});
+
+const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script");
+
+describe.skipIf(!hasTerminal)("at a terminal", () => {
+  /** util-linux gives the program a terminal of its own. */
+  async function atTerminal(args: string, options: Options, answer: string): Promise<string> {
+    const env = { ...withDibs(options.cwd), ...options.env };
+    const child = start("script", ["-qec", `stty cols 80; dibs ${args}`, "/dev/null"], { ...options, env });
+    let out = "";
+    let isAsked = false;
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      out += text;
+      if (isAsked || !/\[[yY]\/[nN]\] /.test(out)) return;
+      isAsked = true;
+      child.stdin.write(answer);
+    });
+    await once(child, "close");
+    return out;
+  }
+
+  test("plan asks, and adds when told to", async () => {
+    const here = repository();
+    writeFileSync(join(here.cwd, "plan.md"), "- [ ] One\n- [ ] Two\n");
+    expect(await atTerminal("plan plan.md", here, "n\r")).toContain("Nothing was added.");
+    expect((await json(["list"], here)).tasks).toHaveLength(0);
+    expect(await atTerminal("plan plan.md", here, "y\r")).toContain("added 2 tasks");
+    expect((await json(["list"], here)).tasks).toHaveLength(2);
+  });
+
+  test("init asks about AGENTS.md", async () => {
+    const here = repository();
+    await atTerminal("init", here, "\r");
+    expect(readFileSync(join(here.cwd, "AGENTS.md"), "utf8")).toContain("dibs claim --start --wait");
+  });
+
+  test("states are in colour, unless that is not wanted", async () => {
+    const here = repository();
+    await dibs(["add", "One"], here);
+    await dibs(["claim", "--session", "a"], here);
+    expect(await atTerminal("list", here, "")).toContain("\u001b[36m");
+    expect(await atTerminal("list", { ...here, env: { NO_COLOR: "1" } }, "")).not.toContain("\u001b[");
+  });
+});
