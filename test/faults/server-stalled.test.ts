@@ -122,7 +122,7 @@ test("forty readers that do not read while 60 MB of events pass cost neither mem
   patient!.resume();
   await until("the one that reads again has everything", () => patient!.messages.length >= to - from);
   expect(seqs(patient!)).toEqual(numbers(from, to));
-});
+}, 180_000);
 
 test("a reader that takes nothing for a while is cut off, and by its number sees exactly the rest", async () => {
   const serving = await new Serving({ stallMs: 400 }).ready();
@@ -147,4 +147,4 @@ test("a reader that takes nothing for a while is cut off, and by its number sees
   expect(seqs(stalled, again)).toEqual(numbers(from, to));
   expect(seqs(healthy)).toEqual(numbers(from, to));
   expect(last).toBeLessThan(to);
-});
+}, 180_000);

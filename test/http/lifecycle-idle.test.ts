@@ -70,4 +70,5 @@ test.each(storeNames)(
       await world.close();
     }
   },
+  120_000,
 );
