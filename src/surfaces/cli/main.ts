@@ -7,6 +7,7 @@ import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
 import type { Parts } from "./parts.js";
+import { columnsOf } from "./print/look.js";
 import { plainLines } from "./print/text.js";
 import { globalFlags, helpOf, introduction, parse, twoColumns, usageError } from "./spec.js";
 
@@ -28,7 +29,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { word, rest } = nextWord(argv);
   if (word === undefined) {
     if (argv.includes("--version") || argv.includes("-V")) parts.out(`${await parts.version()}\n`);
-    else parts.out(overview(parts.stdout.columns));
+    else parts.out(overview(columnsOf(parts)));
     return 0;
   }
   if (word === "help") return call([...rest, "--help"], parts);
@@ -36,13 +37,13 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
   const chosen = single((await entry.load())[word]!, rest);
   if ("parts" in chosen) {
-    parts.out(groupHelp(chosen, parts.stdout.columns));
+    parts.out(groupHelp(chosen, columnsOf(parts)));
     return 0;
   }
   const { command, words } = chosen;
   const parsed = parse(command, words);
   if (parsed.on.has("help")) {
-    parts.out(helpOf(command, parts.stdout.columns));
+    parts.out(helpOf(command, columnsOf(parts)));
     return 0;
   }
   const context = new Context(parts, parsed, entries);
@@ -83,9 +84,20 @@ function nextWord(argv: readonly string[]): { word: string | undefined; rest: re
   return { word: undefined, rest: argv };
 }
 
+const exitCodes = [
+  ["0", "it went well"],
+  ["1", "the state forbids it: somebody else holds it, it is over, it is busy"],
+  ["2", "it was said wrongly"],
+  ["3", "there is no such thing"],
+  ["4", "it is not allowed: the wrong holder, token or role"],
+  ["5", "there is nothing to claim or to do"],
+  ["6", "the store or the network is not there"],
+] as const;
+
 function overview(columns: number): string {
   const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group, columns)}`);
-  return `dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n\n${parts.join("\n")}`;
+  const head = "dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n";
+  return `${head}\n${parts.join("\n")}\nExit codes\n${twoColumns(exitCodes, columns)}`;
 }
 
 function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {

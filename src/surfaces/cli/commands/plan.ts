@@ -15,7 +15,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import type { Context } from "../context.js";
-import type { Look } from "../print/look.js";
+import { columnsOf, type Look } from "../print/look.js";
 import { table } from "../print/table.js";
 import { stateText } from "../print/task.js";
 import { plain, wrap } from "../print/text.js";
@@ -38,7 +38,7 @@ const plan: SingleCommand["run"] = async (context) => {
     return nothingToDo;
   }
   if (!context.on("yes")) {
-    const preview = previewPlan(planned, { width: context.parts.stdout.columns });
+    const preview = previewPlan(planned, { width: columnsOf(context.parts) });
     context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
     if (context.isJson) return 0;
     if (!(await agrees(context, batch.tasks.length))) return 0;
@@ -137,7 +137,7 @@ function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch"
   const rows = table(
     tasks,
     [
-      { head: "ID", of: ({ id }) => plain(id), max: 24 },
+      { head: "ID", of: ({ id }) => plain(id), whole: true },
       { head: "IN THE PLAN", of: ({ id }) => (isMadeUp ? "" : plain(keys.get(id))), max: 20 },
       { head: "TASK", of: ({ title }) => plain(title), grows: true },
       { head: "STATE", of: (task) => stateText(task, look.now) },

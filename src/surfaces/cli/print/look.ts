@@ -12,11 +12,15 @@ export interface Look {
   paint(text: string, style: Style | undefined): string;
 }
 
+export function columnsOf({ env, stdout }: Pick<Parts, "env" | "stdout">): number {
+  return Math.max(40, Number(env.COLUMNS) || stdout.columns || 80);
+}
+
 export function lookOf({ env, stdout, now }: Pick<Parts, "env" | "stdout" | "now">): Look {
   const isForced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0";
   const isColoured = isForced || (stdout.isTerminal && !env.NO_COLOR && env.TERM !== "dumb");
   return {
-    columns: Math.max(40, Number(env.COLUMNS) || stdout.columns || 80),
+    columns: columnsOf({ env, stdout }),
     now: now(),
     isTerminal: stdout.isTerminal,
     paint: (text, style) => (isColoured && style ? `\x1b[${codes[style]}m${text}\x1b[0m` : text),

@@ -11,6 +11,8 @@ export interface Column<Row> {
   grows?: boolean;
   max?: number;
   right?: boolean;
+  /** Of no use when cut, such as an id: others give first. */
+  whole?: boolean;
 }
 
 const gap = 2;
@@ -52,9 +54,10 @@ function widthsOf<Row>(columns: readonly Column<Row>[], cells: readonly string[]
   };
   for (const at of widths.keys()) if (columns[at]!.grows) give(at, growsMin);
   while (excess() > 0) {
-    const widest = [...widths.keys()]
+    const byWidth = [...widths.keys()]
       .filter((at) => !columns[at]!.right && widths[at]! > widthMin)
-      .sort((a, b) => widths[b]! - widths[a]!)[0];
+      .sort((a, b) => widths[b]! - widths[a]!);
+    const widest = byWidth.find((at) => !columns[at]!.whole) ?? byWidth[0];
     if (widest === undefined) break;
     widths[widest]!--;
   }

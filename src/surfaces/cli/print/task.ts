@@ -57,7 +57,7 @@ export function taskTable(
     [
       { head: "", of: ({ task }) => markOf(task, look.now), style: ({ task }) => styleOf(task) },
       { head: "PROJECT", of: ({ task }) => (withProject ? plain(task.project) : ""), max: 16 },
-      { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, max: isTree ? 32 : 24 },
+      { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, whole: true },
       {
         head: "TASK",
         of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`,
@@ -111,7 +111,7 @@ export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFli
     inFlight,
     [
       { head: "", of: ({ claim }) => (isWeak(claim.healthStatus) ? "[!]" : "[*]") },
-      { head: "ID", of: ({ taskId }) => plain(taskId), max: 24 },
+      { head: "ID", of: ({ taskId }) => plain(taskId), whole: true },
       { head: "TASK", of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`, grows: true },
       { head: "CLAIMED BY", of: ({ claim }) => plain(claim.sessionId), max: 20 },
       { head: "SINCE", of: ({ claim }) => span(look.now - Date.parse(claim.claimedAt)) },
