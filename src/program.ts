@@ -94,6 +94,18 @@ const parts: Parts = {
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
   connect: async (server) => (await import("./client/connect.js")).connectDibs(server),
   serve: async (request) => (await import("./serve.js")).serveDibs(request),
+  serveMcp: async (request) => {
+    const { serveOverStdio } = await import("./surfaces/mcp/stdio.js");
+    const { version } = await import("./runtime/version.js");
+    const { hostId, processStart } = await import("./runtime/liveness.js");
+    const processStartedAt = processStart(process.pid);
+    await serveOverStdio({
+      ...request,
+      version,
+      stopping: stopping.signal,
+      process: { pid: process.pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) },
+    });
+  },
   version: async () => (await import("./runtime/version.js")).version,
 };
 

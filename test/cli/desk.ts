@@ -139,6 +139,7 @@ export class Desk {
         return { pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) };
       },
       demo: async () => 0,
+      serveMcp: async () => undefined,
       databaseFor: async (directory) => databaseFor(directory),
       makeRoomFor: async (database) => makeRoomFor(database),
       findServer: async (database) => {

@@ -74,6 +74,12 @@ const rules: Record<string, Rule> = {
     packages: [],
     instead: "call an operation through the client; what touches the world comes in through parts.ts",
   },
+  "surfaces/mcp": {
+    may: ["contract", "client"],
+    node: true,
+    packages: ["@modelcontextprotocol/server"],
+    instead: "call an operation through the client; whoever serves it passes in what touches the world",
+  },
   client: {
     may: ["contract"],
     node: false,

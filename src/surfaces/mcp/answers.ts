@@ -1,0 +1,151 @@
+// What agents read. Complete and short; what others wrote stands in labelled blocks; the last line names the likely next call.
+
+import type { WireAttempt, WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
+import { block, clip, clipToWeight, oneLine, weigh } from "./text.js";
+
+/** How much of what others left is shown; the task itself is shown whole. */
+const shown = { dependencies: 10, resultCharacters: 600, attempts: 5, errorCharacters: 600, files: 50 };
+/** Of a page of tasks, in tokens; what stands around it needs some, too. */
+const listWeightMax = 1_800;
+const titleWeightMin = 8;
+
+const files = (title: string, paths: readonly string[]) => {
+  if (paths.length === 0) return [];
+  const more = paths.length > shown.files ? ` and ${paths.length - shown.files} more` : "";
+  return [`${title}: ${paths.slice(0, shown.files).map(oneLine).join(", ")}${more}`];
+};
+
+/** What the task is, in the words of those who made it. */
+export function textOf(task: WireTask): string {
+  const isTitleOwn = !task.prompt.startsWith(task.title.replace(/\.\.\.$/, ""));
+  return block(
+    `task ${task.id}`,
+    [
+      ...(isTitleOwn ? [`title: ${oneLine(task.title)}`] : []),
+      task.prompt,
+      ...(task.description ? [`description: ${task.description}`] : []),
+      ...files("files", task.files),
+      ...(task.labels.length > 0 ? [`labels: ${task.labels.map(oneLine).join(", ")}`] : []),
+    ].join("\n"),
+  );
+}
+
+function resultLines({ result }: Pick<WireTask, "result">, charactersMax: number): string[] {
+  if (!result) return [];
+  return [
+    ...(result.output ? [clip(result.output, charactersMax)] : []),
+    ...files("files created", result.filesCreated),
+    ...files("files modified", result.filesModified),
+  ];
+}
+
+export function dependencyBlocks(tasks: readonly WireTask[], all: readonly string[]): string[] {
+  const blocks = tasks.slice(0, shown.dependencies).map((task) => {
+    const lines = [oneLine(task.title), ...resultLines(task, shown.resultCharacters)];
+    return block(`dependency ${task.id}, ${task.state}`, lines.join("\n"));
+  });
+  const more = all.length - blocks.length;
+  return more > 0 ? [...blocks, `${more} more dependencies; get_task shows each.`] : blocks;
+}
+
+export const dependenciesShown = shown.dependencies;
+export const attemptsShown = shown.attempts;
+
+/** Attempts that are over, newest first. */
+export function attemptBlocks(attempts: readonly WireAttempt[]): string[] {
+  const ended = attempts.filter(({ releasedAt }) => releasedAt !== null).slice(0, shown.attempts);
+  return ended.map((attempt) => {
+    const { epoch, sessionId, releaseReason, error, progress, lateResult, result } = attempt;
+    const late = lateResult ? (lateResult.error ?? lateResult.result?.output) : undefined;
+    const lines = [
+      `ended: ${oneLine(releaseReason ?? "")}`,
+      ...(error ? [`error: ${clip(error, shown.errorCharacters)}`] : []),
+      ...(progress?.note ? [`last note: ${clip(progress.note, shown.errorCharacters)}`] : []),
+      ...(late ? [`came too late, not applied: ${clip(late, shown.errorCharacters)}`] : []),
+      ...(result?.output ? [clip(result.output, shown.errorCharacters)] : []),
+    ];
+    return block(`attempt ${epoch} by ${sessionId}`, lines.join("\n"));
+  });
+}
+
+export function answerBlock({ id, response }: WireTask): string {
+  return block(`human's answer for ${id}`, response ?? "");
+}
+
+export function questionLines({ id, question }: WireTask): string[] {
+  if (!question) return [];
+  const { text, options, default: usual, askedAt } = question;
+  const lines = [
+    text,
+    ...(options ? [`options: ${options.map(oneLine).join(" | ")}`] : []),
+    ...(usual === undefined ? [] : [`default: ${usual}`]),
+  ];
+  return [`Open question since ${askedAt}:`, block(`question of ${id}`, lines.join("\n"))];
+}
+
+export function reasonBlock(id: string, reasons: readonly WireReason[]): string {
+  const lines = reasons.slice(0, 8).map(({ code, message, until }) => {
+    return `${code}: ${oneLine(clip(message, 400))}${until ? ` (until ${until})` : ""}`;
+  });
+  return block(`why ${id} is not running`, lines.join("\n"));
+}
+
+export function holdingLine(claim: WireClaim, task: WireTask, renews: boolean): string {
+  const lease = renews
+    ? "Your claim is renewed while you work"
+    : `Your claim runs until ${claim.expiresAt}: call update_progress before`;
+  return `You (${claim.sessionId}) hold task ${task.id}: ${task.state}, priority ${task.priority}, attempt ${claim.epoch}. ${lease}.`;
+}
+
+export function stateLine(task: WireTask): string {
+  const { id, state, priority, claim, assignee, parentId, dependsOn, pendingDependencies, openChildren } =
+    task;
+  return [
+    `Task ${id}: ${state}, priority ${priority}`,
+    ...(claim ? [`held by ${claim.sessionId} until ${claim.expiresAt} (${claim.healthStatus})`] : []),
+    ...(assignee ? [`for ${oneLine(assignee)}`] : []),
+    ...(parentId ? [`part of ${parentId}`] : []),
+    ...(dependsOn.length > 0
+      ? [`depends on ${dependsOn.slice(0, 20).join(", ")} (${pendingDependencies} not completed)`]
+      : []),
+    ...(openChildren > 0 ? [`${openChildren} open parts`] : []),
+    ...(task.retryCount > 0 ? [`retried ${task.retryCount} of ${task.maxRetries} times`] : []),
+  ].join("; ");
+}
+
+export function resultBlock(task: WireTask): string[] {
+  if (task.state === "failed" && task.error) return [block(`error of ${task.id}`, clip(task.error, 4_000))];
+  const lines = resultLines(task, 8_000);
+  return lines.length > 0 ? [block(`result of ${task.id}`, lines.join("\n"))] : [];
+}
+
+/** How many of them fit on one page. */
+export function fitting(tasks: readonly WireTask[]): number {
+  let weight = 0;
+  for (const [index, task] of tasks.entries()) {
+    weight += weigh(headOf(task)) + titleWeightMin + 2;
+    if (weight > listWeightMax) return Math.max(1, index);
+  }
+  return tasks.length;
+}
+
+/** One line each; titles are cut so that the page stays within its weight, whatever they contain. */
+export function taskLines(tasks: readonly WireTask[]): string {
+  const heads = tasks.map(headOf);
+  const rest = listWeightMax - heads.reduce((sum, head) => sum + weigh(head) + 2, 0);
+  const each = Math.max(titleWeightMin, Math.min(60, rest / Math.max(1, tasks.length)));
+  const lines = tasks.map(({ title }, index) => `${heads[index]} ${clipToWeight(oneLine(title), each)}`);
+  return block("tasks", lines.join("\n"));
+}
+
+function headOf({ id, state, priority, claim, pendingDependencies, openChildren, type }: WireTask): string {
+  return [
+    id,
+    type === "group" ? `${state} group` : state,
+    `p${priority}`,
+    ...(claim ? [`by ${clip(claim.sessionId, 24)}`] : []),
+    ...(pendingDependencies > 0 ? [`waits for ${pendingDependencies}`] : []),
+    ...(openChildren > 0 ? [`${openChildren} parts open`] : []),
+    "·",
+  ].join(" ");
+}

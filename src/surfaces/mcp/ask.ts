@@ -1,0 +1,162 @@
+// ask_human. The question is stored first and outlives everything; then the human at this client is asked as well, if the client
+// can do that. Whoever answers first answers; the answer is read from the store and is repeated until the agent acts on it.
+
+import type { Dibs } from "../../client/client.js";
+import type { WireTask } from "../../contract/shapes.js";
+import { answerBlock } from "./answers.js";
+import { type Arguments, waitMsOf } from "./arguments.js";
+import type { Desk } from "./desk.js";
+import { asHolder, given } from "./handlers.js";
+import { asDibsError } from "./refusals.js";
+
+export interface Question {
+  taskId: string;
+  id: string;
+  text: string;
+  options?: string[];
+}
+
+/** The human at this client; the signal ends the asking when another one was faster. Null: no answer. */
+export type Elicit = (question: Question, signal: AbortSignal) => Promise<string | null>;
+
+/** With somebody to ask right here it is worth waiting, but not longer than clients wait for a tool. */
+const elicitWaitMs = 50_000;
+
+export async function askHuman(
+  desk: Desk,
+  input: Arguments,
+  signal: AbortSignal,
+  elicit: Elicit | null,
+): Promise<string[]> {
+  const waitMs = input.wait_seconds === undefined && elicit ? elicitWaitMs : waitMsOf(input.wait_seconds);
+  const { task, isNew } = await put(desk, input);
+  if (task.responsePending) return told(task);
+  const question = questionOf(task);
+  if (!question) return told(task);
+  if (elicit && isNew) askHere(desk, question, elicit);
+  const latest = waitMs > 0 ? await answered(desk, question, waitMs, signal) : task;
+  return told(latest, question);
+}
+
+export function questionOf({ id: taskId, question }: WireTask): Question | null {
+  if (!question) return null;
+  const { id, text, options } = question;
+  return { taskId, id, text, ...(options ? { options } : {}) };
+}
+
+/** Asked again, the same question is not asked twice: the agent just waits for its answer. */
+export async function put(desk: Desk, input: Arguments): Promise<{ task: WireTask; isNew: boolean }> {
+  const text = input.question as string;
+  return asHolder(desk, input, async (dibs, holder) => {
+    const { task } = await dibs.tasks.get({ taskId: holder.taskId });
+    const isOwn = task.claim?.sessionId === holder.sessionId;
+    if (isOwn && (await wasAsked(dibs, task, text))) return { task, isNew: false };
+    const asked = await dibs.tasks.ask(
+      given({
+        ...holder,
+        question: text,
+        options: input.options as string[] | undefined,
+        default: input.default as string | undefined,
+      }),
+    );
+    return { task: asked.task, isNew: true };
+  });
+}
+
+/** It is open, or its answer has not been acknowledged yet. */
+async function wasAsked(dibs: Dibs, task: WireTask, text: string): Promise<boolean> {
+  if (task.question) return task.question.text === text;
+  if (!task.responsePending) return false;
+  const { events } = await dibs.tasks.events({ taskId: task.id, limit: 1000 });
+  const last = events.findLast(({ type }) => type === "task:awaiting-response");
+  return last?.data.question === text;
+}
+
+/** In the background: the answer is found in the store, whoever gave it. */
+function askHere(desk: Desk, question: Question, elicit: Elicit): void {
+  const elsewhere = new AbortController();
+  const signal = AbortSignal.any([elsewhere.signal, desk.signal]);
+  // Only an answer ends the asking: an agent that stops waiting does not take the question back.
+  void untilAnswered(desk, question, signal).then(
+    () => elsewhere.abort(),
+    () => undefined,
+  );
+  elicit(question, signal)
+    .then((response) => (response === null ? undefined : respond(desk, question, response)))
+    .catch((error) => {
+      if (!signal.aborted) desk.options.onTrouble?.(error);
+    })
+    .finally(() => elsewhere.abort());
+}
+
+/** Another answer may have been first: then it stands. */
+export async function respond(desk: Desk, { taskId, id }: Question, response: string): Promise<void> {
+  const dibs = await desk.dibs();
+  try {
+    await dibs.tasks.respond({ taskId, questionId: id, response });
+  } catch (error) {
+    const { code } = asDibsError(error);
+    if (code !== "TASK_NOT_AWAITING" && code !== "QUESTION_MISMATCH") throw error;
+  }
+}
+
+async function answered(
+  desk: Desk,
+  question: Question,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<WireTask> {
+  const enough = AbortSignal.any([signal, desk.signal, AbortSignal.timeout(waitMs)]);
+  return untilAnswered(desk, question, enough);
+}
+
+const lookEveryMs = 2_000;
+
+/** Events wake it; it looks by itself, too, in case the stream broke. Returns the task as it was last seen. */
+async function untilAnswered(desk: Desk, { taskId, id }: Question, signal: AbortSignal): Promise<WireTask> {
+  const dibs = await desk.dibs();
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const events = dibs.events.follow({ taskId, signal: either });
+  try {
+    let next = events.next().catch(() => null);
+    for (;;) {
+      const { task } = await dibs.tasks.get({ taskId });
+      if (task.question?.id !== id || signal.aborted) return task;
+      const woken = await Promise.race([next, pause(lookEveryMs, either)]);
+      if (woken && typeof woken === "object" && !woken.done) next = events.next().catch(() => null);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+}
+
+function told(task: WireTask, question?: Question): string[] {
+  if (task.responsePending) {
+    return [
+      `A human answered your question about task ${task.id}:`,
+      answerBlock(task),
+      "Next: go on with the task.",
+    ];
+  }
+  if (question && task.question?.id === question.id) {
+    return [
+      `Question ${question.id} about task ${task.id} is with the humans. You keep the task; its clock stands still until the answer.`,
+      "The answer comes with your next call. Next: ask_human with the same question and wait_seconds 50 to wait, or claim_task for other work meanwhile.",
+    ];
+  }
+  return [`The question is no longer open; task ${task.id} is ${task.state}.`, "Next: get_task."];
+}

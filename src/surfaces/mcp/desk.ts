@@ -1,0 +1,282 @@
+// Where the agents of one connection work: who they are, what they hold, and that they live. An agent need not remember the epochs
+// of its claims: they are kept here and sent with everything it does. Over stdio this process is their liveness: it registers them
+// with its pid, renews what they hold while they are heard of, and ends their sessions with itself.
+
+import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
+import type { WireClaim, WireTask } from "../../contract/shapes.js";
+import { Pulse } from "./pulse.js";
+import { asDibsError, lostCodes } from "./refusals.js";
+
+export interface ProcessName {
+  pid: number;
+  host: string;
+  processStartedAt?: string;
+}
+
+export interface DeskOptions {
+  open(): Promise<Dibs>;
+  /** Who acts where no agent_id is given; absent: it must be given. */
+  defaultAgent?: string;
+  /** The process whose life is the agents' life; absent: their claims just expire. */
+  process?: ProcessName;
+  agentType?: string;
+  capabilities?: string[];
+  /** What the runner that started this process has claimed for it. */
+  held?: { sessionId: string; taskId: string; epoch: number };
+  /** Whether a human at this client may answer questions; with a token of too low a role, not. */
+  mayAnswer?: boolean;
+  now?: () => number;
+  onTrouble?(error: unknown): void;
+}
+
+interface Held {
+  epoch: number;
+  ttlMs: number;
+  /** The runner's, who renews it. */
+  isGiven?: true;
+}
+
+interface Agent {
+  id: string;
+  /** Settled when its session is registered. */
+  ready: Promise<void>;
+  /** Another process registered it, such as a runner: it is not ours to renew or to end. */
+  isGuest: boolean;
+  lastCallAt: number;
+  held: Map<string, Held>;
+  /** What it must hear with its next call. */
+  notices: string[];
+}
+
+const agentsMax = 1_000;
+const noticesMax = 20;
+const idleBeatMs = 60_000;
+
+export class Desk {
+  private opened: Promise<Dibs> | null = null;
+  private readonly agents = new Map<string, Agent>();
+  private readonly closing = new AbortController();
+  private readonly pulse = new Pulse(() => this.beat());
+  private beatMs = idleBeatMs;
+  private closed: Promise<void> | null = null;
+  private readonly under = new Set<Promise<unknown>>();
+  private readonly now: () => number;
+
+  constructor(readonly options: DeskOptions) {
+    this.now = options.now ?? Date.now;
+  }
+
+  /** Aborted when this connection is over. */
+  get signal(): AbortSignal {
+    return this.closing.signal;
+  }
+
+  get mayAnswer(): boolean {
+    return this.options.mayAnswer ?? true;
+  }
+
+  /** The leases of what agents claim here are renewed while this process lives. */
+  get renews(): boolean {
+    return this.options.process !== undefined;
+  }
+
+  /** What could not be opened may be there the next time. */
+  dibs(): Promise<Dibs> {
+    if (this.closing.signal.aborted)
+      return Promise.reject(new DibsError("STORE_CLOSED", "The connection is over."));
+    this.opened ??= this.options.open().catch((error) => {
+      this.opened = null;
+      throw error;
+    });
+    return this.opened;
+  }
+
+  nameOf(agentId: unknown): string {
+    const id = (agentId as string | undefined) ?? this.options.defaultAgent;
+    if (id) return id;
+    throw new DibsError("VALIDATION_FAILED", "agent_id: is needed here.", {
+      hint: "Choose a name of your own and give it in every call.",
+    });
+  }
+
+  /** What an agent does: its session is there, its lease lengths are known, and the end of the connection waits for it. */
+  act<T>(agentId: string, action: (dibs: Dibs) => Promise<T>): Promise<T> {
+    const done = this.acting(agentId, action);
+    this.under.add(done);
+    const settled = () => this.under.delete(done);
+    done.then(settled, settled);
+    return done;
+  }
+
+  private async acting<T>(agentId: string, action: (dibs: Dibs) => Promise<T>): Promise<T> {
+    const dibs = await this.dibs();
+    const agent = this.agentOf(dibs, agentId);
+    agent.lastCallAt = this.now();
+    try {
+      await agent.ready;
+    } catch (error) {
+      this.agents.delete(agentId);
+      throw error;
+    }
+    try {
+      return await action(dibs);
+    } catch (error) {
+      const isOver = asDibsError(error).code === "SESSION_NOT_FOUND" && !agent.isGuest && this.renews;
+      if (!isOver || this.closing.signal.aborted) throw error;
+      // The machine slept, or somebody ended the session: the agent goes on under its name, without what it held.
+      agent.held.clear();
+      agent.ready = this.register(dibs, agent);
+      await agent.ready;
+      return await action(dibs);
+    } finally {
+      agent.lastCallAt = this.now();
+    }
+  }
+
+  private agentOf(dibs: Dibs, id: string): Agent {
+    const known = this.agents.get(id);
+    if (known) return known;
+    if (this.agents.size >= agentsMax) {
+      throw new DibsError("RATE_LIMITED", `This connection has ${agentsMax} agents already.`);
+    }
+    const { held } = this.options;
+    const agent: Agent = {
+      id,
+      ready: Promise.resolve(),
+      isGuest: false,
+      lastCallAt: this.now(),
+      held: new Map(
+        held?.sessionId === id
+          ? [[held.taskId, { epoch: held.epoch, ttlMs: idleBeatMs * 3, isGiven: true }]]
+          : [],
+      ),
+      notices: [],
+    };
+    agent.ready = this.register(dibs, agent);
+    this.agents.set(id, agent);
+    return agent;
+  }
+
+  private async register(dibs: Dibs, agent: Agent): Promise<void> {
+    const { process, agentType = "autonomous", capabilities, held } = this.options;
+    // Whoever started this process for a task keeps that session alive; registering it here would take it away.
+    agent.isGuest = held?.sessionId === agent.id;
+    if (!process || agent.isGuest) return;
+    await dibs.sessions.register({
+      id: agent.id,
+      agentType,
+      ...(capabilities === undefined ? {} : { capabilities }),
+      heartbeats: true,
+      ...process,
+    });
+    // The settings tell how often to beat; the first beat learns them.
+    this.pulse.within(0);
+  }
+
+  /** The fence for what an agent does with a task. */
+  holder(agentId: string, taskId: string): { taskId: string; sessionId: string; epoch?: number } {
+    const held = this.agents.get(agentId)?.held.get(taskId);
+    return { taskId, sessionId: agentId, ...(held ? { epoch: held.epoch } : {}) };
+  }
+
+  hold(agentId: string, { taskId, epoch, ttlMs }: WireClaim): void {
+    this.agents.get(agentId)?.held.set(taskId, { epoch, ttlMs });
+    if (this.renews) this.pulse.within(Math.max(20, ttlMs / 3));
+  }
+
+  letGo(agentId: string, taskId: string): void {
+    this.agents.get(agentId)?.held.delete(taskId);
+  }
+
+  /** What happened to its tasks meanwhile; each is told once. */
+  noticesFor(agentId: string): string[] {
+    return this.agents.get(agentId)?.notices.splice(0) ?? [];
+  }
+
+  /** Held tasks with an answer that the agent has not acknowledged by an action. */
+  async unacknowledged(dibs: Dibs, agentId: string): Promise<WireTask[]> {
+    const { inFlight } = await dibs.tasks.inFlight({ sessionId: agentId });
+    const own = inFlight.filter(({ task }) => task.state === "running").slice(0, 5);
+    const tasks = await Promise.all(own.map(({ taskId }) => dibs.tasks.get({ taskId })));
+    return tasks.map(({ task }) => task).filter(({ responsePending }) => responsePending);
+  }
+
+  /** Sessions are heard of, leases are renewed. What fails is tried again with the next beat. */
+  private async beat(): Promise<number> {
+    try {
+      const dibs = await this.dibs();
+      const { project } = await dibs.projects.get({});
+      const { heartbeatIntervalMs, orphanThresholdMs, startTimeoutMs, maxTtlMs } = project.settings.claim;
+      this.beatMs = Math.min(heartbeatIntervalMs, orphanThresholdMs / 3, startTimeoutMs / 3);
+      await Promise.all([...this.agents.values()].map((agent) => this.keepAlive(dibs, agent, maxTtlMs)));
+    } catch (error) {
+      this.trouble(error);
+    }
+    const leases = [...this.agents.values()].flatMap(({ held }) => [...held.values()]);
+    return Math.max(20, Math.min(this.beatMs, ...leases.map(({ ttlMs }) => ttlMs / 3)));
+  }
+
+  private async keepAlive(dibs: Dibs, agent: Agent, maxTtlMs: number): Promise<void> {
+    await agent.ready;
+    if (!agent.isGuest) {
+      await dibs.sessions.heartbeat({ sessionId: agent.id }).catch((error) => this.trouble(error));
+    }
+    // Of an agent that says nothing for so long, nobody knows whether it still works.
+    if (this.now() - agent.lastCallAt > maxTtlMs) return;
+    const own = [...agent.held].filter(([, { isGiven }]) => !isGiven);
+    await Promise.all(own.map(([taskId, { epoch }]) => this.renew(dibs, agent, taskId, epoch)));
+  }
+
+  private async renew(dibs: Dibs, agent: Agent, taskId: string, epoch: number): Promise<void> {
+    try {
+      await dibs.tasks.heartbeat({ taskId, sessionId: agent.id, epoch });
+    } catch (error) {
+      const { code } = asDibsError(error);
+      // With an open question the lease clock stands still.
+      if (code === "INVALID_STATE") return;
+      if (!lostCodes.has(code)) return this.trouble(error);
+      // The agent may have ended it itself meanwhile, or hold it anew.
+      if (agent.held.get(taskId)?.epoch !== epoch) return;
+      agent.held.delete(taskId);
+      if (agent.notices.length < noticesMax) {
+        agent.notices.push(`Task ${taskId} is no longer yours (${code}): stop working on it.`);
+      }
+    }
+  }
+
+  private trouble(error: unknown): void {
+    if (!this.closing.signal.aborted) this.options.onTrouble?.(error);
+  }
+
+  /**
+   * The client is gone: what is under way is broken off, and what its agents held goes back at once. Nobody gave it back on
+   * purpose, so it counts as lost.
+   */
+  close({ endSessions = true } = {}): Promise<void> {
+    this.closed ??= this.end(endSessions);
+    return this.closed;
+  }
+
+  private async end(endSessions: boolean): Promise<void> {
+    this.closing.abort();
+    this.pulse.stop();
+    const dibs = await this.opened?.catch(() => null);
+    if (!dibs) return;
+    await Promise.allSettled(this.under);
+    if (!endSessions) return;
+    await Promise.allSettled([...this.agents.values()].map((agent) => this.goodbye(dibs, agent)));
+  }
+
+  private async goodbye(dibs: Dibs, { id, isGuest, held }: Agent): Promise<void> {
+    if (!isGuest) {
+      await dibs.sessions.end({ sessionId: id });
+      return;
+    }
+    const own = [...held].filter(([, { isGiven }]) => !isGiven);
+    const reason = "client gone";
+    await Promise.allSettled(
+      own.map(([taskId, { epoch }]) => dibs.tasks.release({ taskId, sessionId: id, epoch, reason })),
+    );
+  }
+}

@@ -1,0 +1,263 @@
+// What each tool does: a call or two of the client, and the answer in words. Questions have a file of their own.
+
+import type { Dibs } from "../../client/client.js";
+import type { WireTask } from "../../contract/shapes.js";
+import {
+  answerBlock,
+  attemptBlocks,
+  attemptsShown,
+  dependenciesShown,
+  dependencyBlocks,
+  fitting,
+  holdingLine,
+  questionLines,
+  reasonBlock,
+  resultBlock,
+  stateLine,
+  taskLines,
+  textOf,
+} from "./answers.js";
+import { type Arguments, priorityOf, waitMsOf } from "./arguments.js";
+import type { Desk } from "./desk.js";
+import type { ToolName } from "./tools.js";
+
+export type Claimed = Awaited<ReturnType<Dibs["tasks"]["claimNext"]>>;
+
+export type Handler = (desk: Desk, input: Arguments, signal: AbortSignal) => Promise<string[]>;
+
+/** Leaves out what was not given. */
+export function given<T extends Record<string, unknown>>(
+  input: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never;
+}
+
+const createTask: Handler = async (desk, input) => {
+  const dibs = await desk.dibs();
+  const { task } = await dibs.tasks.create(
+    given({
+      prompt: input.description as string,
+      title: input.title as string | undefined,
+      priority: priorityOf(input.priority),
+      dependsOn: input.dependencies as string[] | undefined,
+      parentId: input.parent_id as string | undefined,
+      files: input.files as string[] | undefined,
+      labels: input.labels as string[] | undefined,
+    }),
+  );
+  const waits = task.pendingDependencies > 0;
+  return [
+    `Created task ${task.id}${waits ? `; it waits for ${task.pendingDependencies} dependencies` : ", ready to be claimed"}.`,
+    waits
+      ? "Next: create_task for more, or claim_task to work."
+      : `Next: claim_task${input.parent_id ? ` with task_id ${task.id}` : ""} to work on it, or create_task for more.`,
+  ];
+};
+
+const claimTask: Handler = async (desk, input, signal) => {
+  const agentId = desk.nameOf(input.agent_id);
+  const waitMs = waitMsOf(input.wait_seconds);
+  const claim = given({
+    sessionId: agentId,
+    start: input.start as boolean | undefined,
+    register: desk.renews ? undefined : true,
+    agentType: desk.renews ? undefined : desk.options.agentType,
+  });
+  const taskId = input.task_id as string | undefined;
+  return desk.act(agentId, async (dibs) => {
+    const claimed: Claimed =
+      taskId === undefined
+        ? await dibs.tasks.claimNext({ ...claim, waitMs }, { signal: AbortSignal.any([signal, desk.signal]) })
+        : { ...(await dibs.tasks.claim({ ...claim, taskId })), resumed: false };
+    if (!claimed.claim) return nothing(dibs, waitMs);
+    desk.hold(agentId, claimed.claim);
+    return [
+      ...(claimed.resumed
+        ? ["You hold this task already; finish or release it before you take another."]
+        : []),
+      holdingLine(claimed.claim, claimed.task, desk.renews),
+      ...(await briefing(dibs, claimed.task)),
+      nextFor(claimed.task),
+    ];
+  });
+};
+
+async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
+  const { by_status: count } = await dibs.stats.get();
+  const figures = Object.entries(count).filter(([, tasks]) => tasks > 0);
+  const all = figures.map(([status, tasks]) => `${tasks} ${status}`).join(", ");
+  return [
+    `Nothing to claim now${waitMs > 0 ? ` (waited ${waitMs / 1000} s)` : ""}. ${all === "" ? "There are no tasks." : `Tasks: ${all}.`}`,
+    "Next: claim_task with wait_seconds 50 to wait for work, or end here if nothing more is expected.",
+  ];
+}
+
+/** What an agent needs to begin. */
+async function briefing(dibs: Dibs, task: WireTask): Promise<string[]> {
+  const ids = task.dependsOn.slice(0, dependenciesShown);
+  const isFirst = task.epoch <= 1;
+  const [dependencies, { attempts }] = await Promise.all([
+    Promise.all(ids.map((taskId) => dibs.tasks.get({ taskId }))),
+    isFirst ? { attempts: [] } : dibs.tasks.attempts({ taskId: task.id, limit: attemptsShown + 1 }),
+  ]);
+  const tasks = dependencies.map(({ task: each }) => each);
+  const earlier = attemptBlocks(attempts);
+  return [
+    textOf(task),
+    ...(ids.length > 0 ? ["It builds on:", ...dependencyBlocks(tasks, task.dependsOn)] : []),
+    ...(earlier.length > 0 ? ["Earlier attempts; do not repeat their mistakes:", ...earlier] : []),
+    ...(task.responsePending ? ["A human answered a question about it:", answerBlock(task)] : []),
+  ];
+}
+
+function nextFor({ id, state }: WireTask): string {
+  const ends = "complete_task or fail_task; ask_human if you are stuck";
+  if (state === "awaiting_response")
+    return "Next: ask_human with the same question and wait_seconds to wait for the answer.";
+  return state === "claimed" ? `Next: start_task ${id}, then ${ends}.` : `Next: do it, then ${ends}.`;
+}
+
+const startTask: Handler = async (desk, input) => {
+  const { task } = await asHolder(desk, input, (dibs, holder) => dibs.tasks.start(holder));
+  return [
+    `Task ${task.id} is running.`,
+    "Next: do it, then complete_task or fail_task; update_progress on the way.",
+  ];
+};
+
+const completeTask: Handler = async (desk, input) => {
+  const result = {
+    output: (input.output as string | undefined) ?? "",
+    filesCreated: (input.files_created as string[] | undefined) ?? [],
+    filesModified: (input.files_modified as string[] | undefined) ?? [],
+  };
+  const answer = await asHolder(desk, input, (dibs, holder) => dibs.tasks.complete({ ...holder, result }));
+  desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
+  const { unblocked, unblockedCount } = answer;
+  const more = unblockedCount > 10 ? ` and ${unblockedCount - 10} more` : "";
+  const freed = unblockedCount > 0 ? ` Now claimable: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
+  return [`Completed task ${answer.task.id}.${freed}`, "Next: claim_task."];
+};
+
+const failTask: Handler = async (desk, input) => {
+  const answer = await asHolder(desk, input, (dibs, holder) =>
+    dibs.tasks.fail(
+      given({
+        ...holder,
+        error: input.error as string,
+        retryable: input.retryable as boolean | undefined,
+      }),
+    ),
+  );
+  desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
+  const what = answer.willRetry
+    ? `It is tried again from ${answer.retryAt} on.`
+    : "It failed for good; people are told.";
+  return [`Attempt at task ${answer.task.id} failed. ${what}`, "Next: claim_task."];
+};
+
+const updateProgress: Handler = async (desk, input) => {
+  const { task } = await asHolder(desk, input, (dibs, holder) =>
+    dibs.tasks.progress(
+      given({
+        ...holder,
+        note: input.note as string | undefined,
+        percent: input.percent as number | undefined,
+      }),
+    ),
+  );
+  return [
+    `Noted. Your claim on ${task.id} runs until ${task.claim?.expiresAt}.`,
+    "Next: go on, then complete_task or fail_task.",
+  ];
+};
+
+const releaseTask: Handler = async (desk, input) => {
+  const { task, released } = await asHolder(desk, input, (dibs, holder) =>
+    dibs.tasks.release(given({ ...holder, reason: input.reason as string | undefined })),
+  );
+  desk.letGo(desk.nameOf(input.agent_id), released.taskId);
+  return [`Released task ${released.taskId}; it is ${task.state}.`, "Next: claim_task for other work."];
+};
+
+/** Every act of a holder carries its fence. */
+export function asHolder<T>(
+  desk: Desk,
+  input: Arguments,
+  action: (dibs: Dibs, holder: ReturnType<Desk["holder"]>) => Promise<T>,
+): Promise<T> {
+  const agentId = desk.nameOf(input.agent_id);
+  return desk.act(agentId, (dibs) => action(dibs, desk.holder(agentId, input.task_id as string)));
+}
+
+const pageMax = 50;
+
+const listTasks: Handler = async (desk, input) => {
+  const dibs = await desk.dibs();
+  const limit = Math.max(1, Math.min((input.limit as number | undefined) ?? 25, pageMax));
+  const filter = given({
+    state: input.state as never,
+    claimable: input.ready as boolean | undefined,
+    q: input.query as string | undefined,
+    parent: input.parent_id as string | undefined,
+    cursor: input.cursor as string | undefined,
+  });
+  const page = await dibs.tasks.list({ ...filter, limit });
+  const fits = fitting(page.tasks);
+  // The cursor of a page stands after its last task.
+  const { tasks, nextCursor } =
+    fits < page.tasks.length ? await dibs.tasks.list({ ...filter, limit: fits }) : page;
+  if (tasks.length === 0) return ["No such tasks.", "Next: create_task, or list_tasks with other filters."];
+  return [
+    `${tasks.length} tasks: id, state, priority, title.`,
+    taskLines(tasks),
+    nextCursor === null
+      ? "Next: get_task for one of them, or claim_task."
+      : `More: list_tasks with the same filters and cursor ${nextCursor}`,
+  ];
+};
+
+const getTask: Handler = async (desk, input) => {
+  const dibs = await desk.dibs();
+  return describe(dibs, input.task_id as string);
+};
+
+export async function describe(dibs: Dibs, taskId: string): Promise<string[]> {
+  const [{ task }, { reasons, claimable }, { attempts }] = await Promise.all([
+    dibs.tasks.get({ taskId }),
+    dibs.tasks.explain({ taskId }),
+    dibs.tasks.attempts({ taskId, limit: attemptsShown + 1 }),
+  ]);
+  const isWaiting = task.state === "queued" && !claimable && reasons.length > 0;
+  const isOver = task.state === "completed" || task.state === "cancelled";
+  const earlier = isOver ? [] : attemptBlocks(attempts);
+  return [
+    `${stateLine(task)}.`,
+    textOf(task),
+    ...questionLines(task),
+    ...(isWaiting ? [reasonBlock(task.id, reasons)] : []),
+    ...(earlier.length > 0 ? ["Attempts:", ...earlier] : []),
+    ...(task.responsePending ? ["A human answered; not acknowledged yet:", answerBlock(task)] : []),
+    ...resultBlock(task),
+    afterGet(task, claimable),
+  ];
+}
+
+function afterGet({ id, state }: WireTask, claimable: boolean): string {
+  if (claimable) return `Next: claim_task with task_id ${id}.`;
+  if (state === "claimed" || state === "running")
+    return "Next: if it is yours, go on with it; else claim_task for other work.";
+  return "Next: claim_task for other work.";
+}
+
+export const handlers: Record<Exclude<ToolName, "ask_human">, Handler> = {
+  create_task: createTask,
+  claim_task: claimTask,
+  start_task: startTask,
+  complete_task: completeTask,
+  fail_task: failTask,
+  update_progress: updateProgress,
+  release_task: releaseTask,
+  list_tasks: listTasks,
+  get_task: getTask,
+};

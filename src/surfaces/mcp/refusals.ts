@@ -1,0 +1,104 @@
+// What an agent does next when it was refused. The map is exhaustive: a new code does not compile until it is here.
+
+import type { Code } from "../../contract/codes.js";
+import { DibsError } from "../../contract/error.js";
+import type { WireReason } from "../../contract/shapes.js";
+import { reasonBlock } from "./answers.js";
+import { clip, oneLine } from "./text.js";
+
+const again = "Try the same call again in a moment.";
+const tellHuman = "This needs a human: say so to your user, and stop.";
+const lost = "Stop working on it and do not write its files any more. Call claim_task for other work.";
+
+const next = {
+  TASK_NOT_FOUND: "Check the id with list_tasks.",
+  PROJECT_NOT_FOUND: tellHuman,
+  SESSION_NOT_FOUND: "Your session is over. Call claim_task with your agent_id to begin again.",
+  NOT_FOUND: "Check the name with list_tasks.",
+  TASK_ALREADY_CLAIMED: "Somebody else works on it. Call claim_task without task_id for the best free task.",
+  TASK_NOT_CLAIMABLE:
+    "Call claim_task without task_id for a task that is free, or get_task to see what it waits for.",
+  TASK_NOT_CLAIMED: "You do not hold it. Call claim_task with this task_id to take it.",
+  NOT_CLAIM_OWNER: `Another agent holds it, or you gave another agent_id than when you claimed. ${lost}`,
+  CLAIM_EXPIRED: `Your claim ran out; what you sent was kept for people to see, but not applied. ${lost}`,
+  TASK_CANCELLED: `It was cancelled. ${lost}`,
+  STALE_EPOCH: `It was claimed again since. ${lost}`,
+  INVALID_STATE:
+    "Call get_task to see its state. While a question is open, wait for the answer with claim_task (task_id, wait_seconds).",
+  QUESTION_MISMATCH: "Another question is open by now: call get_task.",
+  TASK_NOT_AWAITING: "It was answered already: call get_task.",
+  TASK_NOT_RETRYABLE: "Call get_task to see its state.",
+  TASK_NOT_CANCELLABLE: "It is over already.",
+  CHILDREN_OPEN:
+    "Its parts come first: claim_task takes them; then complete_task this one. Or release_task it meanwhile.",
+  DEPENDENCY_NOT_FOUND: "Create that task first, or check its id with list_tasks.",
+  DEPENDENCY_CYCLE: "Leave one of these dependencies away.",
+  VALIDATION_FAILED: "Correct it and call again.",
+  ID_TAKEN: "Leave the id away: one is made.",
+  COUNTER_EXHAUSTED: tellHuman,
+  SESSION_BUSY: "Use another agent_id: one name per agent.",
+  IDEMPOTENCY_MISMATCH: again,
+  PAYLOAD_TOO_LARGE: "Send less: write long output to a file and name the file.",
+  UNSUPPORTED_MEDIA_TYPE: tellHuman,
+  UNAUTHENTICATED: tellHuman,
+  FORBIDDEN:
+    "Your token does not allow this. If the session is another's, use an agent_id of your own; else tell your user.",
+  REQUEST_TIMEOUT: again,
+  RATE_LIMITED: again,
+  STORE_BUSY: again,
+  STORE_FULL: tellHuman,
+  STORE_READ_ONLY: tellHuman,
+  STORE_CORRUPT: tellHuman,
+  STORE_TOO_NEW: tellHuman,
+  STORE_UNAVAILABLE: `${again} If it goes on, tell your user that the task store cannot be reached.`,
+  STORE_CLOSED: tellHuman,
+  INTERNAL: `${again} If it goes on, tell your user.`,
+} as const satisfies Record<Code, string>;
+
+/** The claim is gone, whatever the agent does. */
+export const lostCodes: ReadonlySet<Code> = new Set<Code>([
+  "TASK_NOT_FOUND",
+  "SESSION_NOT_FOUND",
+  "TASK_CANCELLED",
+  "CLAIM_EXPIRED",
+  "TASK_NOT_CLAIMED",
+  "NOT_CLAIM_OWNER",
+  "STALE_EPOCH",
+]);
+
+export function asDibsError(error: unknown): DibsError {
+  if (error instanceof DibsError) return error;
+  return new DibsError("INTERNAL", (error as Error)?.message ?? String(error), { cause: error });
+}
+
+const ours: Record<string, string> = {
+  taskId: "task_id",
+  sessionId: "agent_id",
+  dependsOn: "dependencies",
+  parentId: "parent_id",
+  prompt: "description",
+  filesCreated: "files_created",
+  filesModified: "files_modified",
+  waitMs: "wait_seconds",
+  q: "query",
+};
+
+/** Fields by the names that the agent knows. */
+function inOurWords(message: string): string {
+  const own = message.replace(/^sessions\.register: id\b/, "agent_id").replace(/^\w+\.\w+: /, "");
+  return own.replace(/\b[a-z]+[A-Z][A-Za-z]*\b|^(?:prompt|q)\b/g, (word) => ours[word] ?? word);
+}
+
+/** Reasons may repeat what others wrote, such as the error of a failed task. */
+function messageLines({ message, details }: DibsError): string[] {
+  const { reasons, taskId } = details as { reasons?: WireReason[]; taskId?: string };
+  if (!Array.isArray(reasons) || reasons.length === 0) return [inOurWords(oneLine(clip(message, 800)))];
+  return ["It cannot be claimed now.", reasonBlock(String(taskId ?? "it"), reasons)];
+}
+
+export function refusalText(error: DibsError): string {
+  // Hints of the contract name commands and headers; only those about the input are for agents.
+  const hint = error.code === "VALIDATION_FAILED" && error.hint ? [oneLine(clip(error.hint, 300))] : [];
+  const [first, ...rest] = messageLines(error);
+  return [`${error.code}: ${first}`, ...rest, ...hint, `Next: ${next[error.code]}`].join("\n");
+}

@@ -1,0 +1,107 @@
+// Resources: what a client may look at and be told about when it changes. They show what the tools show.
+
+import {
+  type McpServer,
+  ProtocolError,
+  type ReadResourceResult,
+  ResourceTemplate,
+} from "@modelcontextprotocol/server";
+import type { Dibs } from "../../client/client.js";
+import { mcpError } from "../../contract/codes.js";
+import type { WireEvent } from "../../contract/shapes.js";
+import { fitting, questionLines, stateLine, taskLines } from "./answers.js";
+import type { Desk } from "./desk.js";
+import { describe } from "./handlers.js";
+import { asDibsError, refusalText } from "./refusals.js";
+
+export const inboxUri = "dibs://inbox";
+export const readyUri = "dibs://ready";
+export const taskUri = (id: string) => `dibs://task/${id}`;
+
+const mimeType = "text/plain";
+
+async function read(uri: URL, text: () => Promise<string[]>): Promise<ReadResourceResult> {
+  try {
+    return { contents: [{ uri: uri.href, mimeType, text: (await text()).join("\n") }] };
+  } catch (error) {
+    const refusal = asDibsError(error);
+    throw new ProtocolError(mcpError[refusal.code], refusalText(refusal), { code: refusal.code });
+  }
+}
+
+async function inbox(dibs: Dibs): Promise<string[]> {
+  const { questions } = await dibs.notifications.inbox({ limit: 20 });
+  if (questions.length === 0) return ["No open questions."];
+  return questions.flatMap((task) => [`${stateLine(task)}.`, ...questionLines(task)]);
+}
+
+async function ready(dibs: Dibs): Promise<string[]> {
+  const { tasks } = await dibs.tasks.claimable({ limit: 50 });
+  if (tasks.length === 0) return ["Nothing can be claimed now."];
+  return ["What can be claimed now, best first:", taskLines(tasks.slice(0, fitting(tasks)))];
+}
+
+export function addResources(server: McpServer, desk: Desk): void {
+  server.registerResource(
+    "inbox",
+    inboxUri,
+    { title: "Open questions", description: "What waits for a human", mimeType },
+    (uri) => read(uri, async () => inbox(await desk.dibs())),
+  );
+  server.registerResource(
+    "ready",
+    readyUri,
+    { title: "Ready tasks", description: "What can be claimed now, best first", mimeType },
+    (uri) => read(uri, async () => ready(await desk.dibs())),
+  );
+  server.registerResource(
+    "task",
+    new ResourceTemplate("dibs://task/{id}", { list: undefined }),
+    { title: "A task", description: "Text, state, attempts and result", mimeType },
+    (uri, { id }) => read(uri, async () => describe(await desk.dibs(), decodeURIComponent(String(id)))),
+  );
+}
+
+const questions: readonly WireEvent["type"][] = [
+  "task:awaiting-response",
+  "task:response-received",
+  "task:cancelled",
+];
+const unready: readonly WireEvent["type"][] = ["task:progress", "task:started", "task:created"];
+
+/** What an event changes. */
+export function changedBy({ type, taskId }: WireEvent): string[] {
+  if (taskId === null) return type === "project:updated" ? [readyUri] : [];
+  return [
+    taskUri(taskId),
+    ...(questions.includes(type) ? [inboxUri] : []),
+    ...(unready.includes(type) || !type.startsWith("task:") ? [] : [readyUri]),
+  ];
+}
+
+const gatherMs = 100;
+
+/** Tells of changes, each resource once in a while however much happens. */
+export async function watchChanges(
+  dibs: Dibs,
+  signal: AbortSignal,
+  tell: (uri: string) => void,
+  isWanted: (uri: string) => boolean = () => true,
+): Promise<void> {
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    timer = null;
+    const uris = [...changed];
+    changed.clear();
+    for (const uri of uris) if (!signal.aborted) tell(uri);
+  };
+  try {
+    for await (const event of dibs.events.follow({ signal })) {
+      for (const uri of changedBy(event)) if (isWanted(uri)) changed.add(uri);
+      if (changed.size > 0) timer ??= setTimeout(flush, gatherMs);
+    }
+  } finally {
+    if (timer) clearTimeout(timer);
+  }
+}

@@ -1,0 +1,145 @@
+// The MCP server of one connection: S3's tools, resources and prompts over one desk. The same for stdio and HTTP, and for both
+// eras of the protocol; a tool's answer is one text.
+
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
+import type { WireTask } from "../../contract/shapes.js";
+import { answerBlock } from "./answers.js";
+import { type Arguments, readArguments } from "./arguments.js";
+import { askHuman, put, questionOf, respond } from "./ask.js";
+import type { Desk } from "./desk.js";
+import { answerIn, byAnotherCall, byRequest, canElicit } from "./elicitation.js";
+import { handlers } from "./handlers.js";
+import { addPrompts } from "./prompts.js";
+import { asDibsError, lostCodes, refusalText } from "./refusals.js";
+import { addResources } from "./resources.js";
+import { dataRule } from "./text.js";
+import { inputSchemaOf, type ToolName, toolNames, tools } from "./tools.js";
+
+export interface ServerOptions {
+  version: string;
+  era: "legacy" | "modern";
+}
+
+const instructions = `Dibs: one list of tasks for many agents, and one holder per task. Loop: claim_task (start true), do the work, complete_task or fail_task. Work only on what you hold; stop when a call says that it is no longer yours. Ask with ask_human. ${dataRule}`;
+
+export function createServer(desk: Desk, { version, era }: ServerOptions): McpServer {
+  const server = new McpServer(
+    { name: "dibs", title: "Dibs", version },
+    {
+      instructions,
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { subscribe: true, listChanged: false },
+        prompts: { listChanged: false },
+      },
+    },
+  );
+  for (const name of toolNames) {
+    const { description, annotations } = tools[name];
+    server.registerTool(name, { description, annotations, inputSchema: schemaOf(name) }, (input, context) =>
+      call(name, input, { desk, server, context, era }),
+    );
+  }
+  addResources(server, desk);
+  addPrompts(server);
+  return server;
+}
+
+/** Listed as it is written; what was given is judged by us, in words for agents. */
+function schemaOf(name: ToolName): StandardSchemaWithJSON<unknown, unknown> {
+  const json = inputSchemaOf(tools[name]);
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "dibs",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => json, output: () => json },
+    },
+  };
+}
+
+interface Call {
+  desk: Desk;
+  server: McpServer;
+  context: ServerContext;
+  era: "legacy" | "modern";
+}
+
+async function call(
+  name: ToolName,
+  input: unknown,
+  call: Call,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { desk } = call;
+  let taken: Arguments = {};
+  let unheard: WireTask[] = [];
+  try {
+    taken = readArguments(name, tools[name], input);
+    // Looked for before the call, because the call itself may acknowledge an answer that the agent has never seen.
+    unheard = await unheardAnswers(desk, taken);
+    const answer = await run(name, taken, call);
+    return Array.isArray(answer) ? said(desk, taken, answer, unheard) : answer;
+  } catch (error) {
+    const refusal = asDibsError(error);
+    if (lostCodes.has(refusal.code)) forget(desk, taken);
+    if (refusal.code === "INTERNAL") desk.options.onTrouble?.(error);
+    return { ...said(desk, taken, [refusalText(refusal)], unheard), isError: true };
+  }
+}
+
+function forget(desk: Desk, { agent_id, task_id }: Arguments): void {
+  if (typeof task_id === "string") desk.letGo(desk.nameOf(agent_id), task_id);
+}
+
+async function unheardAnswers(desk: Desk, { agent_id }: Arguments): Promise<WireTask[]> {
+  const agentId = (agent_id as string | undefined) ?? desk.options.defaultAgent;
+  if (!agentId) return [];
+  return desk.unacknowledged(await desk.dibs(), agentId).catch(() => []);
+}
+
+function said(desk: Desk, { agent_id }: Arguments, lines: string[], unheard: WireTask[]): CallToolResult {
+  const agentId = (agent_id as string | undefined) ?? desk.options.defaultAgent;
+  const text = lines.join("\n");
+  const answers = unheard
+    .map((task) => ({ task, answer: answerBlock(task) }))
+    .filter(({ answer }) => !text.includes(answer))
+    .flatMap(({ task, answer }) => [`A human answered your question about task ${task.id}:`, answer]);
+  const notices = agentId ? desk.noticesFor(agentId) : [];
+  return { content: [{ type: "text", text: [...notices, ...answers, text].join("\n") }] };
+}
+
+async function run(name: ToolName, input: Arguments, call: Call): Promise<string[] | InputRequiredResult> {
+  const { desk, context } = call;
+  const { signal } = context.mcpReq;
+  if (name !== "ask_human") return handlers[name](desk, input, signal);
+  return call.era === "modern" ? askModern(input, call) : askLegacy(input, call);
+}
+
+function askLegacy(input: Arguments, { desk, server, context }: Call): Promise<string[]> {
+  const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(server) : null;
+  return askHuman(desk, input, context.mcpReq.signal, elicit);
+}
+
+async function askModern(
+  input: Arguments,
+  { desk, server, context }: Call,
+): Promise<string[] | InputRequiredResult> {
+  const { signal } = context.mcpReq;
+  const answer = answerIn(context);
+  if (answer?.response != null) await respond(desk, { ...answer, text: "" }, answer.response);
+  if (answer) {
+    const declined = answer.response === null ? ["The human at this client did not answer now."] : [];
+    return [...declined, ...(await askHuman(desk, input, signal, null))];
+  }
+  if (!desk.mayAnswer || input.wait_seconds === 0 || !canElicit(server, context))
+    return askHuman(desk, input, signal, null);
+  const { task } = await put(desk, input);
+  const question = questionOf(task);
+  return question ? byAnotherCall(question) : askHuman(desk, input, signal, null);
+}

@@ -1,0 +1,59 @@
+// `dibs mcp`: one client, over standard input and output. Nothing but the protocol is written there.
+
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { Desk, type DeskOptions } from "./desk.js";
+import { watchChanges } from "./resources.js";
+import { createServer } from "./server.js";
+import { Subscriptions } from "./subscriptions.js";
+
+export interface StdioOptions extends DeskOptions {
+  version: string;
+  /** Ends it, as the end of standard input does. */
+  stopping: AbortSignal;
+}
+
+/** A result may have 1 MiB, and JSON may need six characters for one. */
+const messageBytesMax = 16 * 1024 * 1024;
+
+/** Settled when the client is gone and what its agents held is given back. */
+export async function serveOverStdio({ version, stopping, ...options }: StdioOptions): Promise<void> {
+  const desk = new Desk(options);
+  const transport = new StdioServerTransport(process.stdin, process.stdout, {
+    maxBufferSize: messageBytesMax,
+  });
+  const trouble = (error: unknown) => {
+    if (!desk.signal.aborted) options.onTrouble?.(error);
+  };
+  const serve = (era: "legacy" | "modern") => {
+    const server = createServer(desk, { version, era });
+    const over = new AbortController();
+    server.server.onclose = () => over.abort();
+    const signal = AbortSignal.any([over.signal, desk.signal]);
+    const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
+    if (era === "legacy") new Subscriptions(server, desk, tell, trouble);
+    // Here the SDK knows who subscribed to what, and drops the rest.
+    else watch(desk, signal, tell).catch(trouble);
+    return server;
+  };
+  const connection = serveStdio(({ era }) => serve(era), { transport, onerror: trouble });
+  await clientGone(stopping);
+  await desk.close();
+  await connection.close().catch(() => undefined);
+}
+
+async function watch(desk: Desk, signal: AbortSignal, tell: (uri: string) => void): Promise<void> {
+  await watchChanges(await desk.dibs(), signal, tell);
+}
+
+function clientGone(stopping: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const gone = () => resolve();
+    process.stdin.once("end", gone);
+    process.stdin.once("close", gone);
+    // Whoever cannot be answered is gone, too.
+    process.stdout.once("error", gone);
+    process.stdout.once("close", gone);
+    stopping.addEventListener("abort", gone, { once: true });
+    if (stopping.aborted || process.stdin.readableEnded) gone();
+  });
+}

@@ -1,0 +1,154 @@
+// What agents see of the tools. Every word here is in the context of every agent all the time: it is kept short, and its order
+// never changes, so that clients can cache it.
+
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
+
+export interface Field {
+  type: "string" | "integer" | "number" | "boolean" | "array" | ["integer", "string"];
+  items?: { type: "string" };
+  description?: string;
+}
+
+export interface ToolSpec {
+  description: string;
+  fields: Record<string, Field>;
+  required: string[];
+  annotations: ToolAnnotations;
+}
+
+const string: Field = { type: "string" };
+const strings: Field = { type: "array", items: { type: "string" } };
+const said = (field: Field, description: string): Field => ({ ...field, description });
+
+const reads: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+const adds: ToolAnnotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: false,
+};
+const repeats: ToolAnnotations = { ...adds, idempotentHint: true };
+
+export const toolNames = [
+  "create_task",
+  "claim_task",
+  "start_task",
+  "complete_task",
+  "fail_task",
+  "ask_human",
+  "update_progress",
+  "release_task",
+  "list_tasks",
+  "get_task",
+] as const;
+
+export type ToolName = (typeof toolNames)[number];
+
+export const tools: Record<ToolName, ToolSpec> = {
+  create_task: {
+    description: "Add a task. It can be claimed once its dependencies are completed.",
+    fields: {
+      description: said(string, "All that the one who does it must know"),
+      title: string,
+      priority: {
+        type: ["integer", "string"],
+        description: "1 (urgent) to 5 (default), or critical, high, medium, low",
+      },
+      dependencies: said(strings, "Task ids"),
+      parent_id: said(string, "The task it is a part of"),
+      files: said(strings, "Paths it will touch"),
+      labels: strings,
+    },
+    required: ["description"],
+    annotations: adds,
+  },
+  claim_task: {
+    description:
+      "Take the best free task, or the one named: it is yours alone. Returns all you need to begin. Waiting costs nothing.",
+    fields: {
+      agent_id: said(string, "Your name, the same in every call; optional if one agent uses this connection"),
+      task_id: string,
+      start: said({ type: "boolean" }, "Also start it"),
+      wait_seconds: said({ type: "integer" }, "Wait for work, up to 60"),
+    },
+    required: [],
+    annotations: adds,
+  },
+  start_task: {
+    description: "Say that you begin what you claimed.",
+    fields: { agent_id: string, task_id: string },
+    required: ["task_id"],
+    annotations: repeats,
+  },
+  complete_task: {
+    description: "Finish your task with its result; frees what depends on it.",
+    fields: {
+      agent_id: string,
+      task_id: string,
+      output: said(string, "What was done, for those who build on it"),
+      files_created: strings,
+      files_modified: strings,
+    },
+    required: ["task_id"],
+    annotations: repeats,
+  },
+  fail_task: {
+    description: "Report that your attempt failed; it is retried later while retries last.",
+    fields: {
+      agent_id: string,
+      task_id: string,
+      error: said(string, "What went wrong, for the next attempt"),
+      retryable: said({ type: "boolean" }, "false: trying again is useless"),
+    },
+    required: ["task_id", "error"],
+    annotations: repeats,
+  },
+  ask_human: {
+    description: "Ask a human about your task. You keep it; the answer comes with this call or a later one.",
+    fields: {
+      agent_id: string,
+      task_id: string,
+      question: string,
+      options: strings,
+      default: string,
+      wait_seconds: said({ type: "integer" }, "Wait for the answer, up to 60"),
+    },
+    required: ["task_id", "question"],
+    annotations: { ...adds, openWorldHint: true },
+  },
+  update_progress: {
+    description: "Note how far your task is; renews your claim.",
+    fields: { agent_id: string, task_id: string, note: string, percent: { type: "number" } },
+    required: ["task_id"],
+    annotations: adds,
+  },
+  release_task: {
+    description: "Give your task back unfinished.",
+    fields: { agent_id: string, task_id: string, reason: string },
+    required: ["task_id"],
+    annotations: repeats,
+  },
+  list_tasks: {
+    description: "List tasks, one line each.",
+    fields: {
+      state: said(strings, "queued, claimed, running, awaiting_response, completed, failed, cancelled"),
+      ready: said({ type: "boolean" }, "Only what can be claimed now"),
+      query: said(string, "Part of id, title or text"),
+      parent_id: string,
+      limit: { type: "integer" },
+      cursor: said(string, "From the page before"),
+    },
+    required: [],
+    annotations: reads,
+  },
+  get_task: {
+    description: "Show a task: text, state, why it is not running, attempts, result.",
+    fields: { task_id: string },
+    required: ["task_id"],
+    annotations: reads,
+  },
+};
+
+export function inputSchemaOf({ fields, required }: ToolSpec): Record<string, unknown> {
+  return { type: "object", properties: fields, ...(required.length > 0 ? { required } : {}) };
+}

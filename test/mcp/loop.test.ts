@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { inWorld, tokens } from "./support.js";
+
+for (const era of ["legacy", "auto"] as const) {
+  const client = { versionNegotiation: { mode: era } };
+
+  test(
+    `from a new task to what it unblocks (${era} protocol)`,
+    inWorld(async (world) => {
+      const agent = await world.agent({ client });
+      expect(agent.client.getProtocolEra?.() ?? era).toBe(era === "auto" ? "modern" : "legacy");
+      expect(await agent.do("create_task", { description: "Create User model", priority: 1 })).toContain(
+        "0001",
+      );
+      const second = await agent.do("create_task", {
+        description: "Create endpoints",
+        priority: 2,
+        dependencies: ["0001"],
+      });
+      expect(second).toContain("waits for 1");
+
+      const claimed = await agent.do("claim_task", { agent_id: "terminal-2" });
+      expect(claimed).toContain("hold task 0001: claimed, priority 100");
+      expect(claimed).toContain("Create User model");
+      expect(claimed).toContain("Next: start_task 0001");
+      expect(await agent.do("start_task", { agent_id: "terminal-2", task_id: "0001" })).toContain("running");
+
+      const asked = await agent.do("ask_human", {
+        agent_id: "terminal-2",
+        task_id: "0001",
+        question: "Which hash?",
+        options: ["argon2", "bcrypt"],
+      });
+      expect(asked).toContain("is with the humans");
+      expect((await world.dibs.notifications.inbox()).questions[0]?.question?.text).toBe("Which hash?");
+      await world.dibs.tasks.respond({ taskId: "0001", response: "argon2" });
+
+      // Any call brings it; only an action acknowledges it.
+      for (const tool of ["get_task", "start_task", "update_progress"]) {
+        const heard = await agent.do(tool, { agent_id: "terminal-2", task_id: "0001" });
+        expect(heard).toContain("argon2");
+      }
+      const done = await agent.do("complete_task", {
+        agent_id: "terminal-2",
+        task_id: "0001",
+        output: "Created User model with validation",
+        files_created: ["src/models/user.ts"],
+      });
+      expect(done).not.toContain("argon2");
+      expect(done).toContain("Now claimable: 0002");
+      expect((await world.dibs.tasks.get({ taskId: "0001" })).task).toMatchObject({
+        state: "completed",
+        response: "argon2",
+        result: { output: "Created User model with validation", filesCreated: ["src/models/user.ts"] },
+      });
+      const next = await agent.do("claim_task", { agent_id: "terminal-2", start: true });
+      expect(next).toContain("hold task 0002: running");
+      expect(next).toContain("Created User model with validation");
+      expect(next).toContain("src/models/user.ts");
+      expect(agent.errors()).toBe("");
+    }),
+  );
+}
+
+test(
+  "ten tools, in a fixed order, cost at most 1500 tokens",
+  inWorld(async (world) => {
+    const agent = await world.agent();
+    const list = await agent.client.listTools();
+    expect(list.tools.map(({ name }) => name)).toEqual([
+      "create_task",
+      "claim_task",
+      "start_task",
+      "complete_task",
+      "fail_task",
+      "ask_human",
+      "update_progress",
+      "release_task",
+      "list_tasks",
+      "get_task",
+    ]);
+    expect(tokens(JSON.stringify(list))).toBeLessThanOrEqual(1_500);
+    for (const { annotations, name } of list.tools) {
+      expect(annotations?.readOnlyHint, name).toBe(name === "list_tasks" || name === "get_task");
+      expect(annotations?.destructiveHint ?? false, name).toBe(false);
+    }
+  }),
+);

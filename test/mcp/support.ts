@@ -1,0 +1,123 @@
+// The official client on a real `dibs mcp`, and on a real server over HTTP.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Client, type ClientOptions } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+import { type Dibs, openDibs } from "../../src/index.js";
+
+export const bin = resolve(import.meta.dirname, "../../dist/bin.js");
+
+export const tokens = (text: string) => encode(text).length;
+
+export interface Said {
+  text: string;
+  isError: boolean;
+}
+
+type Ending = () => unknown;
+
+/** A store in a directory of its own, seen by the library, and clients on it. */
+export class McpWorld {
+  readonly directory = mkdtempSync(join(tmpdir(), "dibs-mcp-"));
+  readonly path = join(this.directory, "dibs.db");
+  readonly endings: Ending[] = [];
+  dibs!: Dibs;
+
+  async open(): Promise<this> {
+    this.dibs = await openDibs({ path: this.path, project: "demo", detached: true });
+    return this;
+  }
+
+  async agent(options: AgentOptions = {}): Promise<Agent> {
+    const agent = await connectAgent(["--db", this.path], options);
+    this.endings.push(() => agent.close());
+    return agent;
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.endings.reverse()) await end();
+    await this.dibs.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+export interface AgentOptions {
+  env?: Record<string, string>;
+  client?: ClientOptions;
+  /** Before it connects. */
+  prepare?: (client: Client) => void;
+}
+
+export class Agent {
+  constructor(
+    readonly client: Client,
+    readonly transport: StdioClientTransport | null,
+    readonly errors: () => string = () => "",
+  ) {}
+
+  get pid(): number {
+    return this.transport!.pid!;
+  }
+
+  async call(name: string, input: Record<string, unknown> = {}): Promise<Said> {
+    const result = await this.client.callTool({ name, arguments: input }, { timeout: 70_000 });
+    const content = result.content as { type: string; text: string }[];
+    return { text: content.map(({ text }) => text).join("\n"), isError: result.isError === true };
+  }
+
+  /** The text of a call that must succeed. */
+  async do(name: string, input: Record<string, unknown> = {}): Promise<string> {
+    const { text, isError } = await this.call(name, input);
+    if (isError) throw new Error(text);
+    return text;
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+  }
+}
+
+export async function connectAgent(flags: string[], options: AgentOptions = {}): Promise<Agent> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(DIBS|NODE|VITEST)_/.test(name)),
+  ) as Record<string, string>;
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [bin, "mcp", ...flags],
+    env: { ...env, ...options.env },
+    stderr: "pipe",
+  });
+  let errors = "";
+  transport.stderr?.on("data", (chunk) => {
+    errors += String(chunk);
+  });
+  const client = new Client({ name: "test", version: "1" }, options.client);
+  options.prepare?.(client);
+  await client.connect(transport);
+  return new Agent(client, transport, () => errors);
+}
+
+/** Waits for what is expected, not for a time. */
+export async function until<T>(look: () => Promise<T | false | null | undefined>, what = "it"): Promise<T> {
+  const end = performance.now() + 20_000;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`waited 20 s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+export function inWorld(story: (world: McpWorld) => Promise<void>) {
+  return async () => {
+    const world = await new McpWorld().open();
+    try {
+      await story(world);
+    } finally {
+      await world.close();
+    }
+  };
+}
