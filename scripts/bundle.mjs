@@ -11,6 +11,7 @@ import { rolldown } from "rolldown";
 const root = resolve(import.meta.dirname, "..");
 const src = join(root, "src");
 const out = join(root, "dist", "cli");
+const lookup = join(import.meta.dirname, "package-directory.mjs");
 
 /** What every command needs, what every connection needs, and what a store in this process needs: each in one file. */
 const groups = [
@@ -26,8 +27,8 @@ const bundle = await rolldown({
   input: { program: join(src, "program.ts") },
   platform: "node",
   logLevel: "silent",
-  // zod is used by every command; other packages are loaded from where they are, by those who use them.
-  external: (id) => /^[@a-z]/.test(id) && !/^zod(\/|$)/.test(id),
+  // What every command needs; other packages are loaded from where they are, by those who use them.
+  external: (id) => /^[@a-z]/.test(id) && !/^(zod|@photostructure\/sqlite|node-gyp-build)(\/|$)/.test(id),
   plugins: [ownAddresses()],
 });
 const { output } = await bundle.generate({
@@ -55,21 +56,23 @@ for (const { fileName, code } of [...output].sort((a, b) => Number(a.isEntry) - 
 // Programs that are running may still want files of an earlier build.
 for (const file of old) {
   const path = join(out, file);
-  if (Date.now() - statSync(path).mtimeMs > 3_600_000) rmSync(path, { force: true });
+  if (Date.now() - statSync(path).mtimeMs > 600_000) rmSync(path, { force: true });
 }
 warmUp();
 
-/** A module's own address is that of its file in dist, where what lies beside it is. */
+/** A module's own address is that of its file in dist, where what lies beside it is; or in its package. */
 function ownAddresses() {
+  const slashed = (path) => path.replaceAll("\\", "/");
   return {
     name: "own-addresses",
     transform(text, id) {
-      if (!id.startsWith(src) || !text.includes("import.meta")) return null;
-      const file = JSON.stringify(`/../${relative(src, id).replaceAll("\\", "/").replace(/\.ts$/, ".js")}`);
-      return text.replaceAll(
-        "import.meta.url",
-        `require("node:url").pathToFileURL(__dirname + ${file}).href`,
-      );
+      if (!text.includes("import.meta.url")) return null;
+      const [, name, inside] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)(\/.*)$/.exec(slashed(id)) ?? [];
+      const file = name
+        ? `packageDirectory(${JSON.stringify(name)}) + ${JSON.stringify(inside)}`
+        : `__dirname + ${JSON.stringify(`/../${slashed(relative(src, id)).replace(/\.ts$/, ".js")}`)}`;
+      const own = text.replaceAll("import.meta.url", `require("node:url").pathToFileURL(${file}).href`);
+      return name ? `import { packageDirectory } from ${JSON.stringify(lookup)};\n${own}` : own;
     },
   };
 }

@@ -9,7 +9,6 @@ import type { Script } from "node:vm";
 
 // Not imported: that would list all that they export.
 const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
-const { createRequire } = process.getBuiltinModule("node:module");
 const vm = process.getBuiltinModule("node:vm");
 
 interface Program {
@@ -29,7 +28,6 @@ const keepWithinSeconds = 10;
 class Bundle {
   private readonly modules = new Map<string, { exports: unknown }>();
   private readonly scripts = new Map<string, Script>();
-  private readonly requireOther = createRequire(`${directory}/`);
   /** Of all files: the others are named after what is in them, and named in the first. */
   private readonly fingerprint: string;
   private readonly kept: Kept;
@@ -43,8 +41,11 @@ class Bundle {
     return this.load("program.cjs", this.first) as Program;
   }
 
-  private readonly require = (id: string) =>
-    id.startsWith("./") ? this.load(id.slice(2)) : this.requireOther(id);
+  private readonly require = Object.assign(
+    (id: string) =>
+      id.startsWith("./") ? this.load(id.slice(2)) : (process.getBuiltinModule(id) ?? requireOther()(id)),
+    { resolve: (id: string) => requireOther().resolve(id) },
+  );
 
   /** The files hold functions such as Node wraps around modules, in ASCII. */
   private load(name: string, source?: string): unknown {
@@ -69,6 +70,11 @@ class Bundle {
     const fresh = [...this.scripts].map(([name, script]) => [name, script.createCachedData()] as const);
     writeKept(this.fingerprint, { commands: [...commands, command], parts: new Map([...parts, ...fresh]) });
   }
+}
+
+/** For what is not in the bundle. */
+function requireOther(): NodeJS.Require {
+  return process.getBuiltinModule("node:module").createRequire(`${directory}/`);
 }
 
 /** The first line tells what it was made from, its size, its commands, and the lengths of its parts. */

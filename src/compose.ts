@@ -9,6 +9,7 @@ import {
   type Dibs,
   type FollowOptions,
 } from "./client/client.js";
+import { judgeWithoutCompiling } from "./contract/brief.js";
 import { DibsError } from "./contract/error.js";
 import type { OperationName } from "./contract/registry.js";
 import type { WireEvent } from "./contract/shapes.js";
@@ -75,6 +76,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
     refuseBadOptions(options);
     const place = placeOf(options);
+    if (options.detached) judgeWithoutCompiling();
     const store = await openStore(place, clockOf(options), options.detached);
     return await connect(store, options, place);
   } catch (error) {
