@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { bulk } from "./bulk.mjs";
+import { cli } from "./cli.mjs";
 import { cycles } from "./cycles.mjs";
 import { http } from "./http.mjs";
 import { latency } from "./latency.mjs";
@@ -21,6 +22,7 @@ const all = {
   latency,
   memory,
   http,
+  cli,
   "pg-cycles": pgCycles,
   "pg-scale": pgScale,
   "pg-orgs": pgOrgs,
