@@ -150,7 +150,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   undo.push(() => commits.close());
   const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);
   const system = await callerOf(executor, { org, role: "admin", actor: "system" });
-  if ("path" in place) undo.push(await holdServerLock(executor, system, place.path));
+  if ("path" in place) undo.push(await holdServerLock(executor, system, place.path, log));
 
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
@@ -216,17 +216,22 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   };
 }
 
+/** After a power cut nobody can tell whether the process of another boot lives: its lease is short, and renewed. */
+const serverLockMs = { ttl: 90_000, renew: 30_000 };
+
 /** Two servers on one file would both be right, but only one of them could be found. */
 async function holdServerLock(
   executor: Executor,
   system: Caller,
   path: string,
+  log: Logger,
 ): Promise<() => Promise<unknown>> {
   const holder = {
     name: "dibs.server",
     pid: process.pid,
     host: hostId,
     processStartedAt: processStart(process.pid),
+    ttlMs: serverLockMs.ttl,
   };
   try {
     await dispatch(executor, "locks.acquire", holder, system, {});
@@ -238,7 +243,16 @@ async function holdServerLock(
       details: error.details,
     });
   }
-  return () => dispatch(executor, "locks.release", holder, system, {}).catch(() => undefined);
+  const renewing = setInterval(() => {
+    dispatch(executor, "locks.acquire", holder, system, {}).catch((error: Error) =>
+      log.warn({ error: error.message }, "the server's lock was not renewed"),
+    );
+  }, serverLockMs.renew).unref();
+  return () => {
+    clearInterval(renewing);
+    const { ttlMs: _, ...by } = holder;
+    return dispatch(executor, "locks.release", by, system, {}).catch(() => undefined);
+  };
 }
 
 async function cannotRead(executor: Executor, org: string): Promise<string | null> {
@@ -258,11 +272,13 @@ function tokenFileFor(place: Place): string | null {
   return tokenFileOf(join(homedir(), ".dibs", slug(`${host}${pathname}`)));
 }
 
-/** The one in the file if it is still good, else a new one. */
+/** The one in DIBS_TOKEN or in the file if it is still good, else a new one. */
 async function adminToken(executor: Executor, system: Caller, file: string | null): Promise<string> {
-  const known = file === null ? null : readPrivate(file)?.trim();
-  const bearer = known ? await verifyToken(executor, known) : null;
-  if (known && bearer?.org === system.org && bearer.role === "admin") return known;
+  const inFile = file === null ? null : readPrivate(file)?.trim();
+  for (const known of [process.env.DIBS_TOKEN, inFile]) {
+    const bearer = known ? await verifyToken(executor, known) : null;
+    if (known && bearer?.org === system.org && bearer.role === "admin") return known;
+  }
   const made = (await dispatch(executor, "tokens.create", { name: "local", role: "admin" }, system, {})) as {
     token: string;
   };

@@ -12,6 +12,8 @@ export interface FeedOptions {
   taskId?: string | undefined;
   types?: readonly EventType[] | undefined;
   signal?: AbortSignal | undefined;
+  /** Events were archived before they were seen: it goes on with the first there is. */
+  onReset?: ((ends: { firstAvailable: number; lastSeq: number }) => void) | undefined;
 }
 
 /** A missed wake-up costs at most this. */
@@ -34,7 +36,7 @@ async function* eventsFrom(
   start: number | Promise<number>,
   options: FeedOptions,
 ): AsyncGenerator<DibsEvent, void, undefined> {
-  const { signal, ...filter } = options;
+  const { signal, onReset, ...filter } = options;
   let after = await start;
   const wake = new Wake();
   const stop = store.onChange(org, () => wake.ring());
@@ -43,10 +45,15 @@ async function* eventsFrom(
   try {
     while (!signal?.aborted) {
       wake.arm();
-      const { page, end } = await store.read(org, (view) => ({
+      const { page, end, first } = await store.read(org, (view) => ({
         page: view.events({ ...filter, after, limit: limits.pageMax }),
         end: view.org().eventSeq,
+        first: view.org().eventMin,
       }));
+      if (after < first - 1) {
+        onReset?.({ firstAvailable: first, lastSeq: end });
+        after = first - 1;
+      }
       for (const event of page) {
         if (signal?.aborted) return;
         after = event.seq;

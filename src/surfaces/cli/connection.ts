@@ -3,6 +3,7 @@
 
 import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
 import { readConfig } from "./config.js";
 import type { Parts, Place } from "./parts.js";
 
@@ -28,14 +29,28 @@ export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
     const bearer = token ?? server?.token ?? undefined;
     if (server && bearer) return parts.connect({ url: server.url, token: bearer, ...scope });
   }
-  if (place.path !== undefined) await parts.makeRoomFor(place.path);
+  if (place.path !== undefined) await makeRoom(place.path, parts);
   return parts.open(place);
+}
+
+async function makeRoom(path: string, parts: Parts): Promise<void> {
+  try {
+    await parts.makeRoomFor(path);
+  } catch (error) {
+    throw new DibsError(
+      "STORE_UNAVAILABLE",
+      `There can be no database ${path}: ${(error as Error).message}`,
+      {
+        hint: "Name another place with --db.",
+      },
+    );
+  }
 }
 
 /** The database, and room for it. */
 export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
   const place = await whereFor(flags, parts);
-  if (place.path !== undefined) await parts.makeRoomFor(place.path);
+  if (place.path !== undefined) await makeRoom(place.path, parts);
   return place;
 }
 

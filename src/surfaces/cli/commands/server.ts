@@ -12,22 +12,21 @@ const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const
 
 const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const port = Number(context.text("port") ?? parts.env.DIBS_PORT ?? 3427);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw usageError(`'${context.text("port")}' is not a port.`, "Take a number from 0 to 65535.");
-  }
+  const named = context.text("port") ?? (parts.env.DIBS_PORT || "3427");
+  const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
+  if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
   const running = await parts.serve({
     ...(await placeFor(context, parts)),
-    host: context.text("host") ?? parts.env.DIBS_HOST ?? "127.0.0.1",
+    host: context.text("host") ?? (parts.env.DIBS_HOST || "127.0.0.1"),
     port,
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
     ...given({ retainEventsMs: context.duration("retain-events") }),
   });
-  parts.out(`listening on ${running.url}\n`);
-  parts.out(`open ${running.link()}\n`);
-  if (running.tokenFile) parts.out(`token in ${running.tokenFile}\n`);
+  // At once: whoever reads the first line only must not end the server.
+  const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
+  parts.out(`listening on ${running.url}\nopen ${running.link()}\n${token}`);
   await new Promise<void>((resolve) => {
     if (parts.stopping.aborted) resolve();
     parts.stopping.addEventListener("abort", () => resolve(), { once: true });
