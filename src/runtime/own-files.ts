@@ -1,7 +1,7 @@
 // Files of people's own that Dibs makes or changes with their consent.
 
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** Null if there is none. */
 export function read(path: string): string | null {
@@ -28,6 +28,12 @@ export function replace(path: string, text: string): void {
   } finally {
     rmSync(next, { force: true });
   }
+}
+
+/** Also where it is a link: a repository must not make us write elsewhere. */
+export function isInside(path: string, directory: string): boolean {
+  const way = relative(realpathSync(directory), realpathSync(path));
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 export function remove(path: string): void {

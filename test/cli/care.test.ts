@@ -69,6 +69,23 @@ describe("init", () => {
     expect(existsSync(at(other, "AGENTS.md"))).toBe(false);
   });
 
+  test("a link that leads out of the repository is not followed", async () => {
+    const desk = await openDesk();
+    const outside = join(desk.directory, "../outside.md");
+    writeFileSync(outside, "mine\n");
+    symlinkSync(outside, at(desk, "AGENTS.md"));
+    expect((await desk.dibs(["init", "--agents-md"])).code).toBe(4);
+    expect((await desk.dibs(["init", "--remove"])).code).toBe(4);
+    expect(readFileSync(outside, "utf8")).toBe("mine\n");
+  });
+
+  test("one that leads nowhere is told in a line", async () => {
+    const desk = await openDesk();
+    symlinkSync("nowhere.md", at(desk, "AGENTS.md"));
+    const { code, err } = await desk.dibs(["init", "--agents-md"]);
+    expect([code, err.split("\n").length]).toEqual([6, 2]);
+  });
+
   test("torn markers are left alone", async () => {
     const desk = await openDesk();
     const torn = "# Rules\n<!-- dibs:end -->\nBe kind.\n<!-- dibs:begin -->\n";

@@ -14,8 +14,8 @@ import { globalFlags, helpOf, introduction, parse, twoColumns, usageError } from
 export async function main(argv: readonly string[], parts: Parts): Promise<number> {
   try {
     return await call(argv, parts);
-  } catch (error) {
-    if (!(error instanceof DibsError)) throw error;
+  } catch (thrown) {
+    const error = asDibsError(thrown);
     const before = argv.indexOf("--");
     const isJson = argv.slice(0, before < 0 ? undefined : before).includes("--json");
     // Programs read one stream: what was asked for as JSON is answered as JSON, on stdout too.
@@ -23,6 +23,15 @@ export async function main(argv: readonly string[], parts: Parts): Promise<numbe
     else parts.err(inWords(error));
     return exitCode[error.code];
   }
+}
+
+/** What the system refuses (no such directory, no right to write) is told in a line; anything else is a mistake of ours. */
+function asDibsError(error: unknown): DibsError {
+  if (error instanceof DibsError) return error;
+  if (error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined) {
+    return new DibsError("STORE_UNAVAILABLE", error.message, { cause: error });
+  }
+  throw error;
 }
 
 async function call(argv: readonly string[], parts: Parts): Promise<number> {

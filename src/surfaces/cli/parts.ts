@@ -46,6 +46,8 @@ export interface Files {
   create(path: string, text: string): Promise<void>;
   /** As a whole, through links, with the mode it had. */
   replace(path: string, text: string): Promise<void>;
+  /** Also where it is a link. */
+  isInside(path: string, directory: string): Promise<boolean>;
   remove(path: string): Promise<void>;
   /** Where a directory's working tree begins: where its `.git` is, else where its `.dibs` is. */
   rootOf(directory: string): Promise<string>;

@@ -3,9 +3,10 @@
 
 import { basename, dirname, join, relative } from "node:path";
 import { DibsError } from "../../../contract/error.js";
+import type { WireProject } from "../../../contract/shapes.js";
 import { withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
-import { placeFor } from "../connection.js";
+import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
@@ -24,49 +25,71 @@ const init: SingleCommand["run"] = async (context) => {
     context.say({ success: true, steps: [step] }, (look) => stepLine(step, context, look));
     return;
   }
-  const { parts } = context;
-  const place = await placeFor(context, parts);
-  const wasThere = place.path !== undefined && (await parts.files.exists(place.path));
+  const before = await whatIsThere(context);
   const project = await openStore(context);
-  const steps: Step[] = [
-    { what: "store", did: wasThere ? "kept" : "made", path: place.path ?? "PostgreSQL" },
-    ...(await settle(context, project)),
+  const steps = [
+    before.store,
+    ...(await settle(context, project, before.hasIgnore)),
     await agentsStep(context),
   ];
-  context.say({ success: true, project, steps }, (look) => {
+  context.say({ success: true, project: project.id, steps }, (look) => {
     const lines = steps.map((step) => stepLine(step, context, look));
-    return [`project ${look.paint(plain(project), "bold")}`, ...lines, "", ...nextSteps(look)].join("\n");
+    return [`project ${look.paint(plain(project.id), "bold")}`, ...lines, "", ...nextSteps(look)].join("\n");
   });
 };
 
+/** Before anything is made. */
+async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: boolean }> {
+  const { parts } = context;
+  const ignore = join(dirname(await parts.databaseFor(parts.cwd)), ".gitignore");
+  const hasIgnore = await parts.files.exists(ignore);
+  const { path } = await whereFor(context, parts);
+  const elsewhere = serverNamed(context, parts) ?? (path === undefined ? "PostgreSQL" : undefined);
+  if (elsewhere !== undefined || path === undefined) {
+    return { store: { what: "store", did: "kept", path: elsewhere! }, hasIgnore };
+  }
+  const isThere = await parts.files.exists(path);
+  return { store: { what: "store", did: isThere ? "kept" : "made", path }, hasIgnore };
+}
+
 /** Opening makes it; a project that was named and is not there yet is made, too. */
-async function openStore(context: Context): Promise<string> {
+async function openStore(context: Context): Promise<WireProject> {
   const wanted = context.text("project");
   const dibs = await context.dibs();
   try {
-    return (await dibs.projects.get(wanted === undefined ? {} : { id: wanted })).project.id;
+    return (await dibs.projects.get(wanted === undefined ? {} : { id: wanted })).project;
   } catch (error) {
     if (wanted === undefined || !(error instanceof DibsError) || error.code !== "PROJECT_NOT_FOUND")
       throw error;
-    return (await dibs.projects.create({ id: wanted })).project.id;
+    return (await dibs.projects.create({ id: wanted })).project;
   }
 }
 
 /** `.dibs/config.json`, for the team, and the `.gitignore` beside it, which leaves only these two to git. */
-async function settle({ parts }: Context, project: string): Promise<Step[]> {
+async function settle(
+  { parts }: Context,
+  { id: project, isDefault }: WireProject,
+  hadIgnore: boolean,
+): Promise<Step[]> {
   const database = await parts.databaseFor(parts.cwd);
   await parts.makeRoomFor(database);
   const config = join(dirname(database), "config.json");
   const isNew = !(await parts.files.exists(config));
   if (isNew) await parts.files.create(config, `${JSON.stringify({ project }, null, 2)}\n`);
+  const isOther = !isNew && !isDefault && !(await parts.files.read(config))?.includes(`"${project}"`);
   const ignore = join(dirname(database), ".gitignore");
   const rules = (await parts.files.read(ignore)) ?? "";
   const isHidden = rules.split("\n").some((line) => line.trim() === "*" || line.trim() === "dibs.db*");
   return [
-    { what: "config", did: isNew ? "made" : "kept", path: config },
+    {
+      what: "config",
+      did: isNew ? "made" : "kept",
+      path: config,
+      ...(isOther ? { note: `does not name project ${project}: change it there to use it` } : {}),
+    },
     {
       what: "gitignore",
-      did: "kept",
+      did: hadIgnore ? "kept" : "made",
       path: ignore,
       ...(isHidden ? {} : { note: "does not hide dibs.db and its token from git: add a line dibs.db*" }),
     },
@@ -86,7 +109,7 @@ async function agentsStep(context: Context): Promise<Step> {
       note: "dibs init --agents-md teaches agents the commands",
     };
   }
-  const before = await parts.files.read(path);
+  const before = await readOwn(context, path);
   const after = edited(path, () => withBlock(before));
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
@@ -110,9 +133,19 @@ async function wantsBlock(context: Context): Promise<boolean> {
   return !/^n/i.test(answer.trim());
 }
 
-async function removeBlock({ parts }: Context): Promise<Step> {
+/** Not through a link that leads out of the repository: what lies in one is not trusted. */
+async function readOwn({ parts }: Context, path: string): Promise<string | null> {
+  const text = await parts.files.read(path);
+  if (text === null || (await parts.files.isInside(path, dirname(path)))) return text;
+  throw new DibsError("FORBIDDEN", `${path} is a link that leads out of this repository.`, {
+    hint: "Nothing was written to where it leads.",
+  });
+}
+
+async function removeBlock(context: Context): Promise<Step> {
+  const { parts } = context;
   const path = join(await parts.files.rootOf(parts.cwd), fileName);
-  const before = await parts.files.read(path);
+  const before = await readOwn(context, path);
   const after = before === null ? null : edited(path, () => withoutBlock(before));
   if (before === null || before === after)
     return { what: "agents", did: "kept", path, note: "no block of dibs in it" };
@@ -138,7 +171,8 @@ const names: Record<Step["what"], string> = {
 
 function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Look): string {
   const shown = relative(parts.cwd, path);
-  const name = path === "PostgreSQL" ? path : shown.startsWith("..") ? basename(path) : shown;
+  const isFile = path.startsWith(parts.cwd) || what !== "store";
+  const name = !isFile ? path : shown.startsWith("..") ? basename(path) : shown;
   const word = look.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
   return `  ${word} ${plain(name).padEnd(18)}  ${look.paint(note ?? names[what], "dim")}`;
 }
