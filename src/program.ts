@@ -92,7 +92,10 @@ const parts: Parts = {
     return { url: server.url, token: readPrivate(tokenFileOf(database))?.trim() ?? null };
   },
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
-  connect: async (server) => (await import("./client/connect.js")).connectDibs(server),
+  connect: async (server) => {
+    const { plainFetch } = await import("./runtime/plain-fetch.js");
+    return (await import("./client/connect.js")).connectDibs({ ...server, fetch: plainFetch });
+  },
   serve: async (request) => (await import("./serve.js")).serveDibs(request),
   serveMcp: async (request) => {
     const { serveOverStdio } = await import("./surfaces/mcp/stdio.js");
