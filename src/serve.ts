@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { type Connection, createClient, type Dibs } from "./client/client.js";
 import {
   clockOf,
   environment,
@@ -17,11 +18,12 @@ import { DibsError } from "./contract/error.js";
 import { callerOf } from "./operations/caller.js";
 import { dispatch } from "./operations/dispatch.js";
 import type { Caller } from "./operations/environment.js";
+import { followEvents } from "./operations/event-feed.js";
 import { EventHub } from "./operations/event-hub.js";
 import { asDibsError, Executor } from "./operations/execute.js";
 import { Housekeeping } from "./operations/housekeeping.js";
 import { wireEvent } from "./operations/render.js";
-import { verifyToken } from "./operations/tokens.js";
+import { isTokenLive, verifyToken } from "./operations/tokens.js";
 import { systemClock } from "./runtime/clock.js";
 import { hostId, processStart } from "./runtime/liveness.js";
 import { makeRoomFor } from "./runtime/locate.js";
@@ -37,6 +39,7 @@ import { allowedHosts, isLoopback } from "./surfaces/http/guard.js";
 import { listen } from "./surfaces/http/server.js";
 import { cookieName } from "./surfaces/http/sign-in.js";
 import { frame, type StreamLimits, streamLimits } from "./surfaces/http/stream.js";
+import type { McpHttp, McpHttpOptions } from "./surfaces/mcp/http.js";
 
 export interface ServerLimits {
   bodyBytesMax: number;
@@ -80,6 +83,7 @@ export interface ServeOptions extends Omit<OpenOptions, "actor"> {
   /** Instead of stderr. */
   log?: (line: string) => void;
   limits?: Partial<ServerLimits & StreamLimits>;
+  mcp?: Partial<McpHttpOptions>;
 }
 
 export interface DibsServer {
@@ -158,8 +162,14 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   let hosts: ReadonlySet<string> = new Set();
   let cookie = "";
   let draining = false;
+  const mcp = mcpOver(executor, closing.signal, {
+    bodyBytesMax: limits.bodyBytesMax,
+    onTrouble: (error) => log.warn({ error: (error as Error).message }, "mcp"),
+    ...options.mcp,
+  });
   const app = createApp({
     executor,
+    mcp: mcp.handle,
     closing: closing.signal,
     limits,
     hub: new EventHub(store, (event) => frame(wireEvent(event))),
@@ -197,6 +207,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     log.info("stopping");
     unannounce?.();
     closing.abort();
+    await mcp.close();
     await listening.stop(limits.graceMs);
     await keeping.stop();
     for (const step of undo.reverse()) await step();
@@ -218,6 +229,52 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
 
 /** After a power cut nobody can tell whether the process of another boot lives: its lease is short, and renewed. */
 const serverLockMs = { ttl: 90_000, renew: 30_000 };
+
+type McpOptions = Partial<McpHttpOptions> & Pick<McpHttpOptions, "bodyBytesMax" | "onTrouble">;
+
+/** Loaded with the first client. */
+function mcpOver(executor: Executor, closing: AbortSignal, options: McpOptions) {
+  let loaded: Promise<McpHttp> | null = null;
+  const load = async () => {
+    const { McpHttp, mcpLimits } = await import("./surfaces/mcp/http.js");
+    return new McpHttp({ ...mcpLimits, version, ...options });
+  };
+  const handle: Parameters<typeof createApp>[0]["mcp"] = async (request, caller, onEnd) => {
+    loaded ??= load();
+    const { org, project, role, token } = caller;
+    const whom = {
+      key: JSON.stringify([org, project, role, token]),
+      dibs: clientFor(executor, caller, closing),
+      mayAnswer: role === "leader" || role === "admin",
+      isLive: () => isTokenLive(executor, org, token),
+    };
+    return (await loaded).handle(request, whom, onEnd);
+  };
+  return { handle, close: async () => (await loaded)?.close() };
+}
+
+/** The library, for a caller of this server. */
+function clientFor(executor: Executor, caller: Caller, closing: AbortSignal): Dibs {
+  const connection: Connection = {
+    process: {},
+    call: (name, input, { idempotencyKey, signal }) =>
+      dispatch(executor, name, input, caller, {
+        idempotencyKey,
+        signals: signal ? [closing, signal] : [closing],
+      }),
+    async *follow({ project = caller.project, signal, ...options }) {
+      await executor.execute("events.list", { project, ...options, limit: 1 }, caller);
+      const events = followEvents(executor.store, caller.org, {
+        ...options,
+        project: project === "*" ? null : project,
+        signal: signal ? AbortSignal.any([closing, signal]) : closing,
+      });
+      for await (const event of events) yield wireEvent(event);
+    },
+    close: async () => undefined,
+  };
+  return createClient(connection);
+}
 
 /** Two servers on one file would both be right, but only one of them could be found. */
 async function holdServerLock(

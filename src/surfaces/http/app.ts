@@ -5,6 +5,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { DibsError } from "../../contract/error.js";
 import { registry } from "../../contract/registry.js";
+import type { Caller } from "../../operations/environment.js";
 import type { EventHub } from "../../operations/event-hub.js";
 import type { Executor } from "../../operations/execute.js";
 import { isTokenLive } from "../../operations/tokens.js";
@@ -33,6 +34,8 @@ export interface AppParts extends RouteParts {
   /** Null: ready; else why not. */
   notReady: () => Promise<string | null>;
   observe: (seen: Observed) => void;
+  /** Answers at /mcp; `onEnd` tells when the answer has gone out, or nobody waits for it any more. */
+  mcp: (request: Request, caller: Caller, onEnd: (ended: () => void) => void) => Promise<Response>;
 }
 
 export interface App {
@@ -48,7 +51,8 @@ export interface App {
 
 const isApi = (path: string) => path === "/api" || path.startsWith("/api/");
 /** Answered without a token: what a load balancer asks, and what a page needs before its user has signed in. */
-const isPublic = (path: string) => !(isApi(path) || path === "/metrics") || path === "/api/auth/exchange";
+const isPublic = (path: string) =>
+  !(isApi(path) || path === "/metrics" || path === "/mcp") || path === "/api/auth/exchange";
 
 export function createApp(parts: AppParts): App {
   const { executor, hub, version } = parts;
@@ -81,6 +85,7 @@ export function createApp(parts: AppParts): App {
     bodyMs: parts.limits.bodyMs,
   });
   app.get("/api/events/stream", (http) => follow(http, executor, streams, gate));
+  app.all("/mcp", (http) => serveMcp(http, parts, gate));
   app.get("/metrics", async (http) => {
     http.env.call.route = "/metrics";
     const text = await figures.text(http.env.call.caller!.org);
@@ -157,6 +162,23 @@ function addStatus(app: Hono<{ Bindings: Bindings }>, { version, notReady }: App
       ? json(http, { status: "ready", version })
       : json(http, { status: "not ready", reason }, 503);
   });
+}
+
+/** The protocol answers for itself; who calls, from where and how often is judged as everywhere. */
+async function serveMcp(http: Http, { mcp }: AppParts, gate: Gate): Promise<Response> {
+  const { call, outgoing } = http.env;
+  call.route = "/mcp";
+  const caller = call.caller!;
+  const project = http.req.query("project") || http.req.header("dibs-project");
+  const onEnd = (ended: () => void) => {
+    if (outgoing.closed) ended();
+    else outgoing.once("close", ended);
+  };
+  if (http.req.method === "GET") onEnd(gate.enter(caller, "streams"));
+  const answer = await mcp(http.req.raw, project ? { ...caller, project } : caller, onEnd);
+  for (const [name, value] of Object.entries({ ...apiHeaders, "dibs-request-id": call.id }))
+    answer.headers.set(name, value);
+  return answer;
 }
 
 const streamHeaders = (requestId: string) => ({

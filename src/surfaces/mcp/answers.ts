@@ -85,7 +85,7 @@ export function questionLines({ id, question }: WireTask): string[] {
 
 export function reasonBlock(id: string, reasons: readonly WireReason[]): string {
   const lines = reasons.slice(0, 8).map(({ code, message, until }) => {
-    return `${code}: ${oneLine(clip(message, 400))}${until ? ` (until ${until})` : ""}`;
+    return `${code}: ${oneLine(clip(message, 400))}${until ? ` (until ${new Date(until).toISOString()})` : ""}`;
   });
   return block(`why ${id} is not running`, lines.join("\n"));
 }

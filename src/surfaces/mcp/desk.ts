@@ -41,7 +41,7 @@ interface Agent {
   id: string;
   /** Settled when its session is registered. */
   ready: Promise<void>;
-  /** Another process registered it, such as a runner: it is not ours to renew or to end. */
+  /** Its session is not ours to renew or to end; what it claimed here is. */
   isGuest: boolean;
   lastCallAt: number;
   held: Map<string, Held>;
@@ -160,8 +160,9 @@ export class Desk {
 
   private async register(dibs: Dibs, agent: Agent): Promise<void> {
     const { process, agentType = "autonomous", capabilities, held } = this.options;
-    // Whoever started this process for a task keeps that session alive; registering it here would take it away.
-    agent.isGuest = held?.sessionId === agent.id;
+    // Whoever started this process for a task keeps that session alive; registering it here would take it away. Over HTTP another
+    // connection may speak for the same agent.
+    agent.isGuest = !process || held?.sessionId === agent.id;
     if (!process || agent.isGuest) return;
     await dibs.sessions.register({
       id: agent.id,

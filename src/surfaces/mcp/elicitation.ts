@@ -48,9 +48,9 @@ export function responseIn(result: unknown): string | null {
 }
 
 export const byRequest =
-  (server: McpServer): Elicit =>
+  ({ mcpReq }: ServerContext): Elicit =>
   async (question, signal) =>
-    responseIn(await server.server.elicitInput(formFor(question), { signal, timeout: patienceMs }));
+    responseIn(await mcpReq.elicitInput(formFor(question), { signal, timeout: patienceMs }));
 
 const key = "answer";
 

@@ -122,7 +122,7 @@ async function run(name: ToolName, input: Arguments, call: Call): Promise<string
 }
 
 function askLegacy(input: Arguments, { desk, server, context }: Call): Promise<string[]> {
-  const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(server) : null;
+  const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(context) : null;
   return askHuman(desk, input, context.mcpReq.signal, elicit);
 }
 

@@ -1,0 +1,240 @@
+// /mcp of the server: streamable HTTP for both eras of the protocol. Clients of 2026 have no session: each request stands alone.
+// Those of 2025 have one, which belongs to the token that opened it, is bounded in number, and ends when it is not used.
+
+import { randomUUID } from "node:crypto";
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  isLegacyRequest,
+  type McpHttpHandler,
+  type McpServer,
+  type ServerEvent,
+  type ServerEventBus,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
+import { Desk } from "./desk.js";
+import { watchChanges } from "./resources.js";
+import { createServer } from "./server.js";
+import { Subscriptions } from "./subscriptions.js";
+
+/** Who calls; two with the same key are the same. */
+export interface McpCaller {
+  key: string;
+  dibs: Dibs;
+  mayAnswer: boolean;
+  /** Its token is still good. */
+  isLive(): Promise<boolean>;
+}
+
+export interface McpHttpOptions {
+  version: string;
+  bodyBytesMax: number;
+  /** Of all callers, and of one. */
+  sessionsMax: number;
+  sessionsPerCallerMax: number;
+  idleMs: number;
+  sweepMs: number;
+  onTrouble(error: unknown): void;
+}
+
+export const mcpLimits = {
+  sessionsMax: 5_000,
+  sessionsPerCallerMax: 1_000,
+  idleMs: 30 * 60_000,
+  sweepMs: 60_000,
+};
+
+/** What is kept for a caller of 2026 is quickly made again. */
+const callersMax = 500;
+
+/** Whoever is answered may go on listening for long. */
+type OnEnd = (ended: () => void) => void;
+
+interface Seen {
+  caller: McpCaller;
+  /** Requests that are not answered to the end. */
+  open: number;
+  lastSeenAt: number;
+}
+
+interface Session extends Seen {
+  transport: WebStandardStreamableHTTPServerTransport;
+  server: McpServer;
+  desk: Desk;
+}
+
+interface Modern extends Seen {
+  handler: McpHttpHandler;
+  over: AbortController;
+}
+
+export class McpHttp {
+  private readonly sessions = new Map<string, Session>();
+  private readonly modern = new Map<string, Modern>();
+  private readonly sweeping: NodeJS.Timeout;
+  private isClosed = false;
+
+  constructor(private readonly options: McpHttpOptions) {
+    this.sweeping = setInterval(() => void this.sweep(), options.sweepMs);
+    this.sweeping.unref();
+  }
+
+  async handle(request: Request, caller: McpCaller, onEnd: OnEnd): Promise<Response> {
+    if (this.isClosed) throw new DibsError("STORE_CLOSED", "The server is stopping.");
+    const { bodyBytesMax: maxRequestBodySize } = this.options;
+    const isLegacy = await isLegacyRequest(request, undefined, { maxRequestBodySize });
+    return isLegacy ? this.handleLegacy(request, caller, onEnd) : this.handleModern(request, caller, onEnd);
+  }
+
+  private handleModern(request: Request, caller: McpCaller, onEnd: OnEnd): Promise<Response> {
+    const modern = this.modern.get(caller.key) ?? this.modernFor(caller);
+    this.use(modern, onEnd);
+    return modern.handler.fetch(request);
+  }
+
+  private modernFor(caller: McpCaller): Modern {
+    const { version, bodyBytesMax, onTrouble } = this.options;
+    const over = new AbortController();
+    const desk = () => new Desk({ open: async () => caller.dibs, mayAnswer: caller.mayAnswer, onTrouble });
+    const handler = createMcpHandler(() => createServer(desk(), { version, era: "modern" }), {
+      legacy: "reject",
+      bus: new WatchingBus(caller.dibs, over.signal, onTrouble),
+      maxRequestBodySize: bodyBytesMax,
+      onerror: () => undefined,
+    });
+    const modern: Modern = { caller, handler, over, open: 0, lastSeenAt: performance.now() };
+    const unused = [...this.modern].find(([, { open }]) => open === 0);
+    if (unused && this.modern.size >= callersMax) void this.endModern(...unused);
+    this.modern.set(caller.key, modern);
+    return modern;
+  }
+
+  private async handleLegacy(request: Request, caller: McpCaller, onEnd: OnEnd): Promise<Response> {
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) return this.openSession(request, caller, onEnd);
+    const session = this.sessions.get(id);
+    // One that belongs to somebody else is told like one that does not exist.
+    if (!session || session.caller.key !== caller.key) return noSuchSession();
+    this.use(session, onEnd);
+    return session.transport.handleRequest(request);
+  }
+
+  private async openSession(request: Request, caller: McpCaller, onEnd: OnEnd): Promise<Response> {
+    this.refuseTooMany(caller);
+    const { version, bodyBytesMax, onTrouble } = this.options;
+    const desk = new Desk({ open: async () => caller.dibs, mayAnswer: caller.mayAnswer, onTrouble });
+    const server = createServer(desk, { version, era: "legacy" });
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: bodyBytesMax,
+      onsessioninitialized: (id) => void this.sessions.set(id, session),
+      // The client says goodbye: what its agents hold goes back.
+      onsessionclosed: (id) => this.end(id, { release: true }),
+    });
+    const session: Session = { caller, transport, server, desk, open: 0, lastSeenAt: performance.now() };
+    const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(() => undefined);
+    new Subscriptions(server, desk, tell, onTrouble);
+    await server.connect(transport);
+    const response = await transport.handleRequest(request);
+    if (transport.sessionId !== undefined && this.sessions.has(transport.sessionId)) this.use(session, onEnd);
+    else await server.close();
+    return response;
+  }
+
+  private refuseTooMany({ key }: McpCaller): void {
+    const { sessionsMax, sessionsPerCallerMax } = this.options;
+    const own = [...this.sessions.values()].filter(({ caller }) => caller.key === key).length;
+    if (this.sessions.size < sessionsMax && own < sessionsPerCallerMax) return;
+    throw new DibsError("RATE_LIMITED", "There are too many MCP sessions.", {
+      hint: "End those that are not used, with DELETE, or wait until they time out.",
+    });
+  }
+
+  private use(seen: Seen, onEnd: OnEnd): void {
+    seen.open += 1;
+    onEnd(() => {
+      seen.open -= 1;
+      seen.lastSeenAt = performance.now();
+    });
+  }
+
+  /** What nobody uses, and what belongs to a token that is over. */
+  async sweep(): Promise<void> {
+    const longAgo = performance.now() - this.options.idleMs;
+    const isIdle = ({ open, lastSeenAt }: Seen) => open === 0 && lastSeenAt < longAgo;
+    const isOver = async (seen: Seen) => isIdle(seen) || !(await seen.caller.isLive().catch(() => true));
+    for (const [id, session] of [...this.sessions]) if (await isOver(session)) await this.end(id);
+    for (const [key, modern] of [...this.modern]) if (await isOver(modern)) await this.endModern(key, modern);
+  }
+
+  private async end(id: string, { release = false } = {}): Promise<void> {
+    const session = this.sessions.get(id);
+    if (!session) return;
+    this.sessions.delete(id);
+    await session.desk.close({ endSessions: release });
+    await session.server.close();
+  }
+
+  private async endModern(key: string, { handler, over }: Modern): Promise<void> {
+    this.modern.delete(key);
+    over.abort();
+    await handler.close();
+  }
+
+  get count(): number {
+    return this.sessions.size;
+  }
+
+  /** The server stops: agents keep what they hold, and come back. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearInterval(this.sweeping);
+    const sessions = [...this.sessions.keys()].map((id) => this.end(id));
+    const modern = [...this.modern].map(([key, each]) => this.endModern(key, each));
+    await Promise.allSettled([...sessions, ...modern]);
+  }
+}
+
+function noSuchSession(): Response {
+  const error = { code: -32001, message: "Session not found" };
+  return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
+}
+
+/** Events are followed while somebody listens. */
+class WatchingBus implements ServerEventBus {
+  private readonly inner = new InMemoryServerEventBus();
+  private watching: AbortController | null = null;
+
+  constructor(
+    private readonly dibs: Dibs,
+    private readonly signal: AbortSignal,
+    private readonly onTrouble: (error: unknown) => void,
+  ) {}
+
+  publish(event: ServerEvent): void {
+    this.inner.publish(event);
+  }
+
+  subscribe(listener: (event: ServerEvent) => void): () => void {
+    const leave = this.inner.subscribe(listener);
+    if (!this.watching) this.watch();
+    return () => {
+      leave();
+      if (this.inner.listenerCount > 0) return;
+      this.watching?.abort();
+      this.watching = null;
+    };
+  }
+
+  private watch(): void {
+    const watching = new AbortController();
+    this.watching = watching;
+    const signal = AbortSignal.any([this.signal, watching.signal]);
+    const tell = (uri: string) => this.publish({ kind: "resource_updated", uri });
+    watchChanges(this.dibs, signal, tell).catch((error) => {
+      if (!signal.aborted) this.onTrouble(error);
+    });
+  }
+}

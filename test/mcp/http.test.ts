@@ -1,0 +1,174 @@
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, test } from "vitest";
+import { on, raw, type World } from "../http/support.js";
+import { Agent, until } from "./support.js";
+
+const eras = ["legacy", "auto"] as const;
+
+async function connect(
+  world: World,
+  options: ClientOptions & { token?: string; prepare?: (client: Client) => void } = {},
+): Promise<Agent & { transport: never; http: StreamableHTTPClientTransport }> {
+  const { token = world.token, prepare, ...more } = options;
+  const http = new StreamableHTTPClientTransport(new URL(`${world.url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  });
+  const client = new Client({ name: "test", version: "1" }, more);
+  prepare?.(client);
+  await client.connect(http);
+  return Object.assign(new Agent(client, null), { http }) as never;
+}
+
+for (const mode of eras) {
+  const versionNegotiation = { mode };
+
+  test(
+    `the whole loop over HTTP (${mode} protocol)`,
+    on("sqlite", async (world) => {
+      const agent = await connect(world, { versionNegotiation });
+      await agent.do("create_task", { description: "first", priority: "high" });
+      await agent.do("create_task", { description: "second", dependencies: ["0001"] });
+      const nobody = await agent.call("claim_task");
+      expect(nobody.isError && nobody.text).toContain("agent_id: is needed");
+      expect(await agent.do("claim_task", { agent_id: "ann", start: true })).toContain(
+        "hold task 0001: running",
+      );
+      await agent.do("ask_human", { agent_id: "ann", task_id: "0001", question: "Red or blue?" });
+      await world.post("/api/tasks/0001/respond", { response: "blue" });
+      expect(await agent.do("list_tasks", { agent_id: "ann" })).toContain("blue");
+      expect(await agent.do("complete_task", { agent_id: "ann", task_id: "0001", output: "done" })).toContain(
+        "Now claimable: 0002",
+      );
+      expect((await world.get("/api/tasks/0001")).body.task.state).toBe("completed");
+      await agent.close();
+    }),
+  );
+
+  test(
+    `fifty clients with the same request ids see only their own answers (${mode} protocol)`,
+    on("memory", async (world) => {
+      const agents = await Promise.all(
+        Array.from({ length: 50 }, () => connect(world, { versionNegotiation })),
+      );
+      const texts = await Promise.all(
+        agents.map(async (agent, index) => {
+          const created = await agent.do("create_task", { description: `secret of ${index}` });
+          const id = /task (\w+)/.exec(created)![1]!;
+          return agent.do("claim_task", { agent_id: `agent-${index}`, task_id: id });
+        }),
+      );
+      texts.forEach((text, index) => {
+        expect(text).toContain(`secret of ${index}\n`);
+        expect(text.match(/secret of/g)).toHaveLength(1);
+        expect(text).toContain(`You (agent-${index})`);
+      });
+      await Promise.all(agents.map((agent) => agent.close()));
+    }),
+  );
+
+  test(
+    `a token's role and org decide what an agent may do and see (${mode} protocol)`,
+    on("memory", async (world) => {
+      await world.task({ prompt: "to see" });
+      const viewer = await connect(world, { versionNegotiation, token: await world.tokenFor("viewer") });
+      expect(await viewer.do("list_tasks")).toContain("to see");
+      const refused = await viewer.call("create_task", { description: "no" });
+      expect(refused.isError && refused.text).toMatch(/^FORBIDDEN/);
+      await expect(connect(world, { versionNegotiation, token: "dibs_nobody" })).rejects.toThrow();
+      // A session belongs to the token that registered it.
+      const one = await connect(world, {
+        versionNegotiation,
+        token: await world.tokenFor("worker", "one" as never),
+      });
+      const two = await connect(world, {
+        versionNegotiation,
+        token: await world.tokenFor("worker", "two" as never),
+      });
+      await one.do("claim_task", { agent_id: "ann" });
+      const stolen = await two.call("complete_task", { agent_id: "ann", task_id: "0001" });
+      expect(stolen.isError && stolen.text).toMatch(/^FORBIDDEN/);
+    }),
+  );
+}
+
+test(
+  "a session is refused to other tokens, other hosts and other origins, and ends with DELETE",
+  on("memory", async (world) => {
+    await world.task();
+    const agent = await connect(world);
+    await agent.do("claim_task", { agent_id: "ann" });
+    const sessionId = agent.http.sessionId!;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+    const headers = {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-session-id": sessionId,
+    };
+    const asked = (more: Record<string, string>) =>
+      raw(world, { method: "POST", path: "/mcp", headers: { ...headers, ...more }, body });
+    const own = { authorization: `Bearer ${world.token}` };
+    expect((await asked(own)).status).toBe(200);
+    expect((await asked({})).status).toBe(401);
+    expect((await asked({ authorization: `Bearer ${await world.tokenFor("admin")}` })).status).toBe(404);
+    expect((await asked({ ...own, host: "evil.example" })).status).toBe(403);
+    expect((await asked({ ...own, origin: "https://evil.example" })).status).toBe(403);
+    await agent.http.terminateSession();
+    expect((await asked(own)).status).toBe(404);
+    // What its agents held is free again.
+    expect((await world.get("/api/tasks/0001")).body.task.state).toBe("queued");
+  }),
+);
+
+test(
+  "sessions that nobody uses, or whose token is over, are ended; too many are refused",
+  on(
+    "memory",
+    async (world) => {
+      const made = (await world.post("/api/tokens", { name: "short", role: "worker" })).body;
+      const agents = await Promise.all([1, 2].map(() => connect(world, { token: made.token })));
+      await expect(connect(world, { token: made.token })).rejects.toThrow(/429|too many/i);
+      await world.delete(`/api/tokens/${made.id ?? made.tokenInfo?.id}`);
+      const closed = await connect(world);
+      await closed.do("list_tasks");
+      expect(agents).toHaveLength(2);
+    },
+    { mcp: { sessionsPerCallerMax: 2 } },
+  ),
+);
+
+for (const mode of eras) {
+  test(
+    `changes of what a client looks at are told (${mode} protocol)`,
+    on("memory", async (world) => {
+      const told: string[] = [];
+      const agent = await connect(world, {
+        versionNegotiation: { mode },
+        prepare: (client) =>
+          client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+            told.push(params.uri);
+          }),
+      });
+      await world.task();
+      const uris = ["dibs://task/0001", "dibs://inbox"];
+      if (mode === "auto") await agent.client.listen({ resourceSubscriptions: uris });
+      else for (const uri of uris) await agent.client.subscribeResource({ uri });
+      // Where following begins is settled a moment after the subscription was answered.
+      await until(async () => {
+        await agent.do("update_progress", { agent_id: "nobody", task_id: "0001" }).catch(() => null);
+        await agent.call("claim_task", { agent_id: "ann", task_id: "0001" });
+        await agent.call("release_task", { agent_id: "ann", task_id: "0001" });
+        return told.includes("dibs://task/0001");
+      }, "a notice about the task");
+      await agent.do("claim_task", { agent_id: "ann", task_id: "0001" });
+      await agent.do("ask_human", { agent_id: "ann", task_id: "0001", question: "Which?" });
+      await until(async () => told.includes("dibs://inbox"), "a notice about the inbox");
+      expect(told).not.toContain("dibs://ready");
+      const { contents } = await agent.client.readResource({ uri: "dibs://inbox" });
+      expect((contents[0] as { text: string }).text).toContain("Which?");
+      const task = await agent.client.readResource({ uri: "dibs://task/0001" });
+      expect((task.contents[0] as { text: string }).text).toContain("awaiting_response");
+      await expect(agent.client.readResource({ uri: "dibs://task/0009" })).rejects.toThrow(/TASK_NOT_FOUND/);
+      await agent.close();
+    }),
+  );
+}
