@@ -189,7 +189,7 @@ export const eventOperations = {
     const { eventSeq, eventMin } = view.org();
     // A filtered page that is not full has looked at everything: go on from the end of the log.
     const nextAfter = events.length === limit ? events.at(-1)!.seq : Math.max(after, eventSeq);
-    return accept({ events: events.map(wireEvent), nextAfter, firstAvailable: eventMin });
+    return accept({ events: events.map(wireEvent), nextAfter, firstAvailable: eventMin, lastSeq: eventSeq });
   }),
 };
 

@@ -22,6 +22,7 @@ export const listEvents = operation({
       events: z.array(eventShape()),
       nextAfter: z.number().describe("Continue after this number"),
       firstAvailable: z.number().describe("Lower numbers have been archived"),
+      lastSeq: z.number().describe("Number of the newest event of the org"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/events" },

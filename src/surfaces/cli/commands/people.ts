@@ -42,10 +42,16 @@ const events: SingleCommand["run"] = async (context) => {
     }
     return;
   }
-  const page = given({ after, limit: context.number("limit") });
+  const limit = context.number("limit");
+  const filter = given({ taskId, types, project });
+  // The newest, unless somebody says where to begin: of all events they are the last numbers.
+  const isNewest = after === undefined && taskId === undefined && types === undefined;
+  const { lastSeq } = isNewest ? await dibs.events.list({ ...filter, limit: 1 }) : { lastSeq: 0 };
+  const from = isNewest ? Math.max(0, lastSeq - (limit ?? 50)) : after;
+  const page = given({ after: from, limit });
   const answer =
     taskId === undefined || types !== undefined
-      ? await dibs.events.list({ ...page, ...given({ taskId, types, project }) })
+      ? await dibs.events.list({ ...page, ...filter })
       : await dibs.tasks.events({ taskId, ...page });
   context.say(answer, (look) => {
     if (answer.events.length === 0) return "Nothing happened.";
@@ -104,7 +110,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Show what happened, to all tasks or to one",
     flags: {
       follow: { short: "f", help: "go on with what comes" },
-      after: { value: "<number>", help: "after this event; 0 for all" },
+      after: { value: "<number>", help: "after this event; 0 for all; default: the newest 50" },
       type: { value: "<type>", many: true, help: "such as task:completed" },
       limit: { value: "<n>", help: "how many at most" },
       all: { short: "a", help: "of all projects" },
