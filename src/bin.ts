@@ -79,16 +79,16 @@ function requireOther(): NodeJS.Require {
 
 /** The first line tells what it was made from, its size, its commands, and the lengths of its parts. */
 function readKept(fingerprint: string): Kept {
-  const none: Kept = { commands: [], parts: new Map() };
-  const bytes = read(keptFile);
-  const end = bytes?.indexOf("\n") ?? -1;
-  if (!bytes || end < 0) return none;
-  const [of, size, ...rest] = JSON.parse(bytes.toString("latin1", 0, end));
-  const body = bytes.subarray(end + 1);
-  if (of !== fingerprint || size !== body.length) return none;
-  const [commands, lengths] = rest as [string[], [string, number][]];
-  let at = 0;
   const parts: Kept["parts"] = new Map();
+  const bytes = read(keptFile);
+  // Of anybody else's nothing is understood.
+  if (!bytes?.toString("latin1", 0, 64).startsWith(`["${fingerprint}",`)) return { commands: [], parts };
+  const end = bytes.indexOf("\n");
+  if (end < 0) return { commands: [], parts };
+  const body = bytes.subarray(end + 1);
+  const [, size, commands, lengths] = JSON.parse(bytes.toString("latin1", 0, end));
+  if (size !== body.length) return { commands: [], parts };
+  let at = 0;
   for (const [name, length] of lengths) {
     parts.set(name, body.subarray(at, at + length));
     at += length;
