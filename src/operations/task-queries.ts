@@ -1,3 +1,4 @@
+import type { WireTask } from "../contract/shapes.js";
 import { isOver } from "../core/claim.js";
 import { reachable } from "../core/dependency.js";
 import { Draft } from "../core/draft.js";
@@ -146,20 +147,28 @@ export const taskQueries = {
   }),
   "tasks.claimable": forQuery("tasks.claimable", (view, input, context, now) => {
     const name = input.project ?? context.caller.project;
-    const project = view.project(name);
-    if (!project) return projectNotFound(name);
-    const session = findSession(view, name, input.sessionId);
+    if (name !== "*" && !view.project(name)) return projectNotFound(name);
+    const session = name === "*" ? accept(undefined) : findSession(view, name, input.sessionId);
     if (!session.ok) return session;
-    if (project.paused) return accept({ tasks: [] });
-    const who = session.value && whoIs(session.value);
-    const entries = listReady(view, {
-      project: name,
-      settings: project.settings,
-      who,
-      now,
-      limit: input.limit,
-    });
-    return accept({ tasks: entries.map((entry) => wireTask(view, view.task(name, entry.id)!, now)) });
+    const tasks: WireTask[] = [];
+    // Claims are made in one project: between projects there is no order.
+    for (const project of name === "*" ? view.projects() : [view.project(name)!]) {
+      const found = findSession(view, project.id, input.sessionId);
+      if (project.paused || !found.ok) continue;
+      const who = found.value && whoIs(found.value);
+      const limit = input.limit - tasks.length;
+      for (const { id } of listReady(view, {
+        project: project.id,
+        settings: project.settings,
+        who,
+        now,
+        limit,
+      })) {
+        tasks.push(wireTask(view, view.task(project.id, id)!, now));
+      }
+      if (tasks.length >= input.limit) break;
+    }
+    return accept({ tasks });
   }),
   "tasks.attempts": forQuery("tasks.attempts", (view, input, context, now) => {
     const found = findTask(view, input, context);

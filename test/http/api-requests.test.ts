@@ -111,6 +111,7 @@ describe.each(storeNames)("the project of a request, on %s,", (store) => {
     };
     const all = async (path: string) => must(await world.get(`/api/${path}`));
     expect((await all(`tasks?project=*&label=${label}`)).tasks).toHaveLength(2);
+    expect(projectsOf((await all("tasks/claimable?project=*&limit=1000")).tasks)).toEqual(both);
     expect(projectsOf((await all("tasks/in-flight?project=*")).inFlight)).toEqual(both);
     expect(projectsOf((await all("sessions?project=*&limit=1000")).sessions)).toEqual(both);
     expect(projectsOf((await all("sessions/summary?project=*&limit=1000")).sessions)).toEqual(both);

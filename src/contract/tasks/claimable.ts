@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, limit, project } from "../fields.js";
+import { id, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
 import { taskShape } from "../shapes.js";
 
@@ -10,7 +10,7 @@ export const claimableTasks = operation({
   role: "viewer",
   input: () =>
     z.object({
-      project: project(),
+      project: projectOrAll(),
       sessionId: id().optional().describe("Only what fits this session"),
       limit: limit(),
     }),
