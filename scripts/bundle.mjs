@@ -1,9 +1,18 @@
-// Builds the program as one file, dist/cli/program.cjs, for src/bin.ts to load quickly, and runs the commands that agents say
-// most, so that their bytecode is kept beside it. Called by ensure.mjs after tsc.
+// Builds the program in few files, dist/cli/*.cjs, for src/bin.ts to load quickly, and runs the commands that agents say most, so
+// that their bytecode is kept beside them. Called by ensure.mjs after tsc. docs/adr/015 says why.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -43,7 +52,7 @@ const { output } = await bundle.generate({
 await bundle.close();
 
 mkdirSync(out, { recursive: true });
-const old = new Set(readdirSync(out));
+const old = new Set(readdirSync(out).filter((file) => file !== "LICENSES.txt"));
 // The first file last: it names the others.
 for (const { fileName, code } of [...output].sort((a, b) => Number(a.isEntry) - Number(b.isEntry))) {
   const text = ascii(`(function (exports, require, module, __filename, __dirname) {${code}\n})`);
@@ -58,7 +67,23 @@ for (const file of old) {
   const path = join(out, file);
   if (Date.now() - statSync(path).mtimeMs > 600_000) rmSync(path, { force: true });
 }
+writeFileSync(join(out, "LICENSES.txt"), licenses());
 warmUp();
+
+/** Of the packages that are in the bundle. */
+function licenses() {
+  const ids = output.flatMap(({ moduleIds }) => moduleIds).map((id) => id.replaceAll("\\", "/"));
+  const packages = ids.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id) ?? []);
+  return [...new Set(packages)]
+    .sort()
+    .map((directory) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
+      const file = readdirSync(directory).find((each) => /^licen[cs]e/i.test(each));
+      const text = file ? readFileSync(join(directory, file), "utf8") : license;
+      return `${name} ${version}\n\n${text.trim()}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
 
 /** A module's own address is that of its file in dist, where what lies beside it is; or in its package. */
 function ownAddresses() {
