@@ -120,19 +120,22 @@ test(
 );
 
 test(
-  "sessions that nobody uses, or whose token is over, are ended; too many are refused",
+  "too many sessions are refused; those of a token that is over, and those that nobody uses, are ended",
   on(
     "memory",
     async (world) => {
       const made = (await world.post("/api/tokens", { name: "short", role: "worker" })).body;
-      const agents = await Promise.all([1, 2].map(() => connect(world, { token: made.token })));
-      await expect(connect(world, { token: made.token })).rejects.toThrow(/429|too many/i);
-      await world.delete(`/api/tokens/${made.id ?? made.tokenInfo?.id}`);
-      const closed = await connect(world);
-      await closed.do("list_tasks");
-      expect(agents).toHaveLength(2);
+      await connect(world, { token: made.token });
+      const second = await connect(world);
+      await expect(connect(world)).rejects.toThrow(/RATE_LIMITED/);
+      await world.delete(`/api/tokens/${made.id}`);
+      const third = await until(() => connect(world).catch(() => null), "room after the token was revoked");
+      await expect(connect(world)).rejects.toThrow(/RATE_LIMITED/);
+      await second.close();
+      const fourth = await until(() => connect(world).catch(() => null), "room after a client went away");
+      await Promise.all([third.close(), fourth.close()]);
     },
-    { mcp: { sessionsPerCallerMax: 2 } },
+    { mcp: { sessionsMax: 2, idleMs: 50, sweepMs: 20 } },
   ),
 );
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Dibs, openDibs } from "../../src/index.js";
 
@@ -98,6 +99,16 @@ export async function connectAgent(flags: string[], options: AgentOptions = {}):
   options.prepare?.(client);
   await client.connect(transport);
   return new Agent(client, transport, () => errors);
+}
+
+/** A client and a server in this process. */
+export async function connectInMemory(server: McpServer, options: AgentOptions = {}): Promise<Agent> {
+  const [mine, its] = InMemoryTransport.createLinkedPair();
+  await server.connect(its);
+  const client = new Client({ name: "test", version: "1" }, options.client);
+  options.prepare?.(client);
+  await client.connect(mine);
+  return new Agent(client, null);
 }
 
 /** Waits for what is expected, not for a time. */

@@ -29,8 +29,8 @@ export function clip(text: string, charactersMax: number): string {
 }
 
 /**
- * At least as many tokens as a tokenizer would count, without loading one: letters and digits come in twos or more, and other
- * characters may cost a token per byte.
+ * At least as many tokens as a tokenizer would count, without loading one: small letters come in twos or more, and anything else
+ * may cost a token per byte.
  */
 export function weigh(text: string): number {
   let weight = 0;
@@ -39,7 +39,7 @@ export function weigh(text: string): number {
 }
 
 function weightOf(character: string): number {
-  if (/[A-Za-z0-9 ]/.test(character)) return 0.6;
+  if (/[a-z ]/.test(character)) return 0.6;
   const code = character.codePointAt(0)!;
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }

@@ -1,0 +1,170 @@
+import { expect, test } from "vitest";
+import { serveDibs } from "../../src/serve.js";
+import { type Agent, inWorld, type McpWorld, until } from "./support.js";
+
+const stateOf = async (world: McpWorld, taskId = "0001") => (await world.dibs.tasks.get({ taskId })).task;
+
+/** How a client can go away. Each settles when it is gone. */
+const ways: Record<string, (agent: Agent) => Promise<unknown>> = {
+  "closes its end": (agent) => agent.close(),
+  "is asked to end": async (agent) => process.kill(agent.pid, "SIGTERM"),
+  "is killed": async (agent) => process.kill(agent.pid, "SIGKILL"),
+};
+
+const stages: Record<string, (agent: Agent) => Promise<unknown>> = {
+  claimed: (agent) => agent.do("claim_task"),
+  running: (agent) => agent.do("claim_task", { start: true }),
+  "has reported progress": async (agent) => {
+    await agent.do("claim_task", { start: true });
+    await agent.do("update_progress", { task_id: "0001", note: "half", percent: 50 });
+  },
+};
+
+for (const [way, goAway] of Object.entries(ways)) {
+  for (const [stage, reach] of Object.entries(stages)) {
+    test(
+      `a client that ${way} when its task is ${stage} loses it to others at once`,
+      inWorld(async (world) => {
+        await world.dibs.tasks.create({ prompt: "do it" });
+        const agent = await world.agent();
+        await reach(agent);
+        await goAway(agent);
+        // A claim that waits notices the end, or the death of the process.
+        const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+        expect(next.claim).toMatchObject({ taskId: "0001", epoch: 2 });
+        expect(next.task?.lostCount).toBe(1);
+        const { sessions } = await world.dibs.sessions.list();
+        expect(sessions.filter(({ endedAt }) => endedAt === null).map(({ id }) => id)).toEqual(["next"]);
+      }),
+    );
+  }
+
+  test(
+    `the question of a client that ${way} stays open, and its answer goes to the next holder`,
+    inWorld(async (world) => {
+      await world.dibs.tasks.create({ prompt: "do it" });
+      const agent = await world.agent();
+      await agent.do("claim_task");
+      await agent.do("ask_human", { task_id: "0001", question: "Which?" });
+      await goAway(agent);
+      await until(async () => {
+        await world.dibs.claims.cleanup();
+        return (await stateOf(world)).claim === null;
+      }, "the end of the claim");
+      expect((await stateOf(world)).state).toBe("awaiting_response");
+      await world.dibs.tasks.respond({ taskId: "0001", response: "the blue one" });
+      const successor = await world.agent();
+      const text = await successor.do("claim_task", { wait_seconds: 20 });
+      expect(text).toContain("the blue one");
+      expect(text).toContain("Earlier attempts");
+    }),
+  );
+
+  test(
+    `a client that ${way} while it waits for work takes none with it`,
+    inWorld(async (world) => {
+      const agent = await world.agent({ env: { DIBS_SESSION: "waiting" } });
+      const waiting = agent.call("claim_task", { wait_seconds: 50 }).catch(() => null);
+      await until(async () => (await world.dibs.sessions.list()).sessions.length === 1, "its session");
+      await goAway(agent);
+      await waiting;
+      await world.dibs.tasks.create({ prompt: "do it" });
+      const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+      expect(next.claim?.taskId).toBe("0001");
+    }),
+  );
+}
+
+const shortLeases = (maxTtlMs: number) => ({
+  claim: { minTtlMs: 50, defaultTtlMs: 400, maxTtlMs, startTimeoutMs: 400, heartbeatIntervalMs: 100 },
+});
+
+test(
+  "leases are renewed while the process lives, but not for long after its agent's last call",
+  inWorld(async (world) => {
+    await world.dibs.projects.update({ id: "demo", settings: shortLeases(1_500) });
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent();
+    await agent.do("claim_task");
+    const claimedAt = Date.now();
+    const first = (await stateOf(world)).claim!;
+    await until(
+      async () => Date.parse((await stateOf(world)).claim!.expiresAt) > Date.parse(first.expiresAt) + 500,
+    );
+    const over = await until(async () => {
+      await world.dibs.claims.cleanup();
+      const task = await stateOf(world);
+      return task.claim === null && task;
+    }, "the end of the lease");
+    expect(over).toMatchObject({ state: "queued", lostCount: 1 });
+    expect(Date.now() - claimedAt).toBeGreaterThan(1_400);
+    // The agent hears of it with its next call.
+    const late = await agent.call("complete_task", { task_id: "0001", output: "too late" });
+    expect(late.isError).toBe(true);
+    expect(late.text).toMatch(/CLAIM_EXPIRED|no longer yours/);
+    expect(late.text).toContain("claim_task");
+  }),
+);
+
+test(
+  "an agent whose task is cancelled meanwhile hears so with its next call, whatever it is",
+  inWorld(async (world) => {
+    await world.dibs.projects.update({ id: "demo", settings: shortLeases(60_000) });
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent();
+    await agent.do("claim_task", { start: true });
+    await world.dibs.tasks.cancel({ taskId: "0001" });
+    await until(async () => (await agent.do("list_tasks")).includes("no longer yours (TASK_CANCELLED)"));
+    expect(await agent.do("list_tasks")).not.toContain("no longer yours");
+  }),
+);
+
+test(
+  "through a running server it is the same: gone or killed, what was held is free at once",
+  inWorld(async (world) => {
+    const server = await serveDibs({ path: world.path, port: 0, logLevel: "silent" });
+    world.endings.push(() => server.close());
+    await world.dibs.tasks.create({ prompt: "do it" });
+    for (const [epoch, goAway] of Object.values(ways).entries()) {
+      const agent = await world.agent({ env: { DIBS_SESSION: `agent-${epoch}` } });
+      await agent.do("claim_task", { start: true, wait_seconds: 20 });
+      const { session } = await world.dibs.sessions.get({ sessionId: `agent-${epoch}` });
+      expect(session).toMatchObject({ pid: agent.pid, heartbeats: true });
+      await goAway(agent);
+      await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+      const { task } = await world.dibs.tasks.get({ taskId: "0001" });
+      expect(task.claim?.sessionId).toBe("next");
+      await world.dibs.tasks.progress({
+        taskId: "0001",
+        sessionId: "next",
+        note: "not lost again and again",
+      });
+      await world.dibs.sessions.end({ sessionId: "next" });
+    }
+    const owners = (await world.dibs.events.list({ limit: 1000 })).events.filter(
+      ({ type }) => type === "session:registered",
+    );
+    expect(owners.length).toBeGreaterThanOrEqual(3);
+  }),
+);
+
+test(
+  "under a runner the session stays the runner's, and so does the task when the client goes",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "the runner's" });
+    await world.dibs.tasks.create({ prompt: "another" });
+    await world.dibs.sessions.register({ id: "runner", pid: process.pid });
+    const { claim } = await world.dibs.tasks.claim({ taskId: "0001", sessionId: "runner", start: true });
+    const env = { DIBS_SESSION: "runner", DIBS_TASK: "0001", DIBS_EPOCH: String(claim.epoch) };
+    const agent = await world.agent({ env });
+    await agent.do("update_progress", { task_id: "0001", note: "from inside" });
+    await agent.do("claim_task", { task_id: "0002" });
+    await agent.close();
+    await until(async () => (await stateOf(world, "0002")).state === "queued", "what it claimed besides");
+    expect((await stateOf(world, "0001")).claim).toMatchObject({ sessionId: "runner", epoch: claim.epoch });
+    expect((await world.dibs.sessions.get({ sessionId: "runner" })).session).toMatchObject({
+      endedAt: null,
+      pid: process.pid,
+    });
+  }),
+);

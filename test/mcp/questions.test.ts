@@ -1,0 +1,130 @@
+import type { Client } from "@modelcontextprotocol/client";
+import { expect, test } from "vitest";
+import { type AgentOptions, inWorld, until } from "./support.js";
+
+interface Asked {
+  message: string;
+  /** Ends when the server takes the question back. */
+  signal: AbortSignal;
+  answer(result: { action: "accept" | "decline" | "cancel"; content?: Record<string, string> }): void;
+}
+
+/** A client with a human at it. */
+function withHuman(mode: "legacy" | "auto"): { options: AgentOptions; asked: Asked[] } {
+  const asked: Asked[] = [];
+  const prepare = (client: Client) =>
+    client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) => {
+      return new Promise((answer) => {
+        asked.push({ message: params.message, signal: mcpReq.signal, answer: answer as Asked["answer"] });
+      });
+    });
+  const client = { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } };
+  return { options: { client, prepare, env: { DIBS_SESSION: "ann" } }, asked };
+}
+
+const question = { task_id: "0001", question: "Which hash?", options: ["argon2", "bcrypt"] };
+
+for (const mode of ["legacy", "auto"] as const) {
+  test(
+    `the human at the client answers, and the answer is everywhere (${mode} protocol)`,
+    inWorld(async (world) => {
+      const { options, asked } = withHuman(mode);
+      const agent = await world.agent(options);
+      await world.dibs.tasks.create({ prompt: "do it" });
+      await agent.do("claim_task", { start: true });
+      const answered = agent.do("ask_human", question);
+      const [form] = await until(async () => asked.length > 0 && asked, "the form");
+      expect(form!.message).toContain("Which hash?");
+      // The question is in the store before anybody is asked.
+      expect((await world.dibs.notifications.inbox()).questions).toHaveLength(1);
+      form!.answer({ action: "accept", content: { choice: "argon2" } });
+      expect(await answered).toContain("argon2");
+      const { task } = await world.dibs.tasks.get({ taskId: "0001" });
+      expect(task).toMatchObject({
+        state: "running",
+        response: "argon2",
+        question: null,
+        responsePending: true,
+      });
+      expect(await agent.do("update_progress", { task_id: "0001" })).toContain("argon2");
+      expect(await agent.do("complete_task", { task_id: "0001" })).not.toContain("argon2");
+      const { events } = await world.dibs.tasks.events({ taskId: "0001" });
+      expect(events.filter(({ type }) => type === "task:response-received")).toHaveLength(1);
+    }),
+  );
+
+  test(
+    `a human who declines leaves the question to others (${mode} protocol)`,
+    inWorld(async (world) => {
+      const { options, asked } = withHuman(mode);
+      const agent = await world.agent(options);
+      await world.dibs.tasks.create({ prompt: "do it" });
+      await agent.do("claim_task");
+      const answered = agent.do("ask_human", { ...question, wait_seconds: 1 });
+      (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({ action: "decline" });
+      expect(await answered).toContain("is with the humans");
+      expect((await world.dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
+      const waiting = agent.do("ask_human", { ...question, wait_seconds: 50 });
+      if (mode === "auto")
+        (await until(async () => asked.length > 1 && asked, "it again"))[1]!.answer({ action: "cancel" });
+      await world.dibs.tasks.respond({ taskId: "0001", response: "bcrypt" });
+      expect(await waiting).toContain("bcrypt");
+      const { events } = await world.dibs.tasks.events({ taskId: "0001" });
+      expect(events.filter(({ type }) => type === "task:awaiting-response")).toHaveLength(1);
+    }),
+  );
+}
+
+test(
+  "when somebody else answers first, the form at the client is taken back and its answer is not used",
+  inWorld(async (world) => {
+    const { options, asked } = withHuman("legacy");
+    const agent = await world.agent(options);
+    await world.dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    const answered = agent.do("ask_human", question);
+    const [form] = await until(async () => asked.length > 0 && asked, "the form");
+    await world.dibs.tasks.respond({ taskId: "0001", response: "from the dashboard" });
+    expect(await answered).toContain("from the dashboard");
+    await until(async () => form!.signal.aborted, "the end of the form");
+    form!.answer({ action: "accept", content: { answer: "too late" } });
+    expect(await agent.do("get_task", { task_id: "0001" })).not.toContain("too late");
+  }),
+);
+
+test(
+  "an answer at the client counts also after the agent stopped waiting",
+  inWorld(async (world) => {
+    const { options, asked } = withHuman("legacy");
+    const agent = await world.agent(options);
+    await world.dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    expect(await agent.do("ask_human", { ...question, wait_seconds: 0 })).toContain("is with the humans");
+    (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({
+      action: "accept",
+      content: { answer: "scrypt, please" },
+    });
+    await until(async () => (await agent.do("list_tasks")).includes("scrypt, please"), "the answer");
+  }),
+);
+
+test(
+  "asked again, a question is not asked twice, and an answer is repeated until it is acknowledged",
+  inWorld(async (world) => {
+    const agent = await world.agent();
+    await world.dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    await agent.do("ask_human", question);
+    await agent.do("ask_human", question);
+    const waiting = agent.do("ask_human", { ...question, wait_seconds: 50 });
+    await world.dibs.tasks.respond({ taskId: "0001", response: "argon2" });
+    expect(await waiting).toContain("argon2");
+    expect(await agent.do("ask_human", question)).toContain("argon2");
+    expect(await agent.do("claim_task")).toContain("argon2");
+    const { events } = await world.dibs.tasks.events({ taskId: "0001" });
+    expect(events.filter(({ type }) => type === "task:awaiting-response")).toHaveLength(1);
+    // Another question is an action of its own: the first answer has been heard.
+    expect(await agent.do("ask_human", { task_id: "0001", question: "And the salt?" })).toContain("argon2");
+    expect(await agent.do("get_task", { task_id: "0001" })).toContain("And the salt?");
+  }),
+);

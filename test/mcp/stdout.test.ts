@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bin, connectAgent, inWorld } from "./support.js";
+
+test(
+  "standard output carries the protocol and nothing else, whatever goes wrong",
+  inWorld(async (world) => {
+    const child = spawn(process.execPath, [bin, "mcp", "--db", world.path], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { PATH: process.env.PATH },
+    });
+    let out = "";
+    let err = "";
+    const answered = new Map<unknown, () => void>();
+    child.stderr.on("data", (chunk) => (err += chunk));
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      for (const line of out.split("\n").slice(0, -1)) answered.get(JSON.parse(line).id)?.();
+    });
+    let last = 0;
+    const ask = (method: string, params: unknown = {}) => {
+      const id = ++last;
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      return new Promise<void>((resolve) => answered.set(id, resolve));
+    };
+    await ask("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    child.stdin.write("this is not JSON\n{\n\u0000\n");
+    await ask("no/such/method");
+    await ask("tools/call", { name: "no_such_tool", arguments: {} });
+    await ask("tools/call", { name: "claim_task", arguments: { agent_id: "../etc" } });
+    await ask("tools/call", { name: "create_task", arguments: { description: "console.log('x')\n" } });
+    await ask("tools/call", { name: "claim_task" });
+    await ask("tools/call", { name: "ask_human", arguments: { task_id: "0001", question: "?" } });
+    await ask("resources/read", { uri: "dibs://task/0404" });
+    await ask("resources/read", { uri: "file:///etc/passwd" });
+    await ask("prompts/get", { name: "plan_work", arguments: { goal: "g" } });
+    child.stdin.end();
+    const [code] = await once(child, "exit");
+    expect(code, err).toBe(0);
+    const messages = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    for (const message of messages) expect(message).toMatchObject({ jsonrpc: "2.0" });
+    expect(messages.filter(({ id }) => id !== undefined && id !== null).map(({ id }) => id)).toEqual(
+      Array.from({ length: last }, (_, index) => index + 1),
+    );
+  }),
+);
+
+test(
+  "a store that cannot be opened is told to the agent, not to its protocol",
+  inWorld(async (world) => {
+    const file = join(world.directory, "not-a-store.db");
+    writeFileSync(file, "this is not a database, but long enough to be taken for one".repeat(100));
+    const broken = await connectAgent(["--db", file]);
+    const { isError, text } = await broken.call("list_tasks");
+    expect(isError).toBe(true);
+    expect(text).toMatch(/^STORE_\w+: .*\nNext: /s);
+    // What is there the next time is used.
+    rmSync(file);
+    expect(await broken.do("list_tasks")).toContain("No such tasks");
+    await broken.close();
+  }),
+);
