@@ -175,3 +175,23 @@ for (const mode of eras) {
     }),
   );
 }
+
+for (const mode of eras) {
+  test(
+    `a client that breaks off while it waits for work takes none with it (${mode} protocol)`,
+    on("memory", async (world) => {
+      const agent = await connect(world, { versionNegotiation: { mode } });
+      const waiting = agent.call("claim_task", { agent_id: "ann", wait_seconds: 60 }).catch(() => null);
+      await until(async () => (await world.get("/api/sessions")).body.sessions.length === 1, "its session");
+      const ended = () => world.logged.filter((line) => /"POST".*"\/mcp"/.test(line)).length;
+      const before = ended();
+      await agent.close();
+      await waiting;
+      await until(async () => ended() > before, "the end of the request");
+      await world.session("next");
+      const id = await world.task();
+      const { body } = await world.post("/api/tasks/claim-next", { sessionId: "next" });
+      expect(body.claim?.taskId).toBe(id);
+    }),
+  );
+}

@@ -14,7 +14,7 @@ const ways: Record<string, (agent: Agent) => Promise<unknown>> = {
 const stages: Record<string, (agent: Agent) => Promise<unknown>> = {
   claimed: (agent) => agent.do("claim_task"),
   running: (agent) => agent.do("claim_task", { start: true }),
-  "has reported progress": async (agent) => {
+  "half done": async (agent) => {
     await agent.do("claim_task", { start: true });
     await agent.do("update_progress", { task_id: "0001", note: "half", percent: 50 });
   },
@@ -145,6 +145,21 @@ test(
       ({ type }) => type === "session:registered",
     );
     expect(owners.length).toBeGreaterThanOrEqual(3);
+  }),
+);
+
+test(
+  "when the server stops, the agent goes on with the store itself and keeps what it holds",
+  inWorld(async (world) => {
+    const server = await serveDibs({ path: world.path, port: 0, logLevel: "silent" });
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent();
+    await agent.do("claim_task", { start: true });
+    await server.close();
+    const refused = await agent.call("update_progress", { task_id: "0001" });
+    expect(refused.isError && refused.text).toContain("Try the same call again");
+    expect(await agent.do("complete_task", { task_id: "0001" })).toContain("Completed task 0001");
+    expect((await stateOf(world)).epoch).toBe(1);
   }),
 );
 

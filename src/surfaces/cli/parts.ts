@@ -94,8 +94,9 @@ export interface Health {
 
 /** An MCP client on standard input and output, and what is known about its agents. */
 export interface McpRequest {
-  /** Asked again when it failed. */
+  /** Asked again when it failed, and when what it opened could not be reached any more. */
   open(): Promise<Dibs>;
+  abandon(dibs: Dibs): void;
   defaultAgent: string;
   agentType?: string;
   capabilities?: string[];

@@ -16,6 +16,8 @@ export interface ProcessName {
 
 export interface DeskOptions {
   open(): Promise<Dibs>;
+  /** What could not be reached, and will not be used again. */
+  abandon?(dibs: Dibs): void;
   /** Who acts where no agent_id is given; absent: it must be given. */
   defaultAgent?: string;
   /** The process whose life is the agents' life; absent: their claims just expire. */
@@ -90,6 +92,18 @@ export class Desk {
       throw error;
     });
     return this.opened;
+  }
+
+  /** What calls go through now. */
+  get connection(): Promise<Dibs> | null {
+    return this.opened;
+  }
+
+  /** The server that was used may be gone for good: the next call finds the store anew. Agents keep what they hold. */
+  reconnect(used: Promise<Dibs> | null): void {
+    if (used === null || this.opened !== used) return;
+    this.opened = null;
+    void used.then((dibs) => this.options.abandon?.(dibs)).catch(() => undefined);
   }
 
   nameOf(agentId: unknown): string {
@@ -205,13 +219,15 @@ export class Desk {
 
   /** Sessions are heard of, leases are renewed. What fails is tried again with the next beat. */
   private async beat(): Promise<number> {
+    const opening = this.dibs();
     try {
-      const dibs = await this.dibs();
+      const dibs = await opening;
       const { project } = await dibs.projects.get({});
       const { heartbeatIntervalMs, orphanThresholdMs, startTimeoutMs, maxTtlMs } = project.settings.claim;
       this.beatMs = Math.min(heartbeatIntervalMs, orphanThresholdMs / 3, startTimeoutMs / 3);
       await Promise.all([...this.agents.values()].map((agent) => this.keepAlive(dibs, agent, maxTtlMs)));
     } catch (error) {
+      if (asDibsError(error).code === "STORE_UNAVAILABLE") this.reconnect(opening);
       this.trouble(error);
     }
     const leases = [...this.agents.values()].flatMap(({ held }) => [...held.values()]);

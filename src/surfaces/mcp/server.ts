@@ -77,19 +77,40 @@ async function call(
   call: Call,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { desk } = call;
+  const { connection } = desk;
   let taken: Arguments = {};
   let unheard: WireTask[] = [];
   try {
     taken = readArguments(name, tools[name], input);
     // Looked for before the call, because the call itself may acknowledge an answer that the agent has never seen.
     unheard = await unheardAnswers(desk, taken);
-    const answer = await run(name, taken, call);
+    const answer = await whileTelling(call.context, () => run(name, taken, call));
     return Array.isArray(answer) ? said(desk, taken, answer, unheard) : answer;
   } catch (error) {
     const refusal = asDibsError(error);
     if (lostCodes.has(refusal.code)) forget(desk, taken);
     if (refusal.code === "INTERNAL") desk.options.onTrouble?.(error);
+    if (refusal.code === "STORE_UNAVAILABLE") desk.reconnect(connection);
     return { ...said(desk, taken, [refusalText(refusal)], unheard), isError: true };
+  }
+}
+
+const tellEveryMs = 10_000;
+
+/** A client that asked for progress hears that we still wait, and does not give up. */
+async function whileTelling<T>({ mcpReq }: ServerContext, work: () => Promise<T>): Promise<T> {
+  const { progressToken } = mcpReq._meta ?? {};
+  if (progressToken === undefined) return work();
+  let progress = 0;
+  const telling = setInterval(() => {
+    progress += 1;
+    const params = { progressToken, progress, message: "waiting" };
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  }, tellEveryMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(telling);
   }
 }
 
@@ -115,22 +136,27 @@ function said(desk: Desk, { agent_id }: Arguments, lines: string[], unheard: Wir
 }
 
 async function run(name: ToolName, input: Arguments, call: Call): Promise<string[] | InputRequiredResult> {
-  const { desk, context } = call;
-  const { signal } = context.mcpReq;
+  const { desk } = call;
+  const signal = brokenOff(call.context);
   if (name !== "ask_human") return handlers[name](desk, input, signal);
   return call.era === "modern" ? askModern(input, call) : askLegacy(input, call);
 }
 
+/** Cancelled, or nobody is there any more to hear the answer. */
+function brokenOff({ mcpReq, http }: ServerContext): AbortSignal {
+  return http?.req ? AbortSignal.any([mcpReq.signal, http.req.signal]) : mcpReq.signal;
+}
+
 function askLegacy(input: Arguments, { desk, server, context }: Call): Promise<string[]> {
   const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(context) : null;
-  return askHuman(desk, input, context.mcpReq.signal, elicit);
+  return askHuman(desk, input, brokenOff(context), elicit);
 }
 
 async function askModern(
   input: Arguments,
   { desk, server, context }: Call,
 ): Promise<string[] | InputRequiredResult> {
-  const { signal } = context.mcpReq;
+  const signal = brokenOff(context);
   const answer = answerIn(context);
   if (answer?.response != null) await respond(desk, { ...answer, text: "" }, answer.response);
   if (answer) {

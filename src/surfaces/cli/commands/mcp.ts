@@ -29,6 +29,10 @@ const mcp: SingleCommand["run"] = async (context) => {
         opened.add(dibs);
         return dibs;
       },
+      abandon: (dibs) => {
+        opened.delete(dibs);
+        void dibs.close();
+      },
       defaultAgent: named ?? ownName(context),
       onTrouble: (error) => parts.err(`dibs mcp: ${plain((error as Error).message)}\n`),
       ...given({
