@@ -14,7 +14,7 @@ import { Log } from "./log.js";
 import type { AttemptEnd, Outcome, RunnerOptions, Timings } from "./options.js";
 import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
-import { errorText, isPassing, Reporter } from "./report.js";
+import { errorText, isPassing, Reporter, waitsForAnswer } from "./report.js";
 import { readResultFile } from "./result.js";
 import { endSurvivors } from "./survivors.js";
 import { openWorktree, type Worktree } from "./worktree.js";
@@ -195,11 +195,13 @@ export class Attempt {
       filesModified: [],
     };
     if (this.lease.isWaiting) {
-      return this.end(await this.reporter.release("waits for the answer", "awaiting"), exit);
+      const outcome = await this.reporter.release(waitsForAnswer, "awaiting");
+      return this.end(outcome, exit, this.reporter.releasedFor);
     }
     const note = worktree ? await worktree.tidy() : null;
     if (note) result.output = `${result.output}\n\n${note}`.trim();
-    return this.end(await this.reporter.complete(result), exit);
+    const outcome = await this.reporter.complete(result);
+    return this.end(outcome, exit, this.reporter.releasedFor);
   }
 
   /** The command never ran, or something broke on the way: the task goes back, unless it is the task's own fault. */

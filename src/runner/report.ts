@@ -18,6 +18,10 @@ export interface ReporterOptions {
 const passing: readonly string[] = ["RATE_LIMITED", "REQUEST_TIMEOUT"];
 const retryMsMax = 30_000;
 
+/** Why a task goes back that is neither done nor failed: somebody else has to do something first. */
+export const waitsForChildren = "waits for its children";
+export const waitsForAnswer = "waits for the answer";
+
 /** Troubles of the store or of the way to it. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof DibsError) || !error.retryable) return false;
@@ -28,6 +32,9 @@ export const retryDelayMs = (baseMs: number, failures: number) =>
   Math.min(retryMsMax, baseMs * 2 ** Math.min(failures, 20));
 
 export class Reporter {
+  /** With what words the task was given back, if it was. */
+  releasedFor: string | null = null;
+
   constructor(
     private readonly dibs: Dibs,
     private readonly by: HolderOf,
@@ -45,8 +52,8 @@ export class Reporter {
       return "completed";
     } catch (error) {
       const code = error instanceof DibsError ? error.code : null;
-      if (code === "CHILDREN_OPEN") return this.release("waits for its children", "released");
-      if (code === "INVALID_STATE") return this.release("waits for the answer", "awaiting");
+      if (code === "CHILDREN_OPEN") return this.release(waitsForChildren, "released");
+      if (code === "INVALID_STATE") return this.release(waitsForAnswer, "awaiting");
       if (code === "PAYLOAD_TOO_LARGE" || code === "VALIDATION_FAILED") {
         return this.complete({ output: result.output.slice(0, 1_000), filesCreated: [], filesModified: [] });
       }
@@ -66,6 +73,7 @@ export class Reporter {
   async release(reason: string, outcome: Outcome): Promise<Outcome> {
     try {
       const { task } = await this.persistently(() => this.dibs.tasks.release({ ...this.by, reason }));
+      this.releasedFor = reason;
       return task.state === "awaiting_response" ? "awaiting" : outcome === "awaiting" ? "released" : outcome;
     } catch (error) {
       return this.notHeard(error);

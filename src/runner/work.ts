@@ -14,7 +14,7 @@ import {
   type RunnerOptions,
   type Timings,
 } from "./options.js";
-import { isPassing, retryDelayMs } from "./report.js";
+import { isPassing, retryDelayMs, waitsForAnswer, waitsForChildren } from "./report.js";
 import { repositoryOf } from "./worktree.js";
 
 export interface WorkOptions extends RunnerOptions {
@@ -149,6 +149,7 @@ class WorkLoop implements Runner {
           group = null;
           this.summary[end.outcome]++;
           if (this.options.once) return;
+          if (isForOthers(end)) await this.forgetWhatWasGivenBack(sessionId);
         } else if (isLastLook && this.isIdle()) return;
       }
     } finally {
@@ -157,6 +158,14 @@ class WorkLoop implements Runner {
         .end({ ...this.bench.project, sessionId })
         .catch((error) => this.options.onTrouble?.(error));
     }
+  }
+
+  /** A session is not handed for a while what it gave back; here that is ready as soon as others have done their part. */
+  private async forgetWhatWasGivenBack(sessionId: string): Promise<void> {
+    await this.persistently(async () => {
+      await this.bench.dibs.sessions.end({ ...this.bench.project, sessionId });
+      await this.bench.register(sessionId);
+    });
   }
 
   private async attempt(claimed: Claimed, group: Group): Promise<AttemptEnd> {
@@ -223,6 +232,8 @@ class WorkLoop implements Runner {
     }
   }
 }
+
+const isForOthers = ({ reason }: AttemptEnd) => reason === waitsForChildren || reason === waitsForAnswer;
 
 const healsMax = 3;
 /** An answer is not longer on its way than this. */

@@ -1,9 +1,12 @@
 // `work` and `run`: commands that run commands. The runner does it; here is what people see of it and how it is told to stop.
 
+import { resolve } from "node:path";
 import {
   type AttemptEnd,
   agentNames,
   askFence,
+  type OnConflict,
+  type OnceOptions,
   presetFor,
   type RunnerOptions,
   runOnce,
@@ -12,7 +15,7 @@ import {
 } from "../../../runner/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { readConfig } from "../config.js";
-import { placeFor } from "../connection.js";
+import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
 import { type Look, lookOf, type Style } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
@@ -32,13 +35,24 @@ const sharedFlags: Record<string, FlagSpec> = {
   quiet: { short: "q", help: "do not show what the command prints" },
 };
 
-/** How a child reaches the same store. */
+/** How a child reaches the same store, from whichever directory. */
 async function connectionEnv(context: Context): Promise<Record<string, string | undefined>> {
-  const { env } = context.parts;
-  const url = context.text("url") ?? (context.text("db") === undefined ? env.DIBS_URL : undefined);
-  if (url) return { DIBS_URL: url, DIBS_TOKEN: context.text("token") ?? env.DIBS_TOKEN };
+  const { env, cwd } = context.parts;
+  const config = context.text("config") ?? (env.DIBS_CONFIG || undefined);
+  const shared = given({
+    DIBS_TOKEN: context.text("token"),
+    DIBS_ORG: context.text("org"),
+    DIBS_CONFIG: config === undefined ? undefined : resolve(cwd, config),
+  });
+  const url = serverNamed(context, context.parts);
+  if (url) return { ...shared, DIBS_URL: url };
   const place = await placeFor(context, context.parts);
-  return { DIBS_DATABASE_URL: place.path ?? place.url, DIBS_URL: undefined };
+  return { ...shared, DIBS_DATABASE_URL: place.path ?? place.url };
+}
+
+/** Inside a task the session is that of the task's own runner: who took it would end it. */
+function sessionOf(context: Context): string | undefined {
+  return context.text("session") ?? (context.parts.env.DIBS_TASK ? undefined : context.asSession);
 }
 
 async function commandOf(context: Context, words: readonly string[]) {
@@ -107,13 +121,15 @@ const work: SingleCommand["run"] = async (context) => {
     ...(await optionsFor(context, context.args)),
     ...given({
       concurrency: context.number("concurrency") ?? config.concurrency,
-      sessionId: context.asSession,
+      sessionId: sessionOf(context),
       labels: context.list("label"),
       once: context.on("once") || undefined,
-      untilEmpty: context.on("until-empty") || undefined,
+      untilEmpty: context.on("until-empty") || context.on("once") || undefined,
     }),
   });
-  parts.killing.addEventListener("abort", () => void runner.stop({ now: true }), { once: true });
+  // What went wrong is told by `done`.
+  const endNow = () => void runner.stop({ now: true }).catch(() => undefined);
+  parts.killing.addEventListener("abort", endNow, { once: true });
   const summary = await runner.done;
   return context.on("once") ? exitOf(summary) : 0;
 };
@@ -126,8 +142,11 @@ function exitOf(summary: Summary): number {
 const run: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const task = context.text("task");
+  if (task !== undefined && context.text("prompt") !== undefined) {
+    throw usageError("--task and --prompt: which of them? A task has its own prompt.");
+  }
+  const lock = lockOf(context);
   const prompt = task === undefined ? await promptOf(context) : undefined;
-  const lock = context.text("lock");
   const ended = await runOnce({
     ...(await optionsFor(context, context.args)),
     killSignal: parts.killing,
@@ -135,11 +154,8 @@ const run: SingleCommand["run"] = async (context) => {
       prompt,
       taskId: task,
       title: context.text("title"),
-      sessionId: context.asSession,
-      lock:
-        lock === undefined
-          ? undefined
-          : { name: lock, onConflict: (context.text("on-conflict") ?? "fork") as "fork" | "exit" | "queue" },
+      sessionId: sessionOf(context),
+      lock,
     }),
   });
   if (ended.type === "queued") {
@@ -151,6 +167,19 @@ const run: SingleCommand["run"] = async (context) => {
   }
   return ["failed", "lost"].includes(ended.end.outcome) ? 1 : 0;
 };
+
+/** Of an agent's kind there is one at a time, where nothing else is named. */
+function lockOf(context: Context): OnceOptions["lock"] {
+  const onConflict = context.text("on-conflict") as OnConflict | undefined;
+  const kind = onConflict && (context.text("agent-type") ?? context.text("agent"));
+  const name = context.text("lock") ?? kind;
+  if (name !== undefined) return { name, onConflict: onConflict ?? "fork" };
+  if (onConflict === undefined) return undefined;
+  throw usageError(
+    `--on-conflict ${onConflict}: with whom? The lock is missing.`,
+    "Name it with --lock <name>.",
+  );
+}
 
 async function promptOf(context: Context): Promise<string> {
   const text =
@@ -198,7 +227,10 @@ export const commands: Record<string, Command> = {
       prompt: { value: "<text>", help: "what is to be done; default: standard input" },
       task: { value: "<id>", help: "a task that exists, instead" },
       title: { value: "<text>", help: "for the task that is made" },
-      lock: { value: "<name>", help: "only one at a time under this name" },
+      lock: {
+        value: "<name>",
+        help: "only one at a time under this name; default with --on-conflict: the agent's kind",
+      },
       "on-conflict": {
         value: "<what>",
         choices: ["fork", "exit", "queue"],
