@@ -164,6 +164,29 @@ test(
 );
 
 test(
+  "a second process under the same name takes over: the first one is refused, and takes nothing with it when it ends",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const env = { DIBS_SESSION: "ann" };
+    const first = await world.agent({ env });
+    await first.do("claim_task");
+    const second = await world.agent({ env });
+    expect(await second.do("claim_task")).toContain("attempt 2");
+    for (const [tool, input] of [["claim_task"], ["complete_task", { task_id: "0001" }]] as const) {
+      const refused = await first.call(tool, input);
+      expect(refused.isError && refused.text).toMatch(/^SESSION_BUSY.*Use another agent_id/s);
+    }
+    expect(await first.do("claim_task", { agent_id: "bob" })).toContain("Nothing to claim");
+    await first.close();
+    await until(
+      async () => (await world.dibs.sessions.get({ sessionId: "bob" })).session.endedAt !== null,
+      "its end",
+    );
+    expect(await second.do("complete_task", { task_id: "0001" })).toContain("Completed");
+  }),
+);
+
+test(
   "under a runner the session stays the runner's, and so does the task when the client goes",
   inWorld(async (world) => {
     await world.dibs.tasks.create({ prompt: "the runner's" });

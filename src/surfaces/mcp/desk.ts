@@ -133,6 +133,7 @@ export class Desk {
       this.agents.delete(agentId);
       throw error;
     }
+    await this.refuseReplaced(dibs, agent);
     try {
       return await action(dibs);
     } catch (error) {
@@ -145,6 +146,26 @@ export class Desk {
       return await action(dibs);
     } finally {
       agent.lastCallAt = this.now();
+    }
+  }
+
+  /** Two processes under one name would be handed the same task: the later one has it. */
+  private async refuseReplaced(dibs: Dibs, agent: Agent): Promise<void> {
+    if (agent.isGuest || (await this.isOurs(dibs, agent))) return;
+    agent.held.clear();
+    throw new DibsError("SESSION_BUSY", `Another process has taken the name ${agent.id} since.`);
+  }
+
+  /** No other process has registered under its name since; what is unknown or over is nobody's. */
+  private async isOurs(dibs: Dibs, { id }: Agent): Promise<boolean> {
+    const { process } = this.options;
+    try {
+      const { session } = await dibs.sessions.get({ sessionId: id });
+      const isSame = session.pid === process?.pid && session.host === process?.host;
+      return isSame || session.endedAt !== null || session.pid === null;
+    } catch (error) {
+      if (asDibsError(error).code === "SESSION_NOT_FOUND") return true;
+      throw error;
     }
   }
 
@@ -237,6 +258,7 @@ export class Desk {
   private async keepAlive(dibs: Dibs, agent: Agent, maxTtlMs: number): Promise<void> {
     await agent.ready;
     if (!agent.isGuest) {
+      if (!(await this.isOurs(dibs, agent))) return;
       await dibs.sessions.heartbeat({ sessionId: agent.id }).catch((error) => this.trouble(error));
     }
     // Of an agent that says nothing for so long, nobody knows whether it still works.
@@ -278,16 +300,17 @@ export class Desk {
   private async end(endSessions: boolean): Promise<void> {
     this.closing.abort();
     this.pulse.stop();
-    const dibs = await this.opened?.catch(() => null);
-    if (!dibs) return;
     await Promise.allSettled(this.under);
-    if (!endSessions) return;
+    if (!endSessions || this.agents.size === 0) return;
+    const dibs = await (this.opened ?? this.options.open()).catch(() => null);
+    if (!dibs) return;
     await Promise.allSettled([...this.agents.values()].map((agent) => this.goodbye(dibs, agent)));
   }
 
-  private async goodbye(dibs: Dibs, { id, isGuest, held }: Agent): Promise<void> {
+  private async goodbye(dibs: Dibs, agent: Agent): Promise<void> {
+    const { id, isGuest, held } = agent;
     if (!isGuest) {
-      await dibs.sessions.end({ sessionId: id });
+      if (await this.isOurs(dibs, agent)) await dibs.sessions.end({ sessionId: id });
       return;
     }
     const own = [...held].filter(([, { isGiven }]) => !isGiven);
