@@ -35,7 +35,7 @@ import { version } from "./runtime/version.js";
 import { groupCommits } from "./store/grouped.js";
 import { timed } from "./store/timed.js";
 import { createApp } from "./surfaces/http/app.js";
-import { allowedHosts, isLoopback } from "./surfaces/http/guard.js";
+import { allowedHosts, isAnyAddress, isLoopback } from "./surfaces/http/guard.js";
 import { listen } from "./surfaces/http/server.js";
 import { cookieName } from "./surfaces/http/sign-in.js";
 import { frame, type StreamLimits, streamLimits } from "./surfaces/http/stream.js";
@@ -189,6 +189,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
 
   const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
   const listening = await listen(app, { host, port, ...limits });
+  undo.push(() => listening.stop(limits.graceMs));
   hosts = allowedHosts(host, listening.port, options.allowHosts ?? []);
   cookie = cookieName(listening.port);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`;
@@ -197,19 +198,20 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     retainEventsMs: options.retainEventsMs,
     onTrouble: (error) => log.warn({ error: (error as Error).message }, "housekeeping will try again"),
   });
-  const unannounce =
-    "path" in place && isLoopback(host) ? announceServer(place.path, { url, version }) : null;
+  undo.push(() => keeping.stop());
+  if ("path" in place && (isLoopback(host) || isAnyAddress(host))) {
+    const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;
+    undo.push(announceServer(place.path, { url: local, version }));
+  }
   log.info({ url, store: store.location, auth }, "listening");
 
   let closed: Promise<void> | null = null;
   const close = async () => {
     draining = true;
     log.info("stopping");
-    unannounce?.();
     closing.abort();
     await mcp.close();
-    await listening.stop(limits.graceMs);
-    await keeping.stop();
+    // In the order of a stop: not to be found any more, no more work of its own, nobody to answer, and then the store.
     for (const step of undo.reverse()) await step();
     log.info("stopped");
     log.flush();

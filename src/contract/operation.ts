@@ -23,7 +23,15 @@ export interface Operation<
   refusals: readonly Code[];
   /** Said again by the same caller, it answers the same and nothing happens twice: a retry needs no key. */
   repeatable?: true;
-  http: { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; status?: number };
+  http: {
+    method: "GET" | "POST" | "PATCH" | "DELETE";
+    path: string;
+    status?: number;
+    /** Another path that means the same. */
+    also?: string;
+    /** Other names for fields in a query. */
+    aliases?: Readonly<Record<string, string>>;
+  };
   cli?: string;
   mcp?: string;
 }

@@ -1,12 +1,14 @@
 // claim-next that waits: tries when a commit may have freed something, when a scheduled task or a lease comes due, and looks every
 // second for dead processes. Between these an idle agent costs a glance at the store's version every few milliseconds.
 
+import { DibsError } from "../contract/error.js";
 import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { Wake } from "./event-feed.js";
 import { asDibsError, type CallOptions, type Executor } from "./execute.js";
 import { endDeadHolders, isTimeToLook } from "./sweep.js";
+import { isTokenLive } from "./tokens.js";
 
 type ClaimNext = OperationNamed<"tasks.claimNext">;
 
@@ -66,6 +68,7 @@ async function waitFor(
       const dueMs = retryAt === null ? timerMsMax : await msUntil(executor, caller.org, retryAt);
       await sleepUntilWoken(Math.min(deadline, now + dueMs));
       if (isAborted()) return answer;
+      await refuseRevoked(executor, caller);
     }
   } finally {
     stop();
@@ -83,6 +86,12 @@ async function waitFor(
       if (wake.isRung || performance.now() >= until) return;
     }
   }
+}
+
+/** A wait may outlive the token it came with. */
+async function refuseRevoked(executor: Executor, { org, token }: Caller): Promise<void> {
+  if (token === undefined || (await isTokenLive(executor, org, token))) return;
+  throw new DibsError("UNAUTHENTICATED", "The token was revoked, or has expired.");
 }
 
 /** The store's clock decides: how long until it shows `at`. */

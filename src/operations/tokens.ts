@@ -55,9 +55,12 @@ class Trusted {
     if (this.bearers.size > trustedMax) this.bearers.delete(this.bearers.keys().next().value!);
   }
 
+  readonly listeners = new Set<(org: string) => void>();
+
   /** All of the org: some may end with the one that was revoked. */
   forget(org: string): void {
     this.revocations++;
+    for (const listener of this.listeners) listener(org);
     for (const [hash, { bearer }] of this.bearers) if (bearer.org === org) this.bearers.delete(hash);
   }
 }
@@ -110,6 +113,11 @@ export function tokenIdOf(text: string): string | null {
 export async function isTokenLive(executor: Executor, org: string, id: string | undefined): Promise<boolean> {
   if (id === undefined) return true;
   return executor.store.read(org, (view, now) => validToken(view, id, now) !== null);
+}
+
+/** Calls back when a token of an org was revoked through this process. */
+export function onRevocation(executor: Executor, listener: (org: string) => void): void {
+  trustedOf(executor).listeners.add(listener);
 }
 
 /** Takes effect in this process at once. */

@@ -6,10 +6,11 @@ import type { Session } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
 import type { Change, DueClaim, OfTask } from "./rows.js";
 
-/** A session that changed in what it may take, not only in when it was heard of. */
+/** A session that changed in what it may take, or is over; not only in when it was heard of. */
 export function canDoMore(before: Session | undefined, after: Session): boolean {
   return (
     before?.capacity !== after.capacity ||
+    before.endedAt !== after.endedAt || // Whoever waits for it need not wait any longer.
     before.agentType !== after.agentType ||
     before.name !== after.name ||
     before.capabilities !== after.capabilities

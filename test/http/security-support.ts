@@ -163,6 +163,7 @@ export const otherPrivateRoutes: Route[] = [
   extra("GET", "/metrics", "viewer"),
   extra("POST", "/api/auth/code", "viewer", {}),
   extra("POST", "/api/auth/sign-out", "viewer", {}),
+  { ...extra("POST", "/api/locks/{name}", "worker", {}), path: "/api/locks/another" },
 ];
 
 export const publicRoutes: Route[] = [

@@ -25,6 +25,6 @@ export const listEvents = operation({
       lastSeq: z.number().describe("Number of the newest event of the org"),
     }),
   refusals: [],
-  http: { method: "GET", path: "/api/events" },
+  http: { method: "GET", path: "/api/events", aliases: { type: "types", task: "taskId" } },
   cli: "events",
 });

@@ -34,6 +34,6 @@ export const acquireLock = operation({
     }),
   output: () => z.object({ success: success(), lock: lockShape() }),
   refusals: ["SESSION_BUSY"],
-  http: { method: "POST", path: "/api/locks" },
+  http: { method: "POST", path: "/api/locks", also: "/api/locks/:name" },
   cli: "lock acquire",
 });

@@ -33,8 +33,8 @@ export function progress(draft: Draft, command: ProgressCommand): Outcome<null> 
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) return holding;
   const { claim, task } = holding;
-  const note = command.note ?? null;
-  const percent = command.percent ?? null;
+  const note = command.note ?? claim.progress?.note ?? null;
+  const percent = command.percent ?? claim.progress?.percent ?? null;
   draft.putClaim({
     ...renewed(draft, claim, claim.ttlMs),
     progress: { note, percent, at: draft.now },

@@ -8,7 +8,8 @@ import { registry } from "../../contract/registry.js";
 import type { Caller } from "../../operations/environment.js";
 import type { EventHub } from "../../operations/event-hub.js";
 import type { Executor } from "../../operations/execute.js";
-import { isTokenLive } from "../../operations/tokens.js";
+import { expositionType } from "../../operations/metrics/exposition.js";
+import { isTokenLive, onRevocation } from "../../operations/tokens.js";
 import { addAuth } from "./auth-routes.js";
 import { type Bindings, type Call, type Http, json, problem } from "./context.js";
 import { type Observed, ServerFigures } from "./figures.js";
@@ -59,6 +60,7 @@ export function createApp(parts: AppParts): App {
   const gate = new Gate(executor, parts.gate);
   const codes = new SignInCodes(parts.now);
   const streams = new Streams(hub, ({ org, token }) => isTokenLive(executor, org, token), parts.streams);
+  onRevocation(executor, () => void streams.look());
   const figures = new ServerFigures(executor, streams);
   const app = new Hono<{ Bindings: Bindings }>();
 
@@ -92,7 +94,7 @@ export function createApp(parts: AppParts): App {
     return new Response(text, {
       headers: {
         ...apiHeaders,
-        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "content-type": expositionType,
         "dibs-request-id": http.env.call.id,
       },
     });
@@ -135,7 +137,9 @@ export function createApp(parts: AppParts): App {
       };
       outgoing.once("close", () => {
         const { method = "" } = incoming;
-        const seen = { call, method, status: outgoing.statusCode, ms: performance.now() - call.startedAt };
+        // 499: its caller went away before there was an answer.
+        const status = outgoing.headersSent ? outgoing.statusCode : 499;
+        const seen = { call, method, status, ms: performance.now() - call.startedAt };
         figures.request(seen);
         parts.observe(seen);
       });

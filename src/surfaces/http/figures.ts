@@ -16,13 +16,7 @@ export interface Observed {
 }
 
 /** A holder that was no longer one tried to write. */
-const staleWrite: ReadonlySet<Code> = new Set([
-  "CLAIM_EXPIRED",
-  "STALE_EPOCH",
-  "NOT_CLAIM_OWNER",
-  "TASK_CANCELLED",
-  "TASK_NOT_CLAIMED",
-]);
+const staleWrite: ReadonlySet<Code> = new Set(["CLAIM_EXPIRED", "STALE_EPOCH", "TASK_CANCELLED"]);
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 

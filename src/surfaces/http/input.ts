@@ -44,7 +44,8 @@ export function readQuery(
 ): Record<string, unknown> {
   const fields = inputFields(operation);
   const texts = new Map<string, string[]>();
-  for (const [name, text] of entries) {
+  for (const [said, text] of entries) {
+    const name = operation.http.aliases?.[said] ?? said;
     if (fields.has(name)) texts.set(name, [...(texts.get(name) ?? []), text]);
   }
   const input: Record<string, unknown> = {};

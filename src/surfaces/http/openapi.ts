@@ -66,6 +66,13 @@ export function openApiDocument({
     const { name, http } = operation;
     const described = { operation, tag, input: inputs.of.get(name)!, output: answers.of.get(name)! };
     add(templateOf(http.path), http.method.toLowerCase(), operationObject(described, refusals));
+    if (!http.also) continue;
+    const same = { ...operation, name: `${name}.also`, http: { ...http, path: http.also } };
+    add(
+      templateOf(http.also),
+      http.method.toLowerCase(),
+      operationObject({ ...described, operation: same }, refusals),
+    );
   }
   for (const { path, method, described } of extraRoutes(inputs, refusals)) {
     add(path, method, described);

@@ -22,8 +22,10 @@ export function addOperations(app: Hono<{ Bindings: Bindings }>, parts: RoutePar
   // A word such as `claimable` comes before an id that could be spelled so.
   const byFixedWords = [...operations].sort((a, b) => paramsOf(a).length - paramsOf(b).length);
   for (const operation of byFixedWords) {
-    const { method, path } = operation.http;
+    const { method, path, also } = operation.http;
     app.on(method, path, handlerFor(operation, parts));
+    if (also)
+      app.on(method, also, handlerFor({ ...operation, http: { ...operation.http, path: also } }, parts));
   }
 }
 
@@ -50,10 +52,10 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
     if (writes) refuseOtherMedia(incoming);
     const input: Record<string, unknown> = {
       ...(fields.has("project") ? projectOf(http) : {}),
-      ...(hasBody
-        ? await readJsonObject(incoming, body)
-        : readQuery(operation, new URL(http.req.url).searchParams)),
+      ...(hasBody ? {} : readQuery(operation, new URL(http.req.url).searchParams)),
+      ...(writes ? await readJsonObject(incoming, body) : {}),
     };
+    if (input.project === "") delete input.project;
     for (const name of params) input[name] = http.req.param(name);
     const idempotencyKey = writes ? http.req.header("idempotency-key") : undefined;
     const waiting = mayWait && input.waitMs ? waitSignal(outgoing) : null;

@@ -50,6 +50,7 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
 export class Listening {
   readonly port: number;
   private readonly sockets = new Set<Socket>();
+  private readonly underWay = new Set<ServerResponse>();
   private stopped: Promise<void> | null = null;
 
   constructor(
@@ -57,6 +58,11 @@ export class Listening {
     private readonly app: App,
   ) {
     this.port = (server.address() as AddressInfo).port;
+    server.on("request", (_incoming, outgoing: ServerResponse) => {
+      this.underWay.add(outgoing);
+      outgoing.once("close", () => this.underWay.delete(outgoing));
+      if (this.stopped) outgoing.shouldKeepAlive = false;
+    });
     server.on("connection", (socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
@@ -71,6 +77,8 @@ export class Listening {
 
   private async drain(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    // Whoever is answered now is told to come back on another connection.
+    for (const outgoing of this.underWay) outgoing.shouldKeepAlive = false;
     this.app.streams.close();
     const sweeping = setInterval(() => this.closeIdle(), 50);
     const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);

@@ -47,7 +47,7 @@ export class Streams {
     private readonly isWelcome: (caller: Caller) => Promise<boolean>,
     private readonly limits: StreamLimits,
   ) {
-    this.ticking = setInterval(() => void this.tick(), limits.commentMs).unref();
+    this.ticking = setInterval(() => void this.look(), limits.commentMs).unref();
   }
 
   count(org: string): number {
@@ -93,7 +93,8 @@ export class Streams {
     stream.end();
   }
 
-  private async tick(): Promise<void> {
+  /** Says that we are here; and ends the streams of those who may no longer read. */
+  async look(): Promise<void> {
     const welcome = new Map<string, Promise<boolean>>();
     for (const stream of [...this.open]) {
       const { caller } = stream;
