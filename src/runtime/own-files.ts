@@ -1,6 +1,15 @@
 // Files of people's own that Dibs makes or changes with their consent.
 
-import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** Null if there is none. */
@@ -13,8 +22,9 @@ export function read(path: string): string | null {
   }
 }
 
-/** Refuses to write over anything. */
+/** Refuses to write over anything; its directory is made. */
 export function create(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text, { flag: "wx" });
 }
 

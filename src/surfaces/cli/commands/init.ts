@@ -8,11 +8,12 @@ import { withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
+import { integrationFor, integrationNames } from "../integrations.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
 
 interface Step {
-  what: "store" | "config" | "gitignore" | "agents";
+  what: "store" | "config" | "gitignore" | "agents" | "mcp";
   /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: nobody asked for it. */
   did: "made" | "changed" | "removed" | "kept" | "skipped";
   path: string;
@@ -21,8 +22,10 @@ interface Step {
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("remove")) {
-    const step = await removeBlock(context);
-    context.say({ success: true, steps: [step] }, (look) => stepLine(step, context, look));
+    const steps = [await removeBlock(context), ...(await removeIntegrations(context))];
+    context.say({ success: true, steps }, (look) =>
+      steps.map((step) => stepLine(step, context, look)).join("\n"),
+    );
     return;
   }
   const before = await whatIsThere(context);
@@ -31,6 +34,7 @@ const init: SingleCommand["run"] = async (context) => {
     before.store,
     ...(await settle(context, project, before.hasIgnore)),
     await agentsStep(context),
+    ...(await integrationSteps(context)),
   ];
   context.say({ success: true, project: project.id, steps }, (look) => {
     const lines = steps.map((step) => stepLine(step, context, look));
@@ -154,6 +158,45 @@ async function removeBlock(context: Context): Promise<Step> {
   return { what: "agents", did: "removed", path };
 }
 
+async function integrationSteps(context: Context): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const name of new Set(context.list("agent"))) {
+    const { path, before } = await fileOf(context, name);
+    const after = edited(path, () => integrationFor(name).add(before));
+    if (before === null) await context.parts.files.create(path, after);
+    else if (before !== after) await context.parts.files.replace(path, after);
+    steps.push({ what: "mcp", did: before === null ? "made" : before === after ? "kept" : "changed", path });
+  }
+  return steps;
+}
+
+/** Only entries that are as we wrote them; of the clients that are named, or of all. */
+async function removeIntegrations(context: Context): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const name of context.list("agent") ?? integrationNames) {
+    const { path, before } = await fileOf(context, name);
+    if (before === null || !before.includes("dibs")) continue;
+    const after = edited(path, () => integrationFor(name).remove(before));
+    if (after === null) await context.parts.files.remove(path);
+    else if (after !== before) await context.parts.files.replace(path, after);
+    steps.push({ what: "mcp", did: after === before ? "kept" : "removed", path });
+  }
+  return steps;
+}
+
+/** Neither the file nor its directory may lead out of the repository. */
+async function fileOf({ parts }: Context, name: string): Promise<{ path: string; before: string | null }> {
+  const root = await parts.files.rootOf(parts.cwd);
+  const path = join(root, integrationFor(name).path);
+  for (const each of [dirname(path), path]) {
+    if (!(await parts.files.exists(each)) || (await parts.files.isInside(each, root))) continue;
+    throw new DibsError("FORBIDDEN", `${each} is a link that leads out of this repository.`, {
+      hint: "Nothing was written to where it leads.",
+    });
+  }
+  return { path, before: await parts.files.read(path) };
+}
+
 function edited<T>(path: string, edit: () => T): T {
   try {
     return edit();
@@ -167,6 +210,7 @@ const names: Record<Step["what"], string> = {
   config: "settings for everybody, to be committed",
   gitignore: "hides the rest from git",
   agents: "what agents must know",
+  mcp: "how a client of MCP starts dibs",
 };
 
 function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Look): string {
@@ -195,9 +239,15 @@ export const commands: Record<string, SingleCommand> = {
     flags: {
       yes: { short: "y", help: "ask nothing, do all of it" },
       "agents-md": { help: "add the block to AGENTS.md, or bring it up to date" },
-      remove: { help: "take the block out of AGENTS.md again" },
+      agent: {
+        value: "<name>",
+        many: true,
+        choices: integrationNames,
+        help: "add the MCP server to the project's settings of this agent",
+      },
+      remove: { help: "take the block out of AGENTS.md again, and our entries out of agents' settings" },
     },
-    examples: ["dibs init", "dibs init --yes --project shop", "dibs init --remove"],
+    examples: ["dibs init", "dibs init --yes --project shop --agent claude", "dibs init --remove"],
     run: init,
   },
 };
