@@ -195,3 +195,41 @@ for (const mode of eras) {
     }),
   );
 }
+
+for (const mode of eras) {
+  test(
+    `the human at the client is asked, if the token may answer (${mode} protocol)`,
+    on("memory", async (world) => {
+      const asked: string[] = [];
+      const options = {
+        versionNegotiation: { mode },
+        capabilities: { elicitation: { form: {} } },
+        prepare: (client: Client) =>
+          client.setRequestHandler("elicitation/create", async ({ params }) => {
+            asked.push(params.message);
+            return { action: "accept" as const, content: { answer: "blue" } };
+          }),
+      };
+      const question = { agent_id: "ann", question: "Red or blue?" };
+      await world.task();
+      const leader = await connect(world, options);
+      await leader.do("claim_task", { agent_id: "ann" });
+      expect(await leader.do("ask_human", { ...question, task_id: "0001" })).toContain("blue");
+      expect(asked).toEqual(["Task 0001: Red or blue?"]);
+      await leader.do("complete_task", { agent_id: "ann", task_id: "0001" });
+
+      await world.task();
+      const worker = await connect(world, { ...options, token: await world.tokenFor("worker") });
+      await worker.do("claim_task", { agent_id: "bob" });
+      const text = await worker.do("ask_human", { ...question, agent_id: "bob", task_id: "0002" });
+      expect(text).toContain("is with the humans");
+      expect(asked).toHaveLength(1);
+      // While the question is open, the agent is led back to it.
+      expect(await worker.do("claim_task", { agent_id: "bob" })).toContain(
+        "ask_human with the same question",
+      );
+      const early = await worker.call("complete_task", { agent_id: "bob", task_id: "0002" });
+      expect(early.isError && early.text).toMatch(/^INVALID_STATE/);
+    }),
+  );
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inWorld, tokens } from "./support.js";
+import { inWorld, tokens, until } from "./support.js";
 
 for (const era of ["legacy", "auto"] as const) {
   const client = { versionNegotiation: { mode: era } };
@@ -57,6 +57,48 @@ for (const era of ["legacy", "auto"] as const) {
       expect(next).toContain("hold task 0002: running");
       expect(next).toContain("Created User model with validation");
       expect(next).toContain("src/models/user.ts");
+      expect(agent.errors()).toBe("");
+    }),
+  );
+}
+
+for (const mode of ["legacy", "auto"] as const) {
+  test(
+    `resources are read, and their changes told; prompts lead to the tools (${mode} protocol)`,
+    inWorld(async (world) => {
+      const told = new Set<string>();
+      const agent = await world.agent({
+        client: { versionNegotiation: { mode } },
+        prepare: (client) =>
+          client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+            told.add(params.uri);
+          }),
+      });
+      const { client } = agent;
+      expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual([
+        "dibs://inbox",
+        "dibs://ready",
+      ]);
+      const templates = (await client.listResourceTemplates()).resourceTemplates;
+      expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual(["dibs://task/{id}"]);
+      if (mode === "auto") await client.listen({ resourceSubscriptions: ["dibs://ready"] });
+      else await client.subscribeResource({ uri: "dibs://ready" });
+      // Where following begins is settled a moment after the subscription was answered.
+      await until(async () => {
+        await world.dibs.tasks.create({ prompt: "do it" });
+        return told.has("dibs://ready");
+      }, "the notice");
+      expect([...told]).toEqual(["dibs://ready"]);
+      const { contents } = await client.readResource({ uri: "dibs://ready" });
+      expect((contents[0] as { text: string }).text).toContain("0001 queued");
+
+      const { prompts } = await client.listPrompts();
+      expect(prompts.map(({ name }) => name)).toEqual(["plan_work", "work_next", "hand_over"]);
+      const plan = await client.getPrompt({ name: "plan_work", arguments: { goal: "a shop" } });
+      expect(JSON.stringify(plan.messages)).toMatch(/a shop.*create_task/);
+      const over = await client.getPrompt({ name: "hand_over", arguments: {} });
+      expect(JSON.stringify(over.messages)).toContain("release_task");
+      expect(JSON.stringify(await client.getPrompt({ name: "work_next" }))).toContain("claim_task");
       expect(agent.errors()).toBe("");
     }),
   );
