@@ -24,7 +24,7 @@ const next = {
   TASK_CANCELLED: `It was cancelled. ${lost}`,
   STALE_EPOCH: `It was claimed again since. ${lost}`,
   INVALID_STATE:
-    "Call get_task to see its state. While a question is open, wait for the answer with claim_task (task_id, wait_seconds).",
+    "Call get_task to see its state. While your question is open, call ask_human with the same question and wait_seconds.",
   QUESTION_MISMATCH: "Another question is open by now: call get_task.",
   TASK_NOT_AWAITING: "It was answered already: call get_task.",
   TASK_NOT_RETRYABLE: "Call get_task to see its state.",

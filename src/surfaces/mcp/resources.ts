@@ -105,3 +105,23 @@ export async function watchChanges(
     if (timer) clearTimeout(timer);
   }
 }
+
+const againMs = 1_000;
+
+/** Also when the store is found anew. */
+export async function keepWatching(
+  desk: Desk,
+  signal: AbortSignal,
+  tell: (uri: string) => void,
+  onTrouble: (error: unknown) => void,
+  isWanted?: (uri: string) => boolean,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await watchChanges(await desk.dibs(), signal, tell, isWanted);
+    } catch (error) {
+      if (!signal.aborted) onTrouble(error);
+    }
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, againMs).unref());
+  }
+}

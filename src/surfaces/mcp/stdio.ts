@@ -2,7 +2,7 @@
 
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { Desk, type DeskOptions } from "./desk.js";
-import { watchChanges } from "./resources.js";
+import { keepWatching } from "./resources.js";
 import { createServer } from "./server.js";
 import { Subscriptions } from "./subscriptions.js";
 
@@ -32,17 +32,25 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
     const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
     if (era === "legacy") new Subscriptions(server, desk, tell, trouble);
     // Here the SDK knows who subscribed to what, and drops the rest.
-    else watch(desk, signal, tell).catch(trouble);
+    else void listened.then(() => keepWatching(desk, signal, tell, trouble));
     return server;
   };
   const connection = serveStdio(({ era }) => serve(era), { transport, onerror: trouble });
+  const listened = firstSubscription(transport);
   await clientGone(stopping);
   await desk.close();
   await connection.close().catch(() => undefined);
 }
 
-async function watch(desk: Desk, signal: AbortSignal, tell: (uri: string) => void): Promise<void> {
-  await watchChanges(await desk.dibs(), signal, tell);
+/** Until then nobody wants to hear of changes, and following them costs something. */
+function firstSubscription(transport: StdioServerTransport): Promise<void> {
+  const { onmessage } = transport;
+  return new Promise((resolve) => {
+    transport.onmessage = (message) => {
+      if ("method" in message && message.method === "subscriptions/listen") resolve();
+      onmessage?.(message);
+    };
+  });
 }
 
 function clientGone(stopping: AbortSignal): Promise<void> {

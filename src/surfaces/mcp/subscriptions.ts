@@ -1,6 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Desk } from "./desk.js";
-import { watchChanges } from "./resources.js";
+import { keepWatching } from "./resources.js";
 
 const subscriptionsMax = 1_000;
 
@@ -29,13 +29,7 @@ export class Subscriptions {
   private watch(): void {
     if (this.isWatching) return;
     this.isWatching = true;
-    const { desk } = this;
-    desk
-      .dibs()
-      .then((dibs) => watchChanges(dibs, desk.signal, this.tell, (uri) => this.uris.has(uri)))
-      .catch((error) => {
-        this.isWatching = false;
-        if (!desk.signal.aborted) this.trouble(error);
-      });
+    const { desk, tell, trouble } = this;
+    void keepWatching(desk, desk.signal, tell, trouble, (uri) => this.uris.has(uri));
   }
 }
