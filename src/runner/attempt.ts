@@ -15,7 +15,7 @@ import type { AttemptEnd, Outcome, RunnerOptions, Timings } from "./options.js";
 import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
 import { errorText, isPassing, Reporter, waitsForAnswer } from "./report.js";
-import { readResultFile } from "./result.js";
+import { type Left, nothing, readResultFile } from "./result.js";
 import { endSurvivors } from "./survivors.js";
 import { openWorktree, type Worktree } from "./worktree.js";
 
@@ -117,13 +117,13 @@ export class Attempt {
       this.lease.end();
       if (this.afterReport) clearTimeout(this.afterReport);
       await group.end();
-      if (this.directory !== "") await rm(this.directory, { recursive: true, force: true });
+      await this.removeFiles();
     }
   }
 
   private async runCommand(): Promise<AttemptEnd> {
     const { group, options, timings, task } = this.parts;
-    if (this.verdict) return this.report(nobodySaw, "");
+    if (this.verdict) return this.report(nobodySaw, nothing);
     void this.lease.beat();
     const ended = await endSurvivors(
       options.dibs,
@@ -134,10 +134,10 @@ export class Attempt {
     for (const pgid of ended)
       options.onTrouble?.(new Error(`ended process group ${pgid} of an earlier attempt`));
     if (options.worktree) this.worktree = await openWorktree(options.worktree, task, this.by);
-    const resultFile = await this.prepareFiles();
     await this.reporter.start();
     // Stopped or lost before anything was started.
-    if (this.verdict) return this.report(nobodySaw, resultFile);
+    if (this.verdict) return this.report(nobodySaw, nothing);
+    const resultFile = await this.prepareFiles();
     this.output.read("stdout", group.output.stdout);
     this.output.read("stderr", group.output.stderr);
     const order = orderFor(options.command, {
@@ -158,7 +158,10 @@ export class Attempt {
     // Whoever is still in the group would go on without a claim.
     await group.end();
     this.output.end();
-    return this.report(exit, resultFile);
+    const left = await readResultFile(resultFile);
+    // Before the report, which may take long: nobody but this process would remove it now.
+    await this.removeFiles();
+    return this.report(exit, left);
   }
 
   /** A directory that only this user can read. */
@@ -171,7 +174,11 @@ export class Attempt {
     return join(this.directory, "result");
   }
 
-  private async report(exit: Exit, resultFile: string): Promise<AttemptEnd> {
+  private async removeFiles(): Promise<void> {
+    if (this.directory !== "") await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private async report(exit: Exit, left: Left): Promise<AttemptEnd> {
     const { verdict, worktree } = this;
     if (verdict?.kind !== "lost") await this.log.close(this.stopsNow ? 1_000 : 5_000);
     this.isReporting = true;
@@ -180,7 +187,6 @@ export class Attempt {
     if (verdict?.kind === "stopped") {
       return this.end(await this.reporter.release("stopped", "released"), exit, "stopped");
     }
-    const left = await readResultFile(resultFile);
     if (verdict?.kind === "timeout" || exit.code !== 0 || left.error !== null) {
       const why =
         verdict?.kind === "timeout" ? `ran longer than ${this.parts.task.timeoutMs} ms` : endOf(exit);

@@ -27,12 +27,14 @@ export class Log {
   private droppedBytes = 0;
   private timer: NodeJS.Timeout | null = null;
   private sending: Promise<void> | null = null;
+  /** Nothing more comes: behind the last batch there is nothing to keep apart from it. */
+  private isClosing = false;
   private isClosed = false;
 
   constructor(private readonly options: LogOptions) {}
 
   add(text: string): void {
-    if (this.isClosed || text === "") return;
+    if (this.isClosed || this.isClosing || text === "") return;
     this.keep(text);
     const isFull = this.headBytes + this.tailBytes >= batchBytes;
     if (isFull && !this.sending) this.send();
@@ -81,9 +83,11 @@ export class Log {
   }
 
   private async deliver(text: string): Promise<void> {
+    let isLast = this.isClosing;
     try {
       await this.options.append(text);
     } catch (error) {
+      isLast = false;
       if (isLost(error)) {
         this.isClosed = true;
         this.options.onLost(error);
@@ -94,11 +98,12 @@ export class Log {
         if (later !== "") this.keep(later);
       }
     }
-    if (!this.isClosed) await sleep(this.options.gapMs);
+    if (!this.isClosed && !isLast) await sleep(this.options.gapMs);
   }
 
   /** Sends the rest, if that can be done in time. */
   async close(withinMs: number): Promise<void> {
+    this.isClosing = true;
     const until = performance.now() + withinMs;
     const isOver = () => this.isClosed || performance.now() >= until;
     while (!isOver() && (this.sending || this.headBytes + this.tailBytes > 0)) {

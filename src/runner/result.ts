@@ -20,7 +20,7 @@ export interface Left {
 const bytesMax = 1024 * 1024;
 /** The store's bound is on the whole result. */
 const outputBytesMax = 768 * 1024;
-const nothing: Left = { result: null, error: null, retryable: true };
+export const nothing: Left = { result: null, error: null, retryable: true };
 
 /** Nothing, if there is no such file or it is not a plain one. */
 export async function readResultFile(path: string): Promise<Left> {

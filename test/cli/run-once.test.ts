@@ -108,10 +108,7 @@ describe.each(ways)("%s", (way) => {
   test("told to stop twice it gives the task back and frees the lock", async () => {
     const place = await openPlace(way);
     const { running, pid } = await busy(place);
-    running.signal("SIGTERM");
-    // The second counts once the first was heard.
-    await place.says(["lock", "status", "agent"]);
-    running.signal("SIGTERM");
+    await running.signalTwice("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0, out: "0001 released: stopped\n" });
     await gone(pid);
     expect(await place.task("0001")).toMatchObject({ state: "queued", assignee: null, lostCount: 0 });

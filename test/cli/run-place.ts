@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
@@ -86,6 +86,13 @@ export class Running {
     if (!this.isOver) this.child.kill(signal);
   }
 
+  /** One after the other: a second one that comes before the first was taken is the same one. */
+  async signalTwice(signal: "SIGTERM"): Promise<void> {
+    this.signal(signal);
+    await until(`${signal} was taken`, () => !isPending(this.pid, constants.signals[signal]));
+    this.signal(signal);
+  }
+
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.ended;
@@ -96,6 +103,12 @@ export class Running {
       (this.out + this.err).includes(text),
     );
   }
+}
+
+function isPending(pid: number, signal: number): boolean {
+  const file = `/proc/${pid}/status`;
+  const [, mask] = (existsSync(file) && /^ShdPnd:\s*(\w+)/m.exec(readFileSync(file, "utf8"))) || [];
+  return ((BigInt(`0x${mask ?? 0}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
 export class Place {

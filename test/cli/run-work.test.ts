@@ -165,16 +165,26 @@ describe.each(ways)("%s", (way) => {
       ...sh(`trap '' TERM; echo $$ > "$NOTES/pid"; ${waitFor("never")}`),
     ]);
     const pid = Number(await place.noted("pid"));
-    running.signal("SIGTERM");
-    // Only when the first was heard does the second count as one.
-    await until("it claims no more", async () => {
-      await place.says(["add", "more"]);
-      return true;
-    });
-    running.signal("SIGTERM");
+    await running.signalTwice("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0, out: "0001 released: stopped\n" });
     expect(isRunning(pid)).toBe(false);
     expect(await place.task("0001")).toMatchObject({ state: "queued", lostCount: 0, claim: null });
+  });
+
+  test("told to stop while a question is open it does not wait for the answer, which the next attempt gets", async () => {
+    const place = await openPlace(way);
+    await place.add({ title: "One", prompt: "x" });
+    const asking = `[ -z "$DIBS_RESPONSE" ] || { echo "told $DIBS_RESPONSE"; exit; }
+      echo $$ > "$NOTES/pid"; dibs ask --wait "Which?"`;
+    const running = place.begin(["work", "--", ...sh(asking)]);
+    await until("it asks", async () => (await place.json(["inbox"])).questions?.length === 1);
+    const pid = Number(await place.noted("pid"));
+    running.signal("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0, out: "0001 awaiting: stopped\n" });
+    expect(isRunning(pid)).toBe(false);
+    await place.says(["answer", "0001", "this one"]);
+    expect((await work(place, ["--once", "-q"], asking)).code).toBe(0);
+    expect((await place.task("0001")).result.output).toBe("told this one");
   });
 
   test("a worker without work waits, and is told to stop", async () => {
