@@ -62,7 +62,7 @@ describe("a command is ended", () => {
 
   test("when its time is over", async () => {
     const here = await stage(short);
-    const task = await here.add("too slow", { timeoutMs: 300 });
+    const task = await here.add("too slow", { timeoutMs: 2_000 });
     const runner = here.work({ once: true, command: here.command({ wait: true, stubborn: true }) });
     const { pid } = await here.seen(task.id);
     await gone(pid);

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -185,8 +185,7 @@ export class Stage {
   go(taskId: string, plan: Plan = {}): void {
     const file = join(this.directory, `${taskId}.go`);
     writeFileSync(`${file}.new`, JSON.stringify(plan));
-    rmSync(file, { force: true });
-    writeFileSync(file, readFileSync(`${file}.new`));
+    renameSync(`${file}.new`, file); // Whoever looks sees all of it.
   }
 }
 
