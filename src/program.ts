@@ -1,19 +1,31 @@
 // The program: picks a surface and gives it what it needs. Parts are loaded when they are used, so that a command starts quickly.
 
 import { fileURLToPath } from "node:url";
-import { errors, input, output } from "./runtime/output.js";
+import { errors, input, keepGoingUnread, output } from "./runtime/output.js";
 import { main } from "./surfaces/cli/main.js";
 import type { Parts } from "./surfaces/cli/parts.js";
 
 const stopping = new AbortController();
 const killing = new AbortController();
-let endsByItself = false;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
+/** Commands that look at a signal end by themselves; all others are ended. */
+const looksAt = { stopping: false, killing: false };
+function stopSignal(): AbortSignal {
+  looksAt.stopping = true;
+  return stopping.signal;
+}
+for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
   process.on(signal, () => {
+    const next = stopping.signal.aborted ? "killing" : "stopping";
     // Whoever asks twice does not want to wait; whoever asks three times gets no more chances.
-    if (killing.signal.aborted || (stopping.signal.aborted && !endsByItself)) process.exit(130);
-    (stopping.signal.aborted ? killing : stopping).abort();
+    if (killing.signal.aborted || !looksAt[next]) process.exit(code);
+    (next === "killing" ? killing : stopping).abort();
   });
+}
+const inputBytesMax = 16 * 1024 * 1024;
+
+async function tooMuchInput(): Promise<Error> {
+  const { DibsError } = await import("./contract/error.js");
+  return new DibsError("PAYLOAD_TOO_LARGE", `Standard input has more than ${inputBytesMax} bytes.`);
 }
 
 /** The functions of a module that is loaded with the first call. */
@@ -47,18 +59,26 @@ const parts: Parts = {
   err: errors.write,
   stdout: output,
   stdin: input,
-  askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopping.signal),
+  askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopSignal()),
   now: Date.now,
-  stopping: stopping.signal,
+  get stopping() {
+    return stopSignal();
+  },
   get killing() {
-    endsByItself = true;
+    looksAt.killing = true;
+    keepGoingUnread();
     return killing.signal;
   },
   program: [process.execPath, fileURLToPath(new URL("./bin.js", import.meta.url))],
   machine: async () => await import("./runtime/liveness.js"),
   readInput: async () => {
     const chunks: Buffer[] = [];
-    for await (const chunk of process.stdin) chunks.push(chunk);
+    let bytes = 0;
+    for await (const chunk of process.stdin) {
+      bytes += chunk.length;
+      if (bytes > inputBytesMax) throw await tooMuchInput();
+      chunks.push(chunk);
+    }
     return Buffer.concat(chunks).toString("utf8");
   },
   readFile: async (path) => (await import("node:fs")).readFileSync(path, "utf8"),
@@ -80,7 +100,7 @@ const parts: Parts = {
   },
   demo: async () => {
     const { runProgram } = await import("./runtime/program.js");
-    return runProgram(new URL("./demo/main.js", import.meta.url), stopping.signal);
+    return runProgram(new URL("./demo/main.js", import.meta.url), stopSignal());
   },
   databaseFor: async (directory) => (await import("./runtime/locate.js")).databaseFor(directory),
   makeRoomFor: async (database) => (await import("./runtime/locate.js")).makeRoomFor(database),
@@ -105,7 +125,7 @@ const parts: Parts = {
     await serveOverStdio({
       ...request,
       version,
-      stopping: stopping.signal,
+      stopping: stopSignal(),
       process: { pid: process.pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) },
     });
   },

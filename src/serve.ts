@@ -187,11 +187,12 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   });
   observeStore = (operation, ms) => app.figures.storeTook(operation, ms);
 
-  const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
   const listening = await listen(app, { host, port, ...limits });
   undo.push(() => listening.stop(limits.graceMs));
   hosts = allowedHosts(host, listening.port, options.allowHosts ?? []);
   cookie = cookieName(listening.port);
+  // After the port is had: a start that fails leaves no token behind.
+  const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`;
   const keeping = new Housekeeping(executor, {
     orgs: () => seenOrgs,

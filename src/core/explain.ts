@@ -103,7 +103,8 @@ const describe: Record<Blocker, Describe> = {
       code: "CLAIMED",
       message: `${claim?.sessionId} holds it${alive ? "" : ", but that session is over"}.`,
       until: claim ? dueAt(claim) : null,
-      fix: `dibs release ${task.id} --force`,
+      // Somebody is at work: taking it away would not help.
+      ...(alive ? {} : { fix: `dibs release ${task.id} --force` }),
     };
   },
   AWAITING_RESPONSE: (_draft, task) => ({

@@ -9,7 +9,7 @@ import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
 import { catchUpIfWritable } from "./metrics/recorder.js";
-import { endDeadHolder, endDeadSessions } from "./sweep.js";
+import { endDeadHolder, endDeadHolders, endDeadSessions, isTimeToLook } from "./sweep.js";
 import { dropExpiredTokens, forgetTokens } from "./tokens.js";
 
 export function dispatch(
@@ -24,9 +24,15 @@ export function dispatch(
       return claimNext(executor, input as never, caller, options);
     case "tasks.claim":
     case "tasks.respond":
+    case "tasks.explain":
       return afterLookingAtTheHolder(executor, name, input, caller, options);
     case "tasks.bulk":
       return bulk(executor, input, caller, options);
+    case "tasks.list":
+    case "tasks.inFlight":
+    case "sessions.list":
+    case "sessions.summary":
+      return afterLookingForTheDead(executor, name, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller, options);
     case "locks.acquire":
@@ -54,6 +60,19 @@ async function afterLookingAtTheHolder(
 ): Promise<unknown> {
   const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
   await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
+  return executor.execute(name, input as never, caller, options);
+}
+
+/** So that no list shows as at work what a process of this host left behind. */
+async function afterLookingForTheDead(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  executor.admit(name, input, caller);
+  if (isTimeToLook(executor, caller.org)) await endDeadHolders(executor, caller.org);
   return executor.execute(name, input as never, caller, options);
 }
 

@@ -38,7 +38,7 @@ export async function runOnce(options: OnceOptions): Promise<OnceEnd> {
   const held = await acquire(options, lock.name, lock.onConflict ?? "fork");
   if ("busy" in held) return queue(options, held.busy);
   try {
-    const ended = await run(options, held.isForked ? held.name : (options.sessionId ?? held.name));
+    const ended = await run(options, held.isForked ? held.name : (options.sessionId ?? newSessionId()));
     return { ...ended, lock: held.name };
   } finally {
     await held.release();

@@ -46,15 +46,24 @@ function writeAtOnce(fd: number, text: string): Uint8Array {
   try {
     while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EAGAIN") endIfNobodyReads(error as NodeJS.ErrnoException);
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return rest;
+    endIfNobodyReads(error as NodeJS.ErrnoException);
+    return new Uint8Array();
   }
   return rest;
 }
 
+let mustGoOn = false;
+
+/** From now on nobody need read what is written: a runner has tasks to bring to their end. */
+export function keepGoingUnread(): void {
+  mustGoOn = true;
+}
+
 /** Whoever read our output has seen enough. */
 function endIfNobodyReads(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
+  if (error.code !== "EPIPE") throw error;
+  if (!mustGoOn) process.exit(0);
 }
 
 /** Terminals are; files, pipes and sockets are not. */

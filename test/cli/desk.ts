@@ -21,6 +21,8 @@ import type { Parts } from "../../src/surfaces/cli/parts.js";
 
 export type Way = "embedded" | "server";
 export const ways: Way[] = ["embedded", "server"];
+/** Suites that start many processes go one way each, and both with DIBS_LONG=1. */
+export const oneOf = (way: Way): Way[] => (process.env.DIBS_LONG ? ways : [way]);
 
 export interface Called {
   code: number;

@@ -128,7 +128,7 @@ const rules: Record<string, Rule> = {
     instead: "bin.ts only loads the program, quickly; what it is made of belongs in program.ts",
   },
   "program.ts": {
-    may: ["compose.ts", "serve.ts", "index.ts", "client", "surfaces", "tui", "runtime"],
+    may: ["compose.ts", "serve.ts", "index.ts", "client", "contract", "surfaces", "tui", "runtime"],
     node: true,
     packages: "any",
     instead: "program.ts only picks a surface; compose.ts puts the parts together",

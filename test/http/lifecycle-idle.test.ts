@@ -6,8 +6,8 @@ import "./own-home.js";
 import { Reader } from "./reader.js";
 import { openWorld, storeNames, type World } from "./support.js";
 
-const waiters = 300;
-const streams = 100;
+const waiters = 150;
+const streams = 50;
 
 interface Figures {
   commits: number;
@@ -27,7 +27,7 @@ async function figures(world: World): Promise<Figures> {
 }
 
 test.each(storeNames)(
-  "three hundred waiting calls and a hundred streams cost an idle server on %s no commit",
+  "many waiting calls and streams cost an idle server on %s no commit",
   async (store) => {
     const world = await openWorld(store, { limits: { commentMs: 100 } });
     const readers: Reader[] = [];
@@ -50,7 +50,7 @@ test.each(storeNames)(
       }
       const before = await figures(world);
       expect(before.lastSeq).toBeGreaterThanOrEqual(waiters); // Their sessions: all of them have come.
-      await pass(30);
+      await pass(20);
       const after = await figures(world);
       expect(after.lastSeq).toBe(before.lastSeq);
       expect(after.commits).toBe(before.commits);

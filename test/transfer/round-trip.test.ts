@@ -13,7 +13,7 @@ import { carryDocuments, goOn, live, org } from "./history.js";
 import { again, exported, smallBatches, smallPages } from "./lines.js";
 
 const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const numRuns = Number(process.env.DIBS_RUNS ?? 40);
+const numRuns = Number(process.env.DIBS_RUNS ?? 12);
 /** On PostgreSQL each history costs databases of its own. */
 const slower = 8;
 

@@ -87,7 +87,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     },
   },
   "Run it": {
-    serve: { summary: "run the server: HTTP API, live stream, dashboard", load: server },
+    serve: { summary: "run the server: HTTP API, live stream, MCP, a page to watch", load: server },
     token: { summary: "make, list and revoke the server's tokens", load: server },
     project: {
       summary: "list, show, make and set up projects",

@@ -122,8 +122,18 @@ function summaries(commands: Record<string, { summary: string }>, columns: numbe
   );
 }
 
+/** All letters of the shorter word are in the longer one, in order, with at most two more: `lst`, `lisst`. */
+function hasSameLetters(a: string, b: string): boolean {
+  const [short = "", long = ""] = [a, b].sort((x, y) => x.length - y.length);
+  let at = 0;
+  for (const letter of long) if (letter === short[at]) at++;
+  return at === short.length && short.length > 1 && long.length - short.length <= 2;
+}
+
 function suggestion(name: string, known: readonly string[], before: string): string {
-  const near = known.filter((each) => each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)));
+  const isNear = (each: string) =>
+    each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)) || hasSameLetters(each, name);
+  const near = known.filter(isNear);
   const all = `${before} --help lists all`;
   return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}.` : `${all}.`;
 }

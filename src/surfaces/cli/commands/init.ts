@@ -225,7 +225,7 @@ function nextSteps(look: Look): string[] {
   const steps: [string, string][] = [
     ['dibs add "Write the docs"', "add a task, or many: dibs plan plan.md"],
     ["dibs work --agent claude", "let an agent work, or dibs work -- <command>"],
-    ["dibs serve", "watch and answer in a browser"],
+    ["dibs serve", "watch in a browser"],
     ["dibs inbox", "see what needs you"],
   ];
   return ["Next:", ...steps.map(([command, why]) => `  ${look.paint(command.padEnd(26), "bold")} ${why}`)];

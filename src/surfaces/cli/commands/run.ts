@@ -50,10 +50,11 @@ async function connectionEnv(context: Context): Promise<Record<string, string | 
   return { ...shared, DIBS_DATABASE_URL: place.path ?? place.url };
 }
 
-/** Inside a task the session is that of the task's own runner: who took it would end it. */
-function sessionOf(context: Context): string | undefined {
-  return context.text("session") ?? (context.parts.env.DIBS_TASK ? undefined : context.asSession);
-}
+/**
+ * Only one that is named for this: a runner ends its session, and what the session holds, when it ends. DIBS_SESSION is somebody's
+ * who is at work already: the caller's own, or, inside a task, that of its runner.
+ */
+const sessionOf = (context: Context): string | undefined => context.text("session");
 
 async function commandOf(context: Context, words: readonly string[]) {
   const agent =
@@ -130,8 +131,13 @@ const work: SingleCommand["run"] = async (context) => {
   // What went wrong is told by `done`.
   const endNow = () => void runner.stop({ now: true }).catch(() => undefined);
   parts.killing.addEventListener("abort", endNow, { once: true });
+  const onStop = () => parts.err("stopping: what runs may finish; ask again to end it and give it back\n");
+  parts.stopping.addEventListener("abort", onStop, { once: true });
   const summary = await runner.done;
-  return context.on("once") ? exitOf(summary) : 0;
+  if (!context.on("once")) return 0;
+  const code = exitOf(summary);
+  if (code === nothingToDo) parts.err("Nothing to claim.\n");
+  return code;
 };
 
 function exitOf(summary: Summary): number {
@@ -205,6 +211,7 @@ export const commands: Record<string, Command> = {
     details:
       "The prompt is on the command's standard input; {id}, {title}, {prompt} and {promptFile} are replaced where they are whole arguments.\n" +
       "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
+      "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you.\n" +
       "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
     flags: {
       concurrency: { value: "<n>", short: "n", help: "how many at once; default 1" },

@@ -68,7 +68,7 @@ const list: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, Command> = {
   serve: {
     name: "serve",
-    summary: "Run the server: HTTP API, live stream, dashboard",
+    summary: "Run the server: HTTP API, live stream, MCP, a page to watch",
     flags: {
       port: { value: "<port>", help: "port to listen on, default 3427; 0 takes a free one" },
       host: { value: "<address>", help: "address to listen on, default 127.0.0.1" },

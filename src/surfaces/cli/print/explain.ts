@@ -1,15 +1,22 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
+import type { WireReason } from "../../../contract/shapes.js";
 import type { Look } from "./look.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
+
+/** Being worked on or done is an answer, too. */
+function verdictOf([first]: readonly WireReason[]): string {
+  if (first?.code === "CLAIMED") return "is taken";
+  return first?.code === "TERMINAL" ? "is over" : "is not running";
+}
 
 /** Reasons first, what to type last. */
 export function explanation(
   { taskId, claimable, reasons }: OutputOf<OperationNamed<"tasks.explain">>,
   look: Look,
 ): string {
-  const head = claimable ? `${plain(taskId)} can be claimed now.` : `${plain(taskId)} is not running:`;
+  const head = claimable ? `${plain(taskId)} can be claimed now.` : `${plain(taskId)} ${verdictOf(reasons)}:`;
   const lines = reasons.map(({ code, message, until }) => {
     const when = until ? look.paint(` (${ago(until, look.now)})`, "dim") : "";
     return `  ${plain(message)}${when} ${look.paint(code, "dim")}`;
