@@ -36,7 +36,8 @@ test.each<[StoreName, number, number]>([
         const { events: log } = await expectExact(readers, world, shared.texts);
         expect(log.length).toBeGreaterThanOrEqual(events * times);
         for (const { fits } of filters) expect(log.filter(fits).length).toBeGreaterThan(events / 50);
-        expect(readers.reduce((sum, { comings }) => sum + comings, 0)).toBeGreaterThan(count * 3);
+        // All of them had to come back once, when the server did; how often they drop besides depends on the machine's pace.
+        expect(readers.reduce((sum, { comings }) => sum + comings, 0)).toBeGreaterThan(count * 2);
       } finally {
         progress.end();
         await Promise.all(readers.map((reader) => reader.stop()));

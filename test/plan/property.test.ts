@@ -6,6 +6,8 @@ import { planOf } from "./outline.js";
 import { asJson, asMarkdown, asText, plans, type Written } from "./random.js";
 
 const numRuns = 60;
+/** `npm test` judges by the same plans each time. */
+const seed = Number(process.env.DIBS_SEED ?? 20_261_115);
 
 function structure(plan: Plan) {
   const titleOf = new Map(plan.tasks.map((task) => [task.key, task.title]));
@@ -38,7 +40,7 @@ describe("a random plan reads back to the same structure", () => {
       fc.property(plans, (plan) => {
         expect(structure(planOf(write(plan)))).toEqual(wanted(plan));
       }),
-      { numRuns },
+      { seed, numRuns },
     );
 
   test("from TASK blocks", () => {
@@ -134,11 +136,14 @@ const fragments = fc.constantFrom(
 describe("nothing makes the reader throw", () => {
   test("no text at all", () => {
     const anything = fc.uint16Array({ maxLength: 200 }).map((units) => String.fromCharCode(...units));
-    fc.assert(fc.property(fc.oneof(anything, fc.string({ maxLength: 200 })), isSound), { numRuns: 200 });
+    fc.assert(fc.property(fc.oneof(anything, fc.string({ maxLength: 200 })), isSound), {
+      seed,
+      numRuns: 200,
+    });
   });
 
   test("no jumble of what plans are made of", () => {
     const jumble = fc.array(fragments, { maxLength: 40 }).map((parts) => parts.join(""));
-    fc.assert(fc.property(jumble, isSound), { numRuns: 600 });
+    fc.assert(fc.property(jumble, isSound), { seed, numRuns: 600 });
   });
 });

@@ -12,8 +12,10 @@ import { pairs, withStores } from "./drivers.js";
 import { carryDocuments, goOn, live, org } from "./history.js";
 import { again, exported, smallBatches, smallPages } from "./lines.js";
 
-const seed = Number(process.env.DIBS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const numRuns = Number(process.env.DIBS_RUNS ?? 12);
+const numRuns = Number(process.env.DIBS_RUNS ?? 24);
+/** `npm test` judges by the same histories each time; with DIBS_RUNS new ones are looked for. */
+const anySeed = () => Math.floor(Math.random() * 2 ** 31);
+const seed = Number(process.env.DIBS_SEED ?? (process.env.DIBS_RUNS ? anySeed() : 20_261_115));
 /** On PostgreSQL each history costs databases of its own. */
 const slower = 8;
 
