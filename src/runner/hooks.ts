@@ -71,7 +71,10 @@ interface Script {
   by: HolderOf;
 }
 
-/** The environment says which attempt it is; where it was lost on the way, the attempt for which the hook was made. */
+/**
+ * The environment says which attempt at this task it is. Where it was lost on the way, or is of another task whose worker came by,
+ * it is the attempt for which the hook was made.
+ */
 function scriptFor(name: string, { own, command, by }: Script): string {
   const identity = {
     DIBS_PROJECT: by.project ?? "",
@@ -79,11 +82,15 @@ function scriptFor(name: string, { own, command, by }: Script): string {
     DIBS_SESSION: by.sessionId,
     DIBS_EPOCH: String(by.epoch),
   };
-  const defaults = Object.entries(identity).map(
-    ([key, value]) => `[ -n "\${${key}:-}" ] || ${key}=${quoted(value)}`,
-  );
+  const isOther = [
+    `[ "\${DIBS_TASK:-}" != ${quoted(by.taskId)} ]`,
+    ...(by.project === undefined ? [] : [`[ "\${DIBS_PROJECT:-}" != ${quoted(by.project)} ]`]),
+    `[ -z "\${DIBS_SESSION:-}" ]`,
+    `[ -z "\${DIBS_EPOCH:-}" ]`,
+  ];
+  const made = Object.entries(identity).map(([key, value]) => `${key}=${quoted(value)}`);
   const ask = [
-    ...defaults,
+    `if ${isOther.join(" || ")}; then ${made.join("; ")}; fi`,
     `export ${Object.keys(identity).join(" ")}`,
     `${command.map(quoted).join(" ")} </dev/null >&2 || {`,
     `  echo "dibs: ${name} refused: the claim on task $DIBS_TASK is not held (DIBS_FENCE=off switches this off)." >&2`,

@@ -167,9 +167,16 @@ async function tidy(root: string, worktree: Worktree): Promise<string | null> {
   }
 }
 
+/** Ignored files are nobody's commits, and may still be what the task was about: only these are no loss. */
+const canBeMadeAgain =
+  /(?:^|\/)(?:node_modules|\.venv|venv|__pycache__|\.pytest_cache|\.mypy_cache|\.cache|\.turbo|\.next|target|dist|build|coverage)\/|(?:^|\/)\.DS_Store$|\.(?:pyc|tsbuildinfo)$/;
+
 async function whatWouldBeLost(root: string, { path, branch }: Worktree): Promise<string | null> {
-  const changes = await git(path, ["status", "--porcelain", "--untracked-files=normal"]);
-  if (changes !== "") return "it has changes that are not committed";
+  const status = await git(path, ["status", "--porcelain", "--untracked-files=normal", "--ignored=matching"]);
+  const lines = status.split("\n").filter((line) => line !== "");
+  if (lines.some((line) => !line.startsWith("!! "))) return "it has changes that are not committed";
+  const ignored = lines.map((line) => line.slice(3)).filter((file) => !canBeMadeAgain.test(file));
+  if (ignored.length > 0) return `git ignores ${ignored.slice(0, 5).join(", ")} in it`;
   const start = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-commit`]);
   const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
   // The command may have left another branch, or none, checked out.

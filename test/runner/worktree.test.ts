@@ -102,6 +102,17 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
     expect(existsSync(join(root, ".dibs/worktrees", task.id, "new.txt"))).toBe(true);
   });
 
+  test("what git ignores is kept, unless it can be made again", async () => {
+    writeFileSync(join(root, ".git", "info", "exclude"), "report.md\n*.pyc\n.dibs/\n");
+    const again = await here.add("leave bytecode");
+    await work({ command: here.command({ write: { "made.pyc": "1" } }) }).done;
+    expect(existsSync(join(root, ".dibs/worktrees", again.id))).toBe(false);
+    const task = await here.add("leave a report");
+    await work({ command: here.command({ write: { "report.md": "precious" } }) }).done;
+    expect((await here.task(task.id)).result?.output).toContain("report.md");
+    expect(existsSync(join(root, ".dibs/worktrees", task.id, "report.md"))).toBe(true);
+  });
+
   test("a failed attempt's is kept, told, and gone on with by the next one", async () => {
     const task = await here.add("twice", { maxRetries: 1 });
     const failing = work({
@@ -215,6 +226,19 @@ describe.skipIf(!hasGit)("a fence that reaches git", () => {
     expect(refused.status).not.toBe(0);
     expect(refused.stderr).toContain("no longer holds task");
     expect(zombie("commit", "--no-verify", "-qam", "late").status).not.toBe(0);
+    // Nor does a worker pass who holds another task and comes by.
+    const other = await here.add("other");
+    const { claim } = await here.dibs.tasks.claim({
+      taskId: other.id,
+      sessionId: "passer-by",
+      register: true,
+    });
+    const passing = { DIBS_TASK: other.id, DIBS_SESSION: "passer-by", DIBS_EPOCH: String(claim.epoch) };
+    const passed = spawnSync("git", ["commit", "-qam", "late"], {
+      cwd,
+      env: { ...process.env, ...gitEnv, ...env, ...passing },
+    });
+    expect(passed.status).not.toBe(0);
     expect(zombie("branch", "sneaky").status).not.toBe(0);
     expect(zombie("push", "--quiet", root, "HEAD:refs/heads/x").status).not.toBe(0);
     expect(git(root, "rev-parse", `dibs/${task.id}`)).toBe(before);
