@@ -156,8 +156,9 @@ test(
     const agent = await world.agent();
     await agent.do("claim_task", { start: true });
     await server.close();
-    const refused = await agent.call("update_progress", { task_id: "0001" });
-    expect(refused.isError && refused.text).toContain("Try the same call again");
+    // Whether this call or a renewal of the lease is the first to notice depends on the moment; the next one goes to the store.
+    const { isError, text } = await agent.call("update_progress", { task_id: "0001" });
+    if (isError) expect(text).toContain("Try the same call again");
     expect(await agent.do("complete_task", { task_id: "0001" })).toContain("Completed task 0001");
     expect((await stateOf(world)).epoch).toBe(1);
   }),
