@@ -6,8 +6,9 @@ import "./own-home.js";
 import { Reader } from "./reader.js";
 import { openWorld, storeNames, type World } from "./support.js";
 
-const waiters = 150;
-const streams = 50;
+/** More with DIBS_LONG=1. */
+const waiters = process.env.DIBS_LONG ? 300 : 150;
+const streams = process.env.DIBS_LONG ? 100 : 50;
 
 interface Figures {
   commits: number;
@@ -50,7 +51,7 @@ test.each(storeNames)(
       }
       const before = await figures(world);
       expect(before.lastSeq).toBeGreaterThanOrEqual(waiters); // Their sessions: all of them have come.
-      await pass(20);
+      await pass(30);
       const after = await figures(world);
       expect(after.lastSeq).toBe(before.lastSeq);
       expect(after.commits).toBe(before.commits);
