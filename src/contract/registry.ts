@@ -52,6 +52,7 @@ import { reportProgress } from "./tasks/progress.js";
 import { releaseTask } from "./tasks/release.js";
 import { respondTask } from "./tasks/respond.js";
 import { retryTask } from "./tasks/retry.js";
+import { taskRows } from "./tasks/rows.js";
 import { startTask } from "./tasks/start.js";
 import { updateTask } from "./tasks/update.js";
 import { createToken } from "./tokens/create.js";
@@ -70,6 +71,8 @@ export const registry = {
     get: getTask,
     /** List tasks in creation order, filtered, page by page. */
     list: listTasks,
+    /** List tasks in creation order, each in short: for views that keep all of them. */
+    rows: taskRows,
     /** Edit a task that is not over. */
     update: updateTask,
     /** Claim one task by id. Claiming again what you hold renews the lease. */

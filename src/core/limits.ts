@@ -29,6 +29,7 @@ export const limits = {
   capacityMax: 1000,
   pageDefault: 100,
   pageMax: 1000,
+  rowIdsMax: 100,
   transitiveMax: 1000,
   unblockedMax: 100,
   graphWalkMax: 100_000,

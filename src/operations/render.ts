@@ -10,6 +10,7 @@ import type {
   WireSession,
   WireTask,
 } from "../contract/shapes.js";
+import { rowTextMax, type WireTaskRow } from "../contract/tasks/rows.js";
 import type { Attempt, Claim, Lease } from "../core/claim.js";
 import { healthStatus, remainingMs } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
@@ -152,6 +153,64 @@ export function wireTask(view: Reads, task: Task, now: number): WireTask {
     endedAt: maybeIso(task.endedAt),
     createdBy: task.createdBy,
     metadata: (text?.metadata ?? null) as Json | null,
+  };
+}
+
+const cut = (text: string | null) => text && text.slice(0, rowTextMax);
+
+export function wireTaskRow(view: Reads, task: Task, now: number): WireTaskRow {
+  const claim = view.claim(task.project, task.id);
+  return {
+    id: task.id,
+    project: task.project,
+    type: task.type,
+    parentId: task.parentId,
+    title: task.title,
+    state: stateOf(task, claim),
+    phase: task.phase,
+    priority: task.priority,
+    labels: task.labels,
+    dependsOn: task.dependsOn,
+    assignee: task.assignee,
+    agentType: task.agentType,
+    retryCount: task.retryCount,
+    notBefore: maybeIso(task.notBefore),
+    pendingDependencies: task.pendingDeps,
+    openChildren: task.openChildren,
+    createdAt: iso(task.createdAt),
+    updatedAt: iso(claim ? Math.max(task.updatedAt, claim.updatedAt) : task.updatedAt),
+    readyAt: maybeIso(task.readyAt),
+    startedAt: maybeIso(claim ? claim.startedAt : task.startedAt),
+    endedAt: maybeIso(task.endedAt),
+    question: cut(task.question?.text ?? null),
+    error: cut(task.error),
+    claim: claim ? rowClaim(view, claim, now) : null,
+  };
+}
+
+function rowClaim(view: Reads, claim: Claim, now: number): NonNullable<WireTaskRow["claim"]> {
+  const {
+    sessionId,
+    agentType,
+    epoch,
+    claimedAt,
+    startedAt,
+    expiresAt,
+    lastHeartbeat,
+    healthStatus,
+    progress,
+  } = wireClaim(view, claim, now);
+  const shown = { percent: progress?.percent ?? null, note: cut(progress?.note ?? null) };
+  return {
+    sessionId,
+    agentType,
+    epoch,
+    claimedAt,
+    startedAt,
+    expiresAt,
+    lastHeartbeat,
+    healthStatus,
+    ...shown,
   };
 }
 

@@ -21,6 +21,7 @@ import {
   wireOpenAttempt,
   wireReason,
   wireTask,
+  wireTaskRow,
 } from "./render.js";
 
 /** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
@@ -103,6 +104,26 @@ export const taskQueries = {
     });
     const isOffered = (task: Task) => input.claimable !== true || !view.project(task.project)?.paused;
     return accept(pageOf(view, tasks, input.limit, now, isOffered));
+  }),
+  "tasks.rows": forQuery("tasks.rows", (view, input, context, now) => {
+    const project = scope(view, input.project, context);
+    if (!project.ok) return project;
+    if (input.taskIds) {
+      const found = input.taskIds.map((id) => view.task(project.value!, id));
+      const tasks = found.filter((task) => task !== undefined);
+      return accept({ rows: tasks.map((task) => wireTaskRow(view, task, now)), nextCursor: null });
+    }
+    const after = decodeCursor(input.cursor);
+    if (!after.ok) return after;
+    const tasks = view.tasks({
+      project: project.value,
+      states: typeof input.state === "string" ? [input.state] : input.state,
+      afterOrdinal: after.value,
+      limit: input.limit + 1,
+    });
+    const page = tasks.slice(0, input.limit);
+    const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
+    return accept({ rows: page.map((task) => wireTaskRow(view, task, now)), nextCursor });
   }),
   "tasks.explain": forQuery("tasks.explain", (view, input, context, now) => {
     const found = findTask(view, input, context);

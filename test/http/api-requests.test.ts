@@ -68,6 +68,7 @@ describe.each(storeNames)("the project of a request, on %s,", (store) => {
         "tasks/x",
         "tasks/x/explain",
         "graph",
+        "tasks/rows",
         "sessions",
         "sessions/summary",
         "events",

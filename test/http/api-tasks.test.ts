@@ -301,6 +301,7 @@ describe.each(storeNames)("tasks on %s", (store) => {
       const told = await all("/api/notifications?limit=2", "notifications", "taskId");
       expect(told.sort()).toEqual(held.map(({ taskId }: { taskId: string }) => taskId).sort());
       const nodes = await all("/api/graph?limit=2", "nodes", "id");
+      expect(await all("/api/tasks/rows?limit=2", "rows", "id")).toEqual(nodes);
       expect(nodes).toHaveLength(7);
     });
   });
@@ -563,6 +564,47 @@ describe.each(storeNames)("tasks on %s", (store) => {
       ]);
       expect(edges).toEqual([{ from: "b", to: "a" }]);
       expect(nextCursor).toBeNull();
+    });
+  });
+
+  describe("rows", () => {
+    test("tell of each task in short what a list shows, and cut long texts", async () => {
+      const here = await desk();
+      const id = await here.running("worker", { labels: ["ui"] });
+      must(
+        await here.post(`/api/tasks/${id}/progress`, {
+          sessionId: "worker",
+          note: "x".repeat(500),
+          percent: 40,
+        }),
+      );
+      await here.task({ id: "next", dependsOn: [id] });
+      const { rows, nextCursor } = must(await here.get("/api/tasks/rows"));
+      const task = must(await here.get(`/api/tasks/${id}`)).task;
+      const { sessionId, epoch, expiresAt } = task.claim;
+      expect(rows).toMatchObject([
+        {
+          id,
+          state: "running",
+          labels: ["ui"],
+          startedAt: task.startedAt,
+          updatedAt: task.updatedAt,
+          claim: { sessionId, epoch, expiresAt, healthStatus: "healthy", percent: 40, note: "x".repeat(200) },
+        },
+        { id: "next", state: "queued", dependsOn: [id], pendingDependencies: 1, claim: null, readyAt: null },
+      ]);
+      expect(rows[0]).not.toHaveProperty("prompt");
+      expect(nextCursor).toBeNull();
+    });
+
+    test("can be asked for by state, or by id within one project", async () => {
+      const here = await desk();
+      const id = await here.running("worker");
+      await here.task({ id: "b" });
+      expect(ids(must(await here.get("/api/tasks/rows?state=running,claimed")).rows)).toEqual([id]);
+      expect(ids(must(await here.get("/api/tasks/rows?taskIds=b,nope")).rows)).toEqual(["b"]);
+      const answer = await here.get("/api/tasks/rows?taskIds=b&project=*");
+      expect([answer.status, answer.body.error]).toEqual([400, "VALIDATION_FAILED"]);
     });
   });
 

@@ -300,7 +300,16 @@ describe.each(storeNames)("cursors and numbers that nobody was given, on %s,", (
     "are refused or show less, and are never a defect of ours",
     on(store, async (other) => {
       await other.task();
-      const lists = ["tasks", "graph", "sessions", "projects", "notifications", "tokens", "locks"];
+      const lists = [
+        "tasks",
+        "tasks/rows",
+        "graph",
+        "sessions",
+        "projects",
+        "notifications",
+        "tokens",
+        "locks",
+      ];
       const cursors = ["__proto__", "'; DROP TABLE task; --", "9".repeat(199), "x".repeat(201), "-1", "1.5"];
       const more = ["%00", "eyJhIjoxfQ==", "demo/../x", "%F0%9F%92%A9", "%ff", "*", "//"];
       const ends: string[] = [];

@@ -89,6 +89,7 @@ export const samples: Record<string, (stage: Stage) => Sample> = {
   "tasks.attempts": () => readTask,
   "tasks.events": () => readTask,
   "tasks.graph": () => ({}),
+  "tasks.rows": () => ({}),
   "tasks.log": () => readTask,
   "tasks.appendLog": () => byHolder("heartbeat", { epoch: 1, text: "said" }),
   "claims.cleanup": () => ({ body: {} }),
