@@ -27,6 +27,8 @@ export interface FollowOptions {
    * anew. The sequence goes on with the first event that is kept, or at the end of the log.
    */
   onReset?: (log: LogEnds) => void;
+  /** The stream is there, or was lost and is tried again. In process there is nothing to lose, and nobody is told. */
+  onConnection?: (state: "connected" | "lost") => void;
 }
 
 /** Where the log of events begins and ends. */

@@ -144,6 +144,7 @@ class Following {
       throw error;
     }
     this.hasBeenConnected = true;
+    this.filter.onConnection?.("connected");
     return line;
   }
 
@@ -182,6 +183,7 @@ class Following {
   private async pauseAfter(trouble: Trouble | null): Promise<void> {
     this.line?.close();
     this.line = null;
+    this.filter.onConnection?.("lost");
     const ms = backoffMs(this.baseMs, this.failures++, pauseMsMax);
     await pause(Math.max(ms, Math.min(trouble?.waitMs ?? 0, pauseMsMax)), this.ending.signal);
   }

@@ -69,6 +69,17 @@ describe("a stream that breaks", () => {
     expect(server.seen).toHaveLength(8);
   });
 
+  test("is told of, as is the one after it", async () => {
+    const server = await FakeServer.start(
+      stream([ready(1), event(1)]),
+      refusal(503, "STORE_BUSY"),
+      stream([ready(2), event(2)], { stays: true }),
+    );
+    const told: string[] = [];
+    await take(2, server, { after: 0, onConnection: (state) => told.push(state) });
+    expect(told).toEqual(["connected", "lost", "lost", "connected"]);
+  });
+
   test("repeats nothing, even if the server does", async () => {
     const server = await FakeServer.start(
       stream([ready(2), event(1), event(2)]),
