@@ -30,7 +30,10 @@ const inputs: Record<string, () => string> = {
   "many items": () => fill("- [ ] a\n"),
   "deep items": () => lines(1400, (n) => `${" ".repeat(n)}- [ ] a`),
   "a long list of unknown names": () => `- [ ] a\n  depends on: ${fill("x, ")}`,
-  "long lists of known names": () => `- [ ] b\n${fill(`- [ ] a\n  depends on: ${"b, ".repeat(900)}\n`)}`,
+  "long lists of known names": () =>
+    `- [ ] b\n${lines(360, (n) => `- [ ] a${n}\n  depends on: ${"b, ".repeat(900)}`)}`,
+  "one title under many parents": () => lines(4000, (n) => `- [ ] a${n}\n  - [ ] b`),
+  "one title again and again": () => lines(9000, () => "- [ ] b"),
   "titles with commas": () => lines(5000, (n) => `- [ ] a, b ${n}\n  depends on: ${"a, b, ".repeat(15)}c`),
   "unknown names everywhere": () =>
     lines(5000, (n) => `- [ ] title number ${n} (depends on: some other ${n})`),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Plan, previewPlan, readPlan, toBatch } from "../../src/bridges/plan/index.js";
 import { createTasks } from "../../src/contract/tasks/batch.js";
-import { planOf } from "./outline.js";
+import { planOf, problemsOf } from "./outline.js";
 import { asJson, asMarkdown, asText, plans, type Written } from "./random.js";
 
 const numRuns = 60;
@@ -58,6 +58,28 @@ describe("a random plan reads back to the same structure", () => {
   test.each([true, false])("from JSON, nested: %s", (isNested) => {
     check((plan) => asJson(plan, { isNested }));
   });
+});
+
+test.each<[string, (plan: Written[]) => string]>([
+  ["TASK blocks", asText],
+  ["Markdown", (plan) => asMarkdown(plan, { indent: "  ", isInline: true })],
+  ["JSON", (plan) => asJson(plan, { isNested: true })],
+])("a random plan with one of its first titles again at the end is refused, from %s", (_, write) => {
+  const again = (plan: Written[], n: number): Written[] => {
+    const roots = plan.filter(({ parent }) => parent === undefined);
+    const { title } = roots[n % roots.length]!;
+    return [...plan, { title, depth: 0, description: "", labels: [], files: [], done: false, waits: [] }];
+  };
+  fc.assert(
+    fc.property(plans, fc.nat(), (plan, n) => {
+      const doubled = again(plan, n);
+      const messages = problemsOf(write(doubled)).map(({ message }) => message);
+      expect(
+        messages.filter((each) => each.includes(`"${doubled.at(-1)!.title}" already, in line`)),
+      ).toHaveLength(1);
+    }),
+    { seed, numRuns: 20 },
+  );
 });
 
 /** Whatever was read can be shown and created. */

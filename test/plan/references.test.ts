@@ -105,14 +105,6 @@ describe("a reference is a problem", () => {
     );
   });
 
-  test("when titles are doubled; without a reference they are only noted", () => {
-    expect(problemsOf(waiting("Test", "Test", "Test"))[0]?.message).toContain("any of 2 tasks");
-    expect(planOf("- [ ] Test\n- [ ] Test\n").notes).toEqual(['2 tasks are called "Test" (lines 1, 2).']);
-    const { tasks, notes } = planOf('[{"id": 7, "title": "A"},\n{"id": 7, "title": "B"}]');
-    expect(tasks.map(({ key }) => key)).toEqual(["7", "t2"]);
-    expect(notes).toEqual(['2 tasks are numbered "7" (lines 1, 2).']);
-  });
-
   test("each of them is told, up to fifty", () => {
     const text = Array.from({ length: 80 }, (_, n) => `- [ ] Task ${n} (depends on: nothing like ${n})`).join(
       "\n",
@@ -126,6 +118,70 @@ describe("a reference is a problem", () => {
     expect(problemsOf(text)).toMatchObject([
       { line: 4, column: 24, message: 'There is no task "Nope" in this plan.' },
     ]);
+  });
+});
+
+describe("a title that comes twice", () => {
+  const message = 'There is a task "Test" already, in line 1.';
+
+  test("is a problem beside the first, with the line of both", () => {
+    expect(problemsOf("- [ ] Test\n- [ ] Other\n- [ ] test\n")).toEqual([
+      {
+        line: 3,
+        column: 7,
+        message: 'There is a task "test" already, in line 1.',
+        hint: "Give each part its own title.",
+      },
+    ]);
+    expect(problemsOf('[{"title": "Test"},\n {"title": "Test"},\n {"title": "Test"}]')).toMatchObject([
+      { line: 2, column: 2, message },
+      { line: 3, column: 2, message },
+    ]);
+    const nested = "- [ ] A\n  - [ ] Test\n  - [x] Test\n";
+    expect(problemsOf(nested)).toMatchObject([{ line: 3, message: expect.stringContaining("line 2") }]);
+    const flat =
+      '[{"key": "a", "title": "A"},\n{"title": "Test", "parentId": "a"},\n{"title": "Test", "parentId": "a"}]';
+    expect(problemsOf(flat)).toMatchObject([{ line: 3, message: expect.stringContaining("line 2") }]);
+  });
+
+  test("is a problem anywhere in TASK blocks, also under another parent", () => {
+    expect(problemsOf("TASK: Test\nPRIORITY: low\n\nTASK: Other\n\nTASK: Test\n")).toMatchObject([
+      { line: 6, message, hint: "Give each task its own title." },
+    ]);
+    const parents = "TASK: Test\nPARENT: A\n\nTASK: Test\nPARENT: B\n\nTASK: A\n\nTASK: B\n";
+    expect(problemsOf(parents)).toMatchObject([{ line: 4, message }]);
+  });
+
+  test("is noted under different parents, and a problem only for whoever waits for it", () => {
+    const features = "- [ ] Search\n  - [ ] Write tests\n- [ ] Export\n  - [ ] Write tests\n";
+    expect(planOf(features).notes).toEqual(['2 tasks are called "Write tests" (lines 2, 4).']);
+    expect(problemsOf(`${features}- [ ] Ship (depends on: Write tests)\n`)).toMatchObject([
+      { line: 5, message: expect.stringContaining('"Write tests" may be any of 2 tasks') },
+    ]);
+    const existing = '[{"title": "Test", "parentId": "0001"}, {"title": "Test", "parentId": "0002"}]';
+    expect(planOf(existing).tasks.map(({ parentId }) => parentId)).toEqual(["0001", "0002"]);
+  });
+
+  test("is none where the reader made the title, of texts that differ later on", () => {
+    const begin = "Create the endpoint that takes an email and a password and";
+    const plan = planOf(JSON.stringify([{ prompt: `${begin} logs in` }, { prompt: `${begin} logs out` }]));
+    expect(plan.tasks.map(({ title }) => title)).toEqual([plan.tasks[0]!.title, plan.tasks[0]!.title]);
+    expect(problemsOf(JSON.stringify([{ prompt: begin }, { prompt: begin }]))).toHaveLength(1);
+  });
+
+  test("is like an id that comes twice in JSON; children may have ids of their own", () => {
+    expect(problemsOf('[{"id": 7, "title": "A"},\n{"id": 7, "title": "B"}]')).toEqual([
+      {
+        line: 2,
+        column: 1,
+        message: 'There is a task with the id "7" already, in line 1.',
+        hint: "Give each task its own id.",
+      },
+    ]);
+    const nested =
+      '[{"id":1,"title":"A","subtasks":[{"id":1,"title":"C"}]},{"id":2,"title":"B","subtasks":[{"id":1,"title":"D"}]}]';
+    expect(planOf(nested).tasks.map(({ key }) => key)).toEqual(["1", "1.1", "2", "2.1"]);
+    expect(planOf("TASK 1: A\n\nTASK 1: B\n").notes).toEqual(['2 tasks are numbered "1" (lines 1, 3).']);
   });
 });
 

@@ -1,6 +1,7 @@
 // From tasks as they were written to a plan: keys, references, groups, what is done, and what cannot be.
 
 import { cyclesOf } from "./cycles.js";
+import { reportDuplicates } from "./duplicates.js";
 import { dedent } from "./lines.js";
 import { noteOddities } from "./oddities.js";
 import {
@@ -29,6 +30,7 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   for (const task of tasks) tidy(task, report, { isProse: format !== "json" });
   const resolver = new Resolver(tasks, report, options.exists);
   const parentIds = placeUnderParents(tasks, resolver);
+  reportDuplicates(format, tasks, parentIds, report);
   const links = new Map(tasks.map((task) => [task, resolver.linksOf(task)]));
   const children = childrenOf(tasks);
   reportParents(tasks, report);
@@ -52,11 +54,13 @@ function tidy(task: RawTask, report: Report, { isProse }: { isProse: boolean }):
   task.description = isProse ? tidied(task.description) : task.description.trim();
   task.title = task.title.replace(/\s+/g, " ").trim();
   if (task.title === "") {
-    task.title = titleFrom(task.prompt?.trim() || task.description);
+    task.madeOf = task.prompt?.trim() || task.description;
+    task.title = titleFrom(task.madeOf);
     if (task.title === "") report.problem(task.at, "This task has no title.");
   }
   if (task.title.length > bounds.titleLengthMax) {
     const whole = task.title;
+    task.madeOf = whole;
     task.title = `${[...whole].slice(0, 200).join("")}…`;
     task.description = task.description ? `${whole}\n\n${task.description}` : whole;
     report.note(

@@ -18,7 +18,7 @@ export function noteOddities(
     report,
   );
   // Numbers of Markdown lists begin again wherever a list does.
-  if (format !== "markdown") noteDoubledNumbers(tasks, report);
+  if (format === "text") noteDoubledNumbers(tasks, report);
   noteDone(tasks, links, report);
   const given = tasks.flatMap(({ details }) => (details.priority === undefined ? [] : [details.priority]));
   if (given.length > 1 && given.every((priority) => priority <= 5)) {

@@ -87,6 +87,8 @@ export interface RawTask {
   parentReference?: Reference;
   type: "task" | "group";
   title: string;
+  /** The text of which the title is the beginning, where the author gave no title or one that is too long. */
+  madeOf?: string;
   description: string;
   prompt?: string;
   done?: boolean;
