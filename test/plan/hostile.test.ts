@@ -20,6 +20,8 @@ const inputs: Record<string, () => string> = {
   clauses: () => fill(`- [ ] a ${"files: , ".repeat(200)}\n`),
   emphasis: () => fill("**"),
   "emphasis in items": () => fill(`- ${"*_`".repeat(600)}\n`),
+  comments: () => `- [ ] a ${fill("<!-- -->")}`,
+  "open comments": () => fill("- [ ] a `<!--\n"),
   backticks: () => fill("`"),
   fences: () => fill("```json\n[{}]\n```\n"),
   "open fences": () => fill("```json\n"),

@@ -62,15 +62,50 @@ describe("lists", () => {
     expect(outline(planOf(text))).toEqual(["A", "  B", "    C", "  ✓ D", "E"]);
   });
 
-  test("of plain bullets count only where there is no box", () => {
+  test("of plain bullets count where there is no box, and as groups of boxes", () => {
     expect(outline(planOf("- A\n- B\n  - C\n"))).toEqual(["A", "B", "  C"]);
-    expect(outline(planOf("- prose\n\n- [ ] A\n  - about A\n"))).toEqual(["A"]);
     expect(outline(planOf("- Backend\n  - [ ] A\n- Frontend\n  - [ ] B\n"))).toEqual([
       "Backend/",
       "  A",
       "Frontend/",
       "  B",
     ]);
+  });
+
+  test("take a plain bullet among boxes for a task, and say so", () => {
+    const plan = planOf("- [ ] A\n- B\n  - about B\n\n- [ ] C (depends on: B)\n");
+    expect(outline(plan)).toEqual(["A", "B", "C ← B"]);
+    expect(plan.tasks[1]).toMatchObject({ type: "task", description: "- about B" });
+    expect(plan.notes).toEqual(['Line 2: "B" has no box, but stands among tasks; it was taken for one.']);
+    const grouped = planOf("- Backend\n  - [ ] A\n  - B\n- [ ] C\n  - Subtasks:\n    - D\n    - [ ] E\n");
+    expect(outline(grouped)).toEqual(["Backend/", "  A", "  B", "C", "  D", "  E"]);
+  });
+
+  test("keep plain bullets below a box in what the agent is told, whatever stands beside them", () => {
+    const plan = planOf("- [ ] A\n  - about A\n    - more\n  - [ ] Part\n    1. first\n  - and this\n");
+    expect(outline(plan)).toEqual(["A", "  Part"]);
+    expect(plan.tasks.map(({ prompt }) => prompt)).toEqual([
+      "A\n\n- about A\n  - more\n- and this",
+      "Part\n\n1. first",
+    ]);
+    expect(plan.notes).toEqual([]);
+  });
+
+  test("without any box beside a checklist are prose: of their group, or ignored and told so", () => {
+    const plan = planOf(
+      "## Backend\n- fast\n  - and small\n\nSteps:\n- [ ] A\n\nThat is all.\n\n- really\n\n## Web\n- C\n\n## Risks\n- many\n",
+    );
+    expect(outline(plan)).toEqual(["Backend/", "  A"]);
+    expect(plan.tasks[0]?.description).toBe("- fast\n  - and small\nSteps:");
+    expect(plan.notes).toEqual(["Ignored 6 lines that belong to no task (lines 8, 10, 12–13, 15–16)."]);
+  });
+
+  test("lose nothing beside a comment or a piece of one", () => {
+    const text =
+      "- [ ] A <!-- id: 7 -->\n  <!-- why\n  - [ ] not this\n  --> because\n  depends on: C\n- [ ] Strip `<!--` off\n- [ ] B <!-- open\n- [ ] C\n";
+    const plan = planOf(text);
+    expect(outline(plan)).toEqual(["A ← C", "Strip `<!--` off", "B <!-- open", "C"]);
+    expect(plan.tasks[0]?.description).toBe("because");
   });
 
   test("under headings make groups, and a heading above all is the title", () => {

@@ -82,6 +82,26 @@ test.each<[string, (plan: Written[]) => string]>([
   );
 });
 
+test("in a list with and without boxes no item is lost: each is a task or told to one", () => {
+  const items = fc.array(
+    fc.record({ deeper: fc.nat({ max: 3 }), box: fc.constantFrom("[ ] ", "[x] ", "") }),
+    { maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(items, (rest) => {
+      let depth = 0;
+      const lines = rest.map(({ deeper, box }, n) => {
+        depth = Math.min(depth + 1, deeper);
+        return `${"  ".repeat(depth)}- ${box}Word${n} here`;
+      });
+      const { tasks } = planOf(["- [ ] First", ...lines].join("\n"));
+      const told = tasks.map(({ prompt }) => prompt).join("\n");
+      for (const n of rest.keys()) expect(told).toContain(`Word${n} here`);
+    }),
+    { seed, numRuns: 200 },
+  );
+});
+
 /** Whatever was read can be shown and created. */
 function isSound(text: string): void {
   const read = readPlan(text);

@@ -1,5 +1,6 @@
 // Markdown lists: a box makes a task, indentation makes a child, a heading above tasks makes a group. Where the document
-// has no box at all, every list item is a task. What stands below an item describes it; the rest is prose.
+// has no box at all, every list item is a task; so is an item without a box among those that have one. What stands below an
+// item with a box describes it; the rest is prose.
 
 import {
   addText,
@@ -11,7 +12,7 @@ import {
   setField,
 } from "./fields.js";
 import { readInline, splitBold, splitLabel } from "./inline.js";
-import { type Item, isUnder, type Piece, piecesOf } from "./outline.js";
+import { type Item, type ItemPiece, isUnder, type Piece, piecesOf } from "./outline.js";
 import { newTask, type RawTask } from "./plan.js";
 import type { Report } from "./report.js";
 import { plain, quote } from "./words.js";
@@ -34,6 +35,8 @@ interface Level {
   field?: FieldLine;
   /** Everything below is text of the task. */
   isText?: boolean;
+  /** `- Subtasks:`, below which are parts of the task. */
+  isParts?: boolean;
 }
 
 interface Heading {
@@ -191,7 +194,7 @@ class MarkdownReader {
       return;
     }
     heading.proseLines.push(line.number);
-    addText(heading.task, line.text.trim());
+    addText(heading.task, line.text.trimEnd());
   }
 
   private field(task: RawTask, field: FieldLine, line: Piece["line"], indent: number): void {
@@ -207,28 +210,31 @@ class MarkdownReader {
     if (listing.has(field.field)) this.levels.push({ indent, task, field });
   }
 
-  private item({ line, item, hasBoxBelow }: Extract<Piece, { kind: "item" }>): void {
+  private item(piece: ItemPiece): void {
+    const { line, item } = piece;
     while (this.levels.length > 0 && !isUnder(item.indent, this.levels.at(-1)!.indent)) this.levels.pop();
     const above = this.levels.at(-1);
-    if (above?.field && !item.box) {
-      this.fieldValue(above, item, line);
-      return;
-    }
-    if (above?.isText) {
-      this.asText(above.task, item, line);
-      return;
-    }
+    if (above?.field && !item.box) this.fieldValue(above, item, line);
+    else if (above?.isText) this.asText(above.task, item, line);
+    else if (item.box) this.taskItem(piece, above?.task);
+    else if (!this.fieldItem(above, line, item)) this.plainItem(piece, above);
+  }
+
+  private plainItem(piece: ItemPiece, above: Level | undefined): void {
+    const { line, item, hasBoxBelow } = piece;
+    const isAmongTasks = !this.hasBoxes || hasBoxBelow || this.isBesideBoxes(piece, above);
     const bare = plain(item.text.slice(0, 100)).replace(/[*_]/g, "");
-    if (!item.box && this.fieldItem(above, line, item)) return;
-    if (item.box || !this.hasBoxes || hasBoxBelow) {
-      if (!item.box && criteria.test(bare) && above?.task) {
-        this.asText(above.task, item, line);
-      } else if (!item.box && through.test(bare)) {
-        this.levels.push({ indent: item.indent, ...(above?.task && { task: above.task }) });
-      } else this.taskItem(item, line, above?.task);
-      return;
-    }
-    this.asText(above?.task, item, line);
+    const isCriteria = criteria.test(bare) && (above?.task !== undefined || this.hasBoxes);
+    if (!isAmongTasks || isCriteria) this.asText(above?.task, item, line);
+    else if (through.test(bare)) {
+      this.levels.push({ indent: item.indent, isParts: true, ...(above?.task && { task: above.task }) });
+    } else this.taskItem(piece, above?.task);
+  }
+
+  /** Below an item with a box it is text of that, whatever stands beside it. */
+  private isBesideBoxes({ list }: ItemPiece, above: Level | undefined): boolean {
+    const describes = above?.task?.type === "task" && !above.isParts;
+    return list.hasBoxes && !describes;
   }
 
   private fieldItem(above: Level | undefined, line: Piece["line"], item: Item): boolean {
@@ -254,11 +260,11 @@ class MarkdownReader {
 
   private asText(task: RawTask | undefined, item: Item, line: Piece["line"]): void {
     if (task) addText(task, line.text);
-    else this.report.stray(line.number);
+    else this.prose(line);
     this.levels.push({ indent: item.indent, isText: true, ...(task && { task }) });
   }
 
-  private taskItem(item: Item, line: Piece["line"], above: RawTask | undefined): void {
+  private taskItem({ item, line, hasBoxBelow }: ItemPiece, above: RawTask | undefined): void {
     const bold = /^(?:\*\*|__)/.exec(item.text)?.[0] ?? "";
     const { label = item.number, length } = splitLabel(item.text.slice(bold.length));
     const at = { line: line.number, column: item.start + length + 1 };
@@ -274,7 +280,7 @@ class MarkdownReader {
     if (label !== undefined) task.label = label;
     if (label !== undefined && label === item.number) this.numbered.push(task);
     if (item.box === "done" || /^~~.*~~$/.test(inline)) task.done = true;
-    if (!item.box && this.hasBoxes) task.type = "group";
+    if (!item.box && this.hasBoxes) this.withoutBox(task, { isGroup: hasBoxBelow });
     const parent = above ?? this.numberedAbove(label) ?? this.open.at(-1)?.task;
     if (parent) task.parent = parent;
     if (label !== undefined) this.byNumber.set(label, task);
@@ -282,6 +288,14 @@ class MarkdownReader {
     for (const each of this.open) each.hasTasks = true;
     this.tasks.push({ task, isAside: heading?.isAside ?? false });
     this.levels.push({ indent: item.indent, task });
+  }
+
+  private withoutBox(task: RawTask, { isGroup }: { isGroup: boolean }): void {
+    if (isGroup) task.type = "group";
+    else
+      this.report.note(
+        `Line ${task.at.line}: ${quote(task.title)} has no box, but stands among tasks; it was taken for one.`,
+      );
   }
 
   /** `2.1` after `2.` is its child without any indentation. */
@@ -319,13 +333,14 @@ class MarkdownReader {
       return !heading || heading.hasTasks || heading.hasFields;
     });
     const tasks = kept.map(({ task }) => task);
-    for (const heading of this.headings) this.settle(heading, tasks);
+    const isKept = new Set(tasks);
+    for (const heading of this.headings) this.settle(heading, isKept);
     return this.withoutTitle(tasks, asTask);
   }
 
-  private settle(heading: Heading, kept: RawTask[]): void {
+  private settle(heading: Heading, kept: Set<RawTask>): void {
     if (heading.hasTasks) heading.task.type = "group";
-    if (heading.isAside || heading.hasTasks || heading.hasFields || kept.length === 0) return;
+    if (kept.has(heading.task) || kept.size === 0) return;
     for (const line of [heading.task.at.line, ...heading.proseLines]) this.report.stray(line);
   }
 

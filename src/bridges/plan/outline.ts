@@ -19,26 +19,60 @@ export type Piece =
   | { kind: "blank" | "rule" | "text"; line: Line }
   | { kind: "fenced"; line: Line; fence: Fence }
   | { kind: "heading"; line: Line; level: number; text: string; start: number }
-  | { kind: "item"; line: Line; item: Item; hasBoxBelow: boolean };
+  | { kind: "item"; line: Line; item: Item; hasBoxBelow: boolean; list: List };
+
+/** Items on the same level of the same list share it. */
+export interface List {
+  hasBoxes: boolean;
+}
 
 export function piecesOf(text: string): Piece[] {
   const lines = linesOf(text);
   const fences = fenceByLine(fencesOf(lines));
-  let isComment = false;
-  const pieces = lines.map((line, index): Piece => {
+  const comments = new Comments(lines);
+  const pieces = lines.map((whole, index): Piece => {
     const fence = fences.get(index);
-    if (fence) return { kind: "fenced", line, fence };
-    if (line.isBlank) return { kind: "blank", line };
-    const wasComment = isComment;
-    if (line.text.includes("<!--")) isComment = true;
-    const isHidden = isComment;
-    if (line.text.includes("-->")) isComment = false;
-    if (wasComment || isHidden) return { kind: "rule", line };
+    if (fence) return { kind: "fenced", line: whole, fence };
+    if (whole.isBlank) return { kind: "blank", line: whole };
+    const line = { ...whole, text: comments.blank(whole.text, index) };
+    if (line.text.trim() === "") return { kind: "blank", line };
     return headingAt(line) ?? ruleAt(line) ?? itemAt(line) ?? { kind: "text", line };
   });
   promoteBold(pieces);
   markBoxes(pieces);
   return pieces;
+}
+
+/** Comments of HTML; one that is never closed is none, nor is one in code. */
+class Comments {
+  private isOpen = false;
+  private readonly lastEnd: number;
+
+  constructor(lines: Line[]) {
+    this.lastEnd = lines.findLastIndex(({ text }) => text.includes("-->"));
+  }
+
+  /** The line with blanks instead of what is commented out, so that columns stay. */
+  blank(text: string, index: number): string {
+    const lastEnd = index < this.lastEnd ? text.length : text.lastIndexOf("-->");
+    let kept = "";
+    let isCode = false;
+    let from = 0;
+    const take = (to: number) => {
+      kept += this.isOpen ? " ".repeat(to - from) : text.slice(from, to);
+      from = to;
+    };
+    for (const { 0: mark, index: at } of text.matchAll(/`|<!--|-->/g)) {
+      if (mark === "`") isCode = !isCode && !this.isOpen;
+      const isBegin = mark === "<!--" && !this.isOpen && !isCode && at < lastEnd;
+      const isEnd = mark === "-->" && this.isOpen;
+      if (!isBegin && !isEnd) continue;
+      take(isEnd ? at + mark.length : at);
+      this.isOpen = isBegin;
+    }
+    take(text.length);
+    return kept;
+  }
 }
 
 function headingAt(line: Line): Piece | undefined {
@@ -79,6 +113,7 @@ function itemAt(line: Line): Piece | undefined {
     kind: "item",
     line,
     hasBoxBelow: false,
+    list: { hasBoxes: false },
     item: {
       indent: line.indent,
       text: line.text.slice(start).trimEnd(),
@@ -121,16 +156,32 @@ function promoteBold(pieces: Piece[]): void {
 /** A child is indented by at least two columns. */
 export const isUnder = (indent: number, parent: number) => indent >= parent + 2;
 
+export type ItemPiece = Extract<Piece, { kind: "item" }>;
+
+/** A list goes on until a heading, a rule, or a paragraph that is not indented under one of its items. */
 function markBoxes(pieces: Piece[]): void {
-  type ItemPiece = Extract<Piece, { kind: "item" }>;
-  let stack: ItemPiece[] = [];
+  const newList = (): List => ({ hasBoxes: false });
+  let top = newList();
+  let stack: { piece: ItemPiece; below: List }[] = [];
+  let isAfterBlank = false;
   for (const piece of pieces) {
-    if (piece.kind === "heading" || piece.kind === "rule") stack = [];
-    if (piece.kind !== "item") continue;
-    while (stack.length > 0 && !isUnder(piece.item.indent, stack.at(-1)!.item.indent)) stack.pop();
-    if (piece.item.box) {
-      for (let at = stack.length - 1; at >= 0 && !stack[at]!.hasBoxBelow; at--) stack[at]!.hasBoxBelow = true;
+    const isApart = isAfterBlank && !isUnder(piece.line.indent, stack[0]?.piece.item.indent ?? 0);
+    isAfterBlank = piece.kind === "blank";
+    if (piece.kind === "blank") continue;
+    if (piece.kind === "item") {
+      while (stack.length > 0 && !isUnder(piece.item.indent, stack.at(-1)!.piece.item.indent)) stack.pop();
+      piece.list = stack.at(-1)?.below ?? top;
+      if (piece.item.box) markAbove(piece, stack);
+      stack.push({ piece, below: newList() });
+    } else if (piece.kind === "heading" || piece.kind === "rule" || isApart) {
+      top = newList();
+      stack = [];
     }
-    stack.push(piece);
   }
+}
+
+function markAbove({ list }: ItemPiece, stack: { piece: ItemPiece }[]): void {
+  list.hasBoxes = true;
+  for (let at = stack.length - 1; at >= 0 && !stack[at]!.piece.hasBoxBelow; at--)
+    stack[at]!.piece.hasBoxBelow = true;
 }

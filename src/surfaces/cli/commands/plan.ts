@@ -153,7 +153,9 @@ export const commands: Record<string, SingleCommand> = {
     args: "<file|->",
     summary: "Turn a plan into tasks, all of them or none; without --yes only show what would happen",
     details:
-      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks before it adds.",
+      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks before it adds.\n" +
+      "Unknown and ambiguous titles, titles that come twice and cycles are told with their lines, and nothing is added. In JSON and Markdown parts of different parents may share a title, unless something waits for it by that title.\n" +
+      "In a Markdown list with boxes, a bullet without one below a task is text for its agent; on the level of tasks it is a task too.",
     flags: {
       yes: { short: "y", help: "add the tasks" },
       format: { value: "<format>", choices: formats, help: "default: found out by itself" },
