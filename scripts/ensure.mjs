@@ -30,6 +30,7 @@ const { values: options } = parseArgs({
 const dir = resolve(root, options.dir ?? ".");
 const wantsBuild = !options["no-build"] && dir === root;
 const bundle = join(root, "dist", "cli", "program.cjs");
+const dashboard = join(root, "dist", "web");
 
 if (!existsSync(join(dir, "package.json"))) fail(`there is no package.json in ${dir}`);
 if (!isReady()) {
@@ -38,13 +39,14 @@ if (!isReady()) {
     // Whoever held the lock before may have done the work.
     if (!isInstalled()) install();
     if (wantsBuild && !isBuilt()) build();
+    if (wantsBuild && !isDashboardBuilt()) buildDashboard();
   } finally {
     unlock();
   }
 }
 
 function isReady() {
-  return isInstalled() && (!wantsBuild || isBuilt());
+  return isInstalled() && (!wantsBuild || (isBuilt() && isDashboardBuilt()));
 }
 
 // Install
@@ -119,9 +121,13 @@ function isBuilt() {
   const stamp = readJson(stampFile);
   if (stamp?.lockHash !== lockHash()) return false;
   if (stamp.bundled && !existsSync(bundle)) return false;
+  return isNewerThan(stampFile, [...paths, ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs")]);
+}
+
+const inRoot = (...files) => files.map((file) => join(root, file));
+
+function isNewerThan(stampFile, inputs) {
   const builtAt = statSync(stampFile).mtimeMs;
-  const others = ["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs"];
-  const inputs = [...paths, ...others.map((file) => join(root, file))];
   return inputs.every((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) <= builtAt);
 }
 
@@ -156,6 +162,30 @@ function build() {
   }
   writeFileSync(stampFile, JSON.stringify({ lockHash: lockHash(), outputs, bundled: bundled.status === 0 }));
   // A source saved while tsc ran must count as newer.
+  utimesSync(stampFile, startedAt, startedAt);
+}
+
+// The dashboard, from its own sources and those of the client that it shares
+
+function isDashboardBuilt() {
+  const stampFile = join(dashboard, ".stamp");
+  if (readJson(stampFile)?.lockHash !== lockHash()) return false;
+  const rooms = inRoot("web/src", "web/public", "src/client", "src/contract", "src/core");
+  const paths = rooms.flatMap((room) => [
+    room,
+    ...readdirSync(room, { recursive: true, encoding: "utf8" }).map((name) => join(room, name)),
+  ]);
+  return isNewerThan(stampFile, [...paths, ...inRoot("web/index.html", "web/vite.config.ts", "web/package.json")]);
+}
+
+function buildDashboard() {
+  const startedAt = new Date();
+  const vite = join(root, "node_modules", "vite", "bin", "vite.js");
+  const args = [vite, "build", "--config", "web/vite.config.ts", "--logLevel", "warn"];
+  const run = spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (run.status !== 0) fail("the dashboard could not be built (see above)");
+  const stampFile = join(dashboard, ".stamp");
+  writeFileSync(stampFile, JSON.stringify({ lockHash: lockHash() }));
   utimesSync(stampFile, startedAt, startedAt);
 }
 

@@ -15,6 +15,7 @@ if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
   if (!step("build", ["scripts/ensure.mjs"])) total.failed++;
   count(step("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]));
   count(step("types", [bin("typescript/bin/tsc"), "--noEmit", "-p", "tsconfig.json"]));
+  count(step("types of the dashboard", [bin("typescript/bin/tsc"), "--noEmit", "-p", "web/tsconfig.json"]));
   tests();
 } else {
   total.failed++;

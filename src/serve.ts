@@ -31,7 +31,7 @@ import { createLogger, type Logger, type LogLevel } from "./runtime/log.js";
 import { readPrivate, writePrivate } from "./runtime/private-file.js";
 import { projectNameFor, slug } from "./runtime/project-name.js";
 import { announceServer, tokenFileOf } from "./runtime/server-file.js";
-import { version } from "./runtime/version.js";
+import { dashboardDirectory, version } from "./runtime/version.js";
 import { groupCommits } from "./store/grouped.js";
 import { timed } from "./store/timed.js";
 import { createApp } from "./surfaces/http/app.js";
@@ -177,6 +177,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     hosts: () => hosts,
     streams: limits,
     version,
+    dashboard: dashboardDirectory,
     now: () => clock.now(),
     newRequestId: () => randomUUID(),
     notReady: async () => (draining ? "stopping" : cannotRead(executor, org)),

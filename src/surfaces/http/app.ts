@@ -17,7 +17,7 @@ import { Gate, type GateOptions } from "./gate.js";
 import { apiHeaders, refuseForeign } from "./guard.js";
 import { readQuery } from "./input.js";
 import { openApiDocument } from "./openapi.js";
-import { addPages } from "./pages.js";
+import { addPages, dashboardPages } from "./pages.js";
 import { asRefusal } from "./problem.js";
 import { referenceCss, referencePage } from "./reference.js";
 import { addOperations, type RouteParts } from "./routes.js";
@@ -30,6 +30,8 @@ export interface AppParts extends RouteParts {
   hosts: () => ReadonlySet<string>;
   streams: StreamLimits;
   version: string;
+  /** The directory of the built dashboard. */
+  dashboard: string;
   now: () => number;
   newRequestId: () => string;
   /** Null: ready; else why not. */
@@ -106,10 +108,11 @@ export function createApp(parts: AppParts): App {
     return json(http, document);
   });
   const reference = referencePage(document);
-  addPages(app, {
-    "/reference": { type: "text/html", text: reference },
-    "/reference.css": { type: "text/css", text: referenceCss },
-  });
+  const reading = {
+    "/reference": { type: "text/html; charset=utf-8", body: reference },
+    "/reference.css": { type: "text/css; charset=utf-8", body: referenceCss },
+  };
+  addPages(app, reading, dashboardPages(parts.dashboard));
   app.notFound((http) => {
     const refusal = notFound(http);
     http.env.call.error = refusal;

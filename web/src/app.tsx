@@ -1,0 +1,136 @@
+// The frame around every view: where one can go, which project is meant, whether what is shown is live.
+
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { Empty } from "./components/parts.js";
+import { Toasts } from "./components/toasts.js";
+import { Trouble } from "./components/trouble.js";
+import { dibs, isSignedOut } from "./data/dibs.js";
+import { useLive, useStreamStatus } from "./data/live.js";
+import type { Refused } from "./data/sign-in.js";
+import { signOut } from "./data/sign-in.js";
+import { stream } from "./data/stream.js";
+import { Help } from "./help.js";
+import { useKeys } from "./keys.js";
+import { hrefTo, Link, navigate, usePlace } from "./router.js";
+import { LiveMark, StaleBanner } from "./shell/live-mark.js";
+import { ProjectChoice } from "./shell/project-choice.js";
+import { SignedOut } from "./shell/signed-out.js";
+import { toggleTheme } from "./theme.js";
+import { Fleet } from "./views/fleet/fleet.js";
+import { Inbox } from "./views/inbox/inbox.js";
+import { Queue } from "./views/queue/queue.js";
+import { Start } from "./views/start/start.js";
+import { TaskPage } from "./views/task/task-page.js";
+
+// Big and seldom looked at first: loaded when opened.
+const Graph = lazy(() => import("./views/graph/graph.js"));
+const Metrics = lazy(() => import("./views/metrics/metrics.js"));
+
+const views = [
+  { path: "/", name: "Fleet", keys: "g f" },
+  { path: "/queue", name: "Queue", keys: "g q" },
+  { path: "/inbox", name: "Inbox", keys: "g i" },
+  { path: "/graph", name: "Graph", keys: "g g" },
+  { path: "/metrics", name: "Metrics", keys: "g m" },
+] as const;
+
+export function App({ refused }: { refused: Refused | null }) {
+  const stats = useLive("stats", () => dibs.stats.get({ project: "*" }), { calmMs: 500 });
+  if (stats.data === undefined) {
+    if (isSignedOut(stats.error)) return <SignedOut refused={refused} />;
+    return <Trouble live={stats} />;
+  }
+  // The stream ends with the sign-in.
+  return <Signed isEmpty={stats.data.queue_size === 0} />;
+}
+
+function Signed({ isEmpty }: { isEmpty: boolean }) {
+  const { state } = useStreamStatus();
+  const { path, project } = usePlace();
+  const [isHelping, setHelping] = useState(false);
+  const inbox = useLive(`inbox-count ${project}`, () => dibs.notifications.inbox({ project, limit: 100 }), {
+    on: ({ type }) => /^(?:task:(?:awaiting|response|completed|failed|cancelled)|notification:)/.test(type),
+  });
+  const questions = inbox.data?.questions.length ?? 0;
+  useEffect(() => stream.start(), []);
+  useEffect(() => {
+    document.title = questions > 0 ? `(${questions}) Dibs` : "Dibs";
+  }, [questions]);
+  useKeys({
+    ...Object.fromEntries(views.map(({ keys, path: to }) => [keys, () => navigate(hrefTo(to))])),
+    "?": () => setHelping(true),
+  });
+  if (state === "signed-out") return <SignedOut refused={null} />;
+  return (
+    <>
+      <a className="skip" href="#view">
+        Skip to content
+      </a>
+      <header className="bar">
+        <Link className="brand" href={hrefTo("/")}>
+          <img src="/icon.svg" alt="" width="20" height="20" /> Dibs
+        </Link>
+        <nav className="nav" aria-label="Views">
+          {views.map(({ path: to, name, keys }) => (
+            <Link key={to} href={hrefTo(to)} aria-current={to === path ? "page" : undefined} title={`keys: ${keys}`}>
+              {name}
+              {name === "Inbox" && questions > 0 && (
+                <span className="count" title="open questions">
+                  {questions === 100 ? "99+" : questions}
+                </span>
+              )}
+            </Link>
+          ))}
+        </nav>
+        <div className="end">
+          <ProjectChoice />
+          <LiveMark />
+          <button type="button" className="plain" aria-label="Light or dark" title="Light or dark" onClick={toggleTheme}>
+            ◐
+          </button>
+          <button type="button" className="plain" aria-label="Keys and help" title="Keys and help (?)" onClick={() => setHelping(true)}>
+            ?
+          </button>
+          <button type="button" className="plain" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <StaleBanner />
+      <main className="view" id="view" tabIndex={-1}>
+        <Suspense fallback={<Empty title="Loading…" />}>
+          <View isEmpty={isEmpty} />
+        </Suspense>
+      </main>
+      {isHelping && <Help onClose={() => setHelping(false)} />}
+      <Toasts />
+    </>
+  );
+}
+
+function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
+  const { path } = usePlace();
+  const task = /^\/tasks\/(?:([^/]+)\/)?([^/]+)$/.exec(path);
+  if (task) {
+    const [, project, id = ""] = task.map((part) => part && decodeURIComponent(part));
+    return <TaskPage key={path} project={project} id={id} />;
+  }
+  switch (path) {
+    case "/":
+      return isEmpty ? <Start /> : <Fleet />;
+    case "/queue":
+      return <Queue />;
+    case "/inbox":
+      return <Inbox />;
+    case "/graph":
+      return <Graph />;
+    case "/metrics":
+      return <Metrics />;
+    default:
+      return (
+        <Empty title="There is nothing at this address.">
+          <Link href={hrefTo("/")}>Go to the fleet</Link>
+        </Empty>
+      );
+  }
+}

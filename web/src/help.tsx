@@ -1,0 +1,59 @@
+import { Dialog } from "./components/parts.js";
+
+const keys: [string, string][] = [
+  ["g f", "Fleet"],
+  ["g q", "Queue"],
+  ["g i", "Inbox"],
+  ["g g", "Graph"],
+  ["g m", "Metrics"],
+  ["/", "Filter"],
+  ["j k", "Down and up in a list"],
+  ["Enter", "Open"],
+  ["x", "Select"],
+  ["Esc", "Close, back"],
+  ["?", "This help"],
+];
+
+const terms: [string, string][] = [
+  ["is:blocked", "ready, scheduled, claimed, running, waiting, done, failed, cancelled, open, ended, stale, group"],
+  ["agent:a7", "held by a session or an agent type"],
+  ["label:ui,api", "any of these labels"],
+  ["age:>1h", "older than; idle: since it last changed"],
+  ["priority:>70", "or a word: priority:high"],
+  ["-is:done", "not"],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys and filters" onClose={onClose}>
+      <div className="stack">
+        <dl className="pairs">
+          {keys.map(([key, what]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <h3>Filters</h3>
+        <dl className="pairs">
+          {terms.map(([term, what]) => (
+            <div key={term}>
+              <dt>
+                <code>{term}</code>
+              </dt>
+              <dd className="quiet">{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <div className="actions">
+          <button type="button" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,3 @@
+export function Start() {
+  return null;
+}

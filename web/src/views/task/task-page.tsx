@@ -1,0 +1,3 @@
+export function TaskPage({ project, id }: { project: string | undefined; id: string }) {
+  return `${project} ${id}`;
+}
