@@ -1,0 +1,153 @@
+// What somebody who clicked could have typed: every action as a command line and as a call of curl. Both are made for a POSIX shell
+// and can be pasted as they are; the token stays in the environment.
+
+import type { InputOf, Operation } from "../../contract/operation.js";
+import { type OperationNamed, registry } from "../../contract/registry.js";
+import { requestFor } from "../wire.js";
+
+type Patch = Omit<InputOf<OperationNamed<"tasks.update">>, "taskId" | "project">;
+
+/** What is said about an action; each takes what it needs. */
+export interface Details {
+  taskId: string;
+  /** Where the command would look elsewhere by itself. */
+  project?: string | undefined;
+  /** The answer, or a reason. */
+  text?: string | undefined;
+  questionId?: string | undefined;
+  cascade?: boolean | undefined;
+  patch?: Patch | undefined;
+}
+
+export type Action =
+  | "show"
+  | "explain"
+  | "answer"
+  | "retry"
+  | "cancel"
+  | "release"
+  | "edit"
+  | "attempts"
+  | "log"
+  | "events"
+  | "blocked-by";
+
+interface Spelling {
+  operation: Operation;
+  input(details: Details): Record<string, unknown>;
+  /** Words after `dibs`, ready for a shell. */
+  words(details: Details): string[];
+  /** What goes after `--`, as it is. */
+  text?(details: Details): string | undefined;
+}
+
+const plainly = (operation: Operation, ...words: string[]): Spelling => ({
+  operation,
+  input: () => ({}),
+  words: ({ taskId }) => [words[0]!, taskId, ...words.slice(1)],
+});
+
+const { tasks } = registry;
+
+const spellings: Record<Action, Spelling> = {
+  show: plainly(tasks.get, "show"),
+  explain: plainly(tasks.explain, "explain"),
+  retry: plainly(tasks.retry, "retry"),
+  attempts: plainly(tasks.attempts, "attempts"),
+  log: plainly(tasks.log, "show", "--log"),
+  events: plainly(tasks.events, "events"),
+  "blocked-by": plainly(tasks.blockedBy, "blocked-by"),
+  answer: {
+    operation: tasks.respond,
+    input: ({ text, questionId }) => ({ response: text ?? "", questionId }),
+    words: ({ taskId, questionId }) => ["answer", taskId, ...flag("question", questionId)],
+    text: ({ text = "" }) => text,
+  },
+  cancel: {
+    operation: tasks.cancel,
+    input: ({ cascade, text }) => ({ cascade: cascade || undefined, reason: text }),
+    words: ({ taskId, cascade, text }) => [
+      "cancel",
+      taskId,
+      ...(cascade ? ["--cascade"] : []),
+      ...flag("reason", text),
+    ],
+  },
+  release: {
+    operation: tasks.release,
+    input: ({ text }) => ({ force: true, reason: text }),
+    words: ({ taskId }) => ["release", taskId, "--force"],
+    text: ({ text }) => text,
+  },
+  edit: {
+    operation: tasks.update,
+    input: ({ patch }) => ({ ...patch }),
+    words: ({ taskId, patch = {} }) => ["edit", taskId, ...editFlags(patch)],
+  },
+};
+
+/** Such as `dibs answer 0001 -- 'teal, please'`. */
+export function cliFor(action: Action, details: Details): string {
+  const { words, text } = spellings[action];
+  const said = text?.(details);
+  const line = ["dibs", ...words(details), ...flag("project", details.project)];
+  const isDash = said === "-" || details.patch?.prompt === "-";
+  const all = [...line, ...(said === undefined ? [] : ["--", said])].map(shellWord).join(" ");
+  // A lone dash means standard input.
+  return isDash ? `printf %s - | ${all}` : all;
+}
+
+/** Such as `curl -sS -X POST 'http://…/api/tasks/0001/retry' …`. */
+export function curlFor(action: Action, details: Details, origin: string): string {
+  const { operation, input } = spellings[action];
+  const fields = Object.entries(input(details)).filter(([, value]) => value !== undefined);
+  const { taskId, project } = details;
+  const { url, init } = requestFor({ url: origin, project }, operation, {
+    taskId,
+    ...Object.fromEntries(fields),
+  });
+  const { accept: _, ...headers } = init.headers;
+  const method = init.method === "GET" ? [] : ["-X", init.method];
+  return [
+    ...["curl", "-sS", ...method, url].map(shellWord),
+    '-H "Authorization: Bearer $DIBS_TOKEN"',
+    ...Object.entries(headers).map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
+    ...(init.body === undefined ? [] : [`--data-raw ${shellWord(init.body)}`]),
+  ].join(" ");
+}
+
+/** For a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A value that begins with a dash would be taken for a flag. */
+function flag(name: string, value: string | undefined): string[] {
+  if (value === undefined) return [];
+  return value.startsWith("-") ? [`--${name}=${value}`] : [`--${name}`, value];
+}
+
+function editFlags(patch: Patch): string[] {
+  const { notBefore, timeoutMs, metadata, labels, dependsOn, requires, files } = patch;
+  const one = (name: string, value: string | number | null | undefined) =>
+    flag(name, value === undefined ? undefined : String(value ?? ""));
+  const many = (name: string, values: readonly string[] | undefined) =>
+    values?.length === 0 ? flag(name, "") : (values ?? []).flatMap((value) => flag(name, value));
+  return [
+    ...one("prompt", patch.prompt),
+    ...one("title", patch.title),
+    ...one("description", patch.description),
+    ...one("priority", patch.priority),
+    ...one("phase", patch.phase),
+    ...one("assignee", patch.assignee),
+    ...one("agent-type", patch.agentType),
+    ...one("max-retries", patch.maxRetries),
+    ...one("not-before", notBefore && new Date(notBefore).toISOString()),
+    ...one("timeout", typeof timeoutMs === "number" ? `${timeoutMs}ms` : timeoutMs),
+    ...one("metadata", metadata && JSON.stringify(metadata)),
+    ...many("label", labels),
+    ...many("depends-on", dependsOn),
+    ...many("requires", requires),
+    ...many("files", files),
+  ];
+}

@@ -1,0 +1,31 @@
+// What can be suggested: the labels, agents, projects and phases of the tasks that are known, most used first.
+
+import type { WireTaskRow } from "../../contract/tasks/rows.js";
+import type { Facts } from "./suggest.js";
+
+const factsMax = 500;
+
+export function factsOf(rows: readonly WireTaskRow[]): Facts {
+  const [labels, agents, projects, phases] = [new Tally(), new Tally(), new Tally(), new Tally()];
+  for (const row of rows) {
+    projects.add(row.project);
+    phases.add(row.phase);
+    for (const label of row.labels) labels.add(label);
+    agents.add(row.claim?.sessionId);
+    agents.add(row.claim?.agentType);
+  }
+  return { labels: labels.top(), agents: agents.top(), projects: projects.top(), phases: phases.top() };
+}
+
+class Tally {
+  private readonly counts = new Map<string, number>();
+
+  add(word: string | null | undefined): void {
+    if (word) this.counts.set(word, (this.counts.get(word) ?? 0) + 1);
+  }
+
+  top(): string[] {
+    const byUse = [...this.counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+    return byUse.slice(0, factsMax).map(([word]) => word);
+  }
+}

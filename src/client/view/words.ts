@@ -1,0 +1,72 @@
+// How times, states and priorities are said to people: the same words in the terminal, on the page and in a table.
+
+import { priorityLabel } from "../../contract/priority.js";
+import type { WireTaskRow } from "../../contract/tasks/rows.js";
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** `3d`, `2h`, `45s`; the largest unit that fits. */
+export function duration(ms: number): string {
+  const size = Math.abs(ms);
+  for (const [unit, length] of units) if (size >= length) return `${Math.floor(size / length)}${unit}`;
+  return "0s";
+}
+
+/** `30s ago`, and for what is still to come `in 5m`. */
+export function ago(at: string | null, now: number): string {
+  if (at === null) return "";
+  const ms = now - Date.parse(at);
+  return ms < 0 ? `in ${duration(ms)}` : `${duration(ms)} ago`;
+}
+
+/** For a countdown: `29:59`, `1:02:03`. */
+export function clock(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const rest = two(seconds % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
+}
+
+/** What a state is told from; tasks and rows have it. */
+export type StateFacts = Pick<
+  WireTaskRow,
+  "state" | "type" | "notBefore" | "pendingDependencies" | "openChildren"
+>;
+
+export type Standing = Exclude<WireTaskRow["state"], "queued"> | "group" | "blocked" | "scheduled" | "ready";
+
+/** The state, and for what is queued why it is not taken. Blocked: by dependencies, or by its own parts. */
+export function standing(task: StateFacts, now: number): Standing {
+  const { state, type, notBefore, pendingDependencies, openChildren } = task;
+  if (state !== "queued") return state;
+  if (type === "group") return "group";
+  if (pendingDependencies > 0 || openChildren > 0) return "blocked";
+  return notBefore !== null && Date.parse(notBefore) > now ? "scheduled" : "ready";
+}
+
+export function stateWord(task: StateFacts, now: number): string {
+  const word = standing(task, now);
+  if (word === "awaiting_response") return "awaiting answer";
+  if (word === "blocked") return task.pendingDependencies > 0 ? "blocked" : "waits for parts";
+  return word === "scheduled" ? ago(task.notBefore, now) : word;
+}
+
+/** LOW, MEDIUM, HIGH, CRITICAL. */
+export function priorityWord(priority: number): string {
+  return priorityLabel(priority).toUpperCase();
+}
+
+/** `[IMPL]` for implementation. */
+export function phaseTag(phase: string | null): string {
+  return phase === null || phase === "" ? "" : `[${[...phase].slice(0, 4).join("").toUpperCase()}]`;
+}
+
+export function percent(value: number | null): string {
+  return value === null ? "" : `${Math.round(value)}%`;
+}

@@ -1,0 +1,3 @@
+// What clients need to know of priorities to show and to compare them.
+
+export { type PriorityLabel, priorityLabel, priorityWords } from "../core/priority.js";

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { claimMark, leaseLeftMs, type SessionEntry, sessionHealth } from "../../src/client/view/health.js";
+import { ago, clock, percent, phaseTag, priorityWord, stateWord } from "../../src/client/view/words.js";
+import type { WireClaim } from "../../src/contract/shapes.js";
+import { markOf, stateText } from "../../src/surfaces/cli/print/task.js";
+import { at, claim, now, row } from "./support.js";
+
+test("times are said in their largest unit", () => {
+  expect([0, 30_000, 150_000, 3 * 3_600_000, 50 * 3_600_000].map((ms) => ago(at(ms), now))).toEqual([
+    "0s ago",
+    "30s ago",
+    "2m ago",
+    "3h ago",
+    "2d ago",
+  ]);
+  expect(ago(at(-90_000), now)).toBe("in 1m");
+  expect([clock(1_799_999), clock(3_723_000), clock(-5)]).toEqual(["29:59", "1:02:03", "0:00"]);
+});
+
+test("priorities, phases and shares", () => {
+  expect([0, 30, 31, 60, 61, 99, 100].map(priorityWord)).toEqual([
+    "LOW",
+    "LOW",
+    "MEDIUM",
+    "MEDIUM",
+    "HIGH",
+    "HIGH",
+    "CRITICAL",
+  ]);
+  expect([phaseTag("implementation"), phaseTag("test"), phaseTag(null)]).toEqual(["[IMPL]", "[TEST]", ""]);
+  expect([percent(66.6), percent(null)]).toEqual(["67%", ""]);
+});
+
+const tasks = [
+  row(),
+  row({ type: "group", openChildren: 1 }),
+  row({ pendingDependencies: 1 }),
+  row({ openChildren: 1 }),
+  row({ notBefore: at(-300_000) }),
+  row({ notBefore: at(300_000) }),
+  row({ state: "claimed", claim: claim() }),
+  row({ state: "running", claim: claim({ healthStatus: "stale" }) }),
+  row({ state: "running", claim: claim({ healthStatus: "expiring" }) }),
+  row({ state: "awaiting_response", claim: claim({ healthStatus: "paused" }) }),
+  row({ state: "awaiting_response" }),
+  ...(["completed", "failed", "cancelled"] as const).map((state) => row({ state })),
+];
+
+test("states and marks are those of the command line", () => {
+  for (const task of tasks) {
+    expect(stateWord(task, now)).toBe(stateText(task as never, now));
+    expect(claimMark(task, now)).toBe(markOf(task as never, now));
+  }
+  expect(tasks.map((task) => stateWord(task, now))).toContain("in 5m");
+});
+
+test("a lease that ended since it was read is marked", () => {
+  expect(claimMark(row({ state: "running", claim: claim({ expiresAt: at(1) }) }), now)).toBe("[!]");
+});
+
+test("what is left of a lease; nothing runs off while it stands still", () => {
+  expect(leaseLeftMs(claim({ expiresAt: at(-5_000) }), now)).toBe(5_000);
+  expect(leaseLeftMs(claim({ expiresAt: at(5_000) }), now)).toBe(0);
+  expect(leaseLeftMs(claim({ healthStatus: "paused" }), now)).toBeNull();
+});
+
+describe("how a session fares", () => {
+  const held = (fields: Partial<WireClaim> = {}, state = "running") =>
+    ({
+      taskId: "0001",
+      title: "t",
+      phase: null,
+      state,
+      claim: { ...claim(), ttlMs: 1_800_000, ...fields },
+    }) as never;
+  const session = (fields: Partial<SessionEntry>) =>
+    ({
+      heartbeats: false,
+      lastSeenAt: at(1_000),
+      endedAt: null,
+      currentTask: null,
+      ...fields,
+    }) as SessionEntry;
+
+  test.each<[string, Partial<SessionEntry>]>([
+    ["idle", {}],
+    ["idle", { lastSeenAt: at(3_600_000) }],
+    ["lost", { heartbeats: true, lastSeenAt: at(600_000) }],
+    ["lost", { heartbeats: true, lastSeenAt: at(600_000), currentTask: held() }],
+    ["lost", { endedAt: at(5_000) }],
+    ["working", { currentTask: held() }],
+    ["working", { currentTask: held({ healthStatus: "warning" }) }],
+    ["stalled", { currentTask: held({ healthStatus: "stale" }) }],
+    ["stalled", { currentTask: held({ healthStatus: "expiring", expiresAt: at(-30_000) }) }],
+    ["working", { currentTask: held({ healthStatus: "expiring", expiresAt: at(-55_000), ttlMs: 60_000 }) }],
+    ["lost", { currentTask: held({ expiresAt: at(1) }) }],
+    ["lost", { currentTask: held({ healthStatus: "expired" }) }],
+    ["waiting", { currentTask: held({ healthStatus: "paused", expiresAt: at(1) }, "awaiting_response") }],
+  ])("%s", (health, fields) => {
+    expect(sessionHealth(session(fields), now)).toBe(health);
+  });
+});
