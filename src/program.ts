@@ -81,7 +81,7 @@ const parts: Parts = {
     }
     return Buffer.concat(chunks).toString("utf8");
   },
-  readFile: async (path) => (await import("node:fs")).readFileSync(path, "utf8"),
+  readFile: async (path, bytesMax) => (await import("./runtime/read-text.js")).readText(path, bytesMax),
   files: lazily(() => import("./runtime/own-files.js")),
   health: lazily(() => import("./runtime/facts.js")),
   care: {
@@ -112,9 +112,10 @@ const parts: Parts = {
     return { url: server.url, token: readPrivate(tokenFileOf(database))?.trim() ?? null };
   },
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
-  connect: async (server) => {
-    const { plainFetch } = await import("./runtime/plain-fetch.js");
-    return (await import("./client/connect.js")).connectDibs({ ...server, fetch: plainFetch });
+  connect: async ({ spareToken, ...server }) => {
+    const { plainFetch, withSpareToken } = await import("./runtime/plain-fetch.js");
+    const { connectDibs } = await import("./client/connect.js");
+    return connectDibs({ ...server, fetch: withSpareToken(plainFetch, spareToken) });
   },
   serve: async (request) => (await import("./serve.js")).serveDibs(request),
   serveMcp: async (request) => {

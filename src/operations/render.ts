@@ -36,7 +36,7 @@ export function iso(ms: number): string {
   return text;
 }
 
-function maybeIso(ms: number | null): string | null {
+export function maybeIso(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
 

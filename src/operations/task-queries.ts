@@ -14,6 +14,7 @@ import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forQuery } from "./handler.js";
 import {
+  maybeIso,
   wireAttempt,
   wireClaim,
   wireEvent,
@@ -248,6 +249,7 @@ export const taskQueries = {
       state: stateOf(task, view.claim(name, task.id)),
       priority: task.priority,
       parentId: task.parentId,
+      notBefore: maybeIso(task.notBefore),
     }));
     const edges = page.flatMap((task) => task.dependsOn.map((to) => ({ from: task.id, to })));
     const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;

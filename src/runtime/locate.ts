@@ -1,8 +1,9 @@
 // Where the database of a directory is: `.dibs/dibs.db` at the root of its repository, the same for every sub-directory and every
 // worktree; outside of repositories in the nearest directory that has a `.dibs`, else here.
 
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { isDirectory, makeDirectory } from "./directory.js";
 
 export function databaseFor(directory: string): string {
   return join(rootOf(resolve(directory)), ".dibs", "dibs.db");
@@ -32,14 +33,10 @@ function repositoryAt(directory: string): string | null {
   return basename(shared) === ".git" ? dirname(shared) : directory;
 }
 
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
 /** Makes the directory of a database. What is in a `.dibs` is nobody's to commit, but for the settings. */
 export function makeRoomFor(database: string): void {
   const directory = dirname(resolve(database));
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   if (basename(directory) !== ".dibs") return;
   const ignore = join(directory, ".gitignore");
   if (!existsSync(ignore)) writeFileSync(ignore, "*\n!.gitignore\n!config.json\n");

@@ -1,21 +1,16 @@
 // Files of people's own that Dibs makes or changes with their consent.
 
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { makeDirectory } from "./directory.js";
+import { readText } from "./read-text.js";
+
+const bytesMax = 4 * 1024 * 1024;
 
 /** Null if there is none. */
 export function read(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return readText(path, bytesMax);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
@@ -24,7 +19,7 @@ export function read(path: string): string | null {
 
 /** Refuses to write over anything; its directory is made. */
 export function create(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectory(dirname(path));
   writeFileSync(path, text, { flag: "wx" });
 }
 

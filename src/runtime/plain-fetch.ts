@@ -10,6 +10,24 @@ export const plainFetch: typeof globalThis.fetch = (address, init) => {
   return exchange(url, init ?? {});
 };
 
+/** Sends what was refused for its token again with another one, and stays with that. */
+export function withSpareToken(send: typeof globalThis.fetch, spare: string | undefined): typeof send {
+  if (spare === undefined) return send;
+  let isNeeded = false;
+  const withSpare = (init: RequestInit = {}): RequestInit => ({
+    ...init,
+    headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${spare}` },
+  });
+  return async (address, init) => {
+    if (isNeeded) return send(address, withSpare(init));
+    const answer = await send(address, init);
+    if (answer.status !== 401) return answer;
+    isNeeded = true;
+    await answer.body?.cancel();
+    return send(address, withSpare(init));
+  };
+}
+
 function exchange(url: URL, { method, headers, body, signal }: RequestInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => reject(signal?.aborted ? signal.reason : failure(cause));

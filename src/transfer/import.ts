@@ -69,13 +69,14 @@ class Target {
     if (org.eventSeq > 0) throw this.taken(`It has ${org.eventSeq} events already.`);
     if (hasRows(view, org)) throw this.taken("It holds an import that did not finish, or reserved ids.");
     const other = view.projects().find(({ id }) => !this.file.projects.has(id));
-    if (other) throw this.taken(`It has a project ${other.id}, which the export does not have.`);
+    if (other) throw this.taken(`It has a project ${other.id}, which the export does not have.`, true);
   }
 
-  private taken(why: string): DibsError {
+  /** Fresh: it was opened, and nothing has happened in it. */
+  private taken(why: string, isFresh = false): DibsError {
     return new DibsError("ID_TAKEN", `Org ${this.org} of ${this.store.location} is not empty. ${why}`, {
       hint: "Import into a new store, or into an org that nobody has opened yet.",
-      details: { org: this.org },
+      details: { org: this.org, isFresh },
     });
   }
 }

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -101,11 +102,19 @@ describe("init", () => {
     expect(withBlock(text)).toBe(text);
   });
 
-  test("asks at a terminal, and nowhere else", async () => {
+  test("asks at a terminal, and nowhere else: there it adds to AGENTS.md unless it is told not to", async () => {
     const desk = await openDesk();
-    await desk.says(["init"]);
+    await desk.says(["init", "--no-agents"]);
+    await desk.says(["init", "--no-agents", "--yes"]);
+    expect((await desk.dibs(["init", "--no-agents", "--agents-md"])).code).toBe(2);
     expect(desk.asked).toEqual([]);
     expect(existsSync(at(desk, "AGENTS.md"))).toBe(false);
+    writeFileSync(at(desk, "AGENTS.md"), "# Rules\n");
+    await desk.says(["init"]);
+    expect(desk.read("AGENTS.md")).toMatch(/^# Rules\n\n<!-- dibs:begin -->/);
+    await desk.says(["init", "--remove"]);
+    expect(desk.read("AGENTS.md")).toBe("# Rules\n");
+    rmSync(at(desk, "AGENTS.md"));
     await desk.says(["init"], { answers: ["n"] });
     expect(desk.asked).toHaveLength(1);
     expect(existsSync(at(desk, "AGENTS.md"))).toBe(false);

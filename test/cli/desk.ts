@@ -12,7 +12,9 @@ import { linesOf, writeLines } from "../../src/runtime/lines.js";
 import { hostId, processStart } from "../../src/runtime/liveness.js";
 import { databaseFor, makeRoomFor } from "../../src/runtime/locate.js";
 import * as ownFiles from "../../src/runtime/own-files.js";
+import { withSpareToken } from "../../src/runtime/plain-fetch.js";
 import { readPrivate } from "../../src/runtime/private-file.js";
+import { readText } from "../../src/runtime/read-text.js";
 import { findServer, tokenFileOf } from "../../src/runtime/server-file.js";
 import { type DibsServer, serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
@@ -53,6 +55,9 @@ export class Desk {
   server: DibsServer | null = null;
   /** Where calls have connected to, and with which token. */
   readonly connected: { url: string; token?: string }[] = [];
+
+  /** The tokens of all requests, in order. */
+  readonly sent: string[] = [];
 
   constructor(readonly directory: string) {}
 
@@ -98,6 +103,13 @@ export class Desk {
     return readFileSync(join(this.directory, name), "utf8");
   }
 
+  /** Remembers the token of every request. */
+  private send(address: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const { authorization = "" } = { ...(init?.headers as Record<string, string>) };
+    this.sent.push(authorization.replace("Bearer ", ""));
+    return fetch(address, init);
+  }
+
   private parts(said: { out: string; err: string }, calling: Calling): Parts {
     const { clock } = this;
     const { env = {}, input = "", cwd = this.directory, columns = 80, answers } = calling;
@@ -124,7 +136,7 @@ export class Desk {
       program: [process.execPath, "dibs"],
       machine: async () => await import("../../src/runtime/liveness.js"),
       readInput: async () => input,
-      readFile: async (path) => readFileSync(path, "utf8"),
+      readFile: async (path, bytesMax) => readText(path, bytesMax),
       files: asAsync(ownFiles),
       health: asAsync(facts),
       care: {
@@ -149,9 +161,10 @@ export class Desk {
         return found && { url: found.url, token: readPrivate(tokenFileOf(database))?.trim() ?? null };
       },
       open: (place) => openDibs({ ...place, clock, detached: true, actor: "user:ann" }),
-      connect: async (server) => {
+      connect: async ({ spareToken, ...server }) => {
         this.connected.push(server);
-        return connectDibs({ ...server, retry: { tries: 1 } });
+        const send = withSpareToken((address, init) => this.send(address, init), spareToken);
+        return connectDibs({ ...server, fetch: send, retry: { tries: 1 } });
       },
       serve: () => Promise.reject(new Error("the desk has its own server")),
       version: async () => "0.0.0",

@@ -1,6 +1,6 @@
 // Text of tasks and agents comes from anywhere: it reaches the store unharmed and the terminal harmless.
 
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
@@ -154,9 +154,10 @@ describe("what lies in a repository is not trusted", () => {
     const desk = await openDesk();
     config(desk, { [key]: "http://evil.example:1" });
     const { code, err } = await desk.dibs(["list"], { env: { DIBS_TOKEN: "secret" } });
-    expect(code).toBe(2);
+    expect(code).toBe(0);
     expect(err).toContain(`'${key}' is not a setting`);
     expect(desk.connected).toEqual([]);
+    expect(existsSync(desk.database)).toBe(true);
   });
 
   test("a config that is no object is refused", async () => {

@@ -71,8 +71,15 @@ describe.each(ways)("exit codes, %s", (way) => {
     expect(await codeOf(desk, ["done", "0001", "--session", "b"])).toBe(4);
     if (way === "embedded") return;
     const token = (await desk.says(["token", "create", "--role", "viewer"])).trim();
-    expect(await codeOf(desk, ["list"], { env: { DIBS_TOKEN: token } })).toBe(0);
-    expect(await codeOf(desk, ["add", "Three"], { env: { DIBS_TOKEN: token } })).toBe(4);
+    const { url } = desk.server!;
+    for (const way of [
+      ["--token", token],
+      ["--url", url],
+    ]) {
+      const env = { DIBS_TOKEN: token };
+      expect(await codeOf(desk, ["list", ...way], { env })).toBe(0);
+      expect(await codeOf(desk, ["add", "Three", ...way], { env })).toBe(4);
+    }
     expect(await codeOf(desk, ["list", "--token", "wrong"])).toBe(4);
   });
 

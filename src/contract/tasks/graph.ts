@@ -19,6 +19,7 @@ export const taskGraph = operation({
           state: z.enum(taskStates),
           priority: z.number(),
           parentId: z.string().nullable(),
+          notBefore: z.string().nullable(),
         }),
       ),
       edges: z.array(z.object({ from: z.string(), to: z.string() })).describe("`from` waits for `to`"),

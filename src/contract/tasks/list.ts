@@ -11,6 +11,7 @@ const stateWords = {
   pending: "queued",
   available: "queued",
   created: "queued",
+  to_execute: "queued",
   claimed: "claimed",
   leased: "claimed",
   running: "running",

@@ -1,10 +1,14 @@
 // `.dibs/config.json`: settings that a team commits. It is not trusted with where to connect or what to send there: a repository
-// one has cloned must not be able to redirect a token.
+// one has cloned must not be able to redirect a token. What it cannot say is passed over with a warning, so that one file serves
+// programs of different age.
 
 import { dirname, join, resolve } from "node:path";
 import { DibsError } from "../../contract/error.js";
 import type { Flags } from "./connection.js";
+import { textOf } from "./files.js";
 import type { Parts } from "./parts.js";
+import { plain } from "./print/text.js";
+import { usageError } from "./spec.js";
 
 export interface Config {
   project?: string;
@@ -19,24 +23,42 @@ const known: Record<keyof Config, "string" | "number"> = {
   concurrency: "number",
 };
 
-export async function readConfig(flags: Flags, parts: Parts): Promise<Config> {
-  const named = flags.text("config") ?? parts.env.DIBS_CONFIG;
+const bytesMax = 64 * 1024;
+
+/** What the environment says (DIBS_PROJECT and so on), else the file. A flag goes before both. */
+export async function settingFor<Name extends keyof Config>(
+  flags: Flags,
+  parts: Parts,
+  name: Name,
+): Promise<Config[Name]> {
+  const config = await readConfig(flags, parts);
+  const variable = `DIBS_${name.toUpperCase()}`;
+  const text = parts.env[variable] || undefined;
+  if (text === undefined) return config[name];
+  const value = known[name] === "number" ? Number(text) : text;
+  if (Number.isNaN(value)) throw usageError(`${variable}=${text}: must be a number.`);
+  return value as Config[Name];
+}
+
+async function readConfig(flags: Flags, parts: Parts): Promise<Config> {
+  const named = flags.text("config") ?? (parts.env.DIBS_CONFIG || undefined);
   const path = named
     ? resolve(parts.cwd, named)
     : join(dirname(await parts.databaseFor(parts.cwd)), "config.json");
   let text: string;
   try {
-    text = await parts.readFile(path);
+    text = await textOf(parts, path, bytesMax);
   } catch (error) {
-    if (named || (error as NodeJS.ErrnoException).code !== "ENOENT") {
-      throw new DibsError("VALIDATION_FAILED", `Cannot read ${path}: ${(error as Error).message}`);
-    }
-    return {};
+    if (!(error instanceof DibsError)) throw error;
+    if (!named && error.code === "NOT_FOUND") return {};
+    throw new DibsError("VALIDATION_FAILED", `These settings cannot be read: ${error.message}`);
   }
-  return judged(path, text);
+  const { config, unknown } = judged(path, text);
+  if (unknown.length > 0) warnOnce(flags, parts, path, unknown);
+  return config;
 }
 
-function judged(path: string, text: string): Config {
+function judged(path: string, text: string): { config: Config; unknown: string[] } {
   let value: Record<string, unknown>;
   try {
     value = JSON.parse(text);
@@ -46,14 +68,28 @@ function judged(path: string, text: string): Config {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new DibsError("VALIDATION_FAILED", `${path} must hold a JSON object.`);
   }
-  for (const [name, each] of Object.entries(value)) {
-    const type = known[name as keyof Config];
-    if (type === undefined) {
-      throw new DibsError("VALIDATION_FAILED", `${path}: '${name}' is not a setting.`, {
-        hint: `Known are ${Object.keys(known).join(", ")}; a project's own settings live in the store: dibs project set.`,
-      });
-    }
-    if (typeof each !== type) throw new DibsError("VALIDATION_FAILED", `${path}: ${name} must be a ${type}.`);
+  const entries = Object.entries(value);
+  const isKnown = (name: string): name is keyof Config => Object.hasOwn(known, name);
+  for (const [name, each] of entries) {
+    if (isKnown(name) && typeof each !== known[name])
+      throw new DibsError("VALIDATION_FAILED", `${path}: ${name} must be a ${known[name]}.`);
   }
-  return value as Config;
+  return {
+    config: Object.fromEntries(entries.filter(([name]) => isKnown(name))),
+    unknown: entries.map(([name]) => name).filter((name) => !isKnown(name)),
+  };
+}
+
+/** Calls that have heard it already: a command may look several times. */
+const warned = new WeakSet<Flags>();
+
+function warnOnce(flags: Flags, { err }: Parts, path: string, unknown: readonly string[]): void {
+  if (warned.has(flags)) return;
+  warned.add(flags);
+  const names = unknown.slice(0, 5).map((name) => `'${plain(name).slice(0, 40)}'`);
+  const more = unknown.length > names.length ? ", …" : "";
+  const what = unknown.length === 1 ? "is not a setting and is" : "are not settings and are";
+  err(
+    `dibs: ${plain(path)}: ${names.join(", ")}${more} ${what} passed over. Known are ${Object.keys(known).join(", ")}; a project's own settings live in the store: dibs project set.\n`,
+  );
 }

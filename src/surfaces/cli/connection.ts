@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
-import { readConfig } from "./config.js";
+import { settingFor } from "./config.js";
 import type { Parts, Place } from "./parts.js";
 
 export interface Flags {
@@ -21,16 +21,34 @@ export function serverNamed(flags: Flags, { env }: Parts): string | undefined {
 export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
   const place = await whereFor(flags, parts);
   const url = serverNamed(flags, parts);
-  const token = flags.text("token") ?? parts.env.DIBS_TOKEN;
+  const named = flags.text("token");
+  const environment = parts.env.DIBS_TOKEN || undefined;
+  const token = named ?? environment;
   const scope = place.project ? { project: place.project } : {};
   if (url) return parts.connect({ url, ...(token ? { token } : {}), ...scope });
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
-    const bearer = token ?? server?.token ?? undefined;
-    if (server && bearer) return parts.connect({ url: server.url, token: bearer, ...scope });
+    const tokens = tokensFor(server?.token ?? null, { named, environment });
+    if (server && tokens) return parts.connect({ url: server.url, ...tokens, ...scope });
   }
   if (place.path !== undefined) await makeRoom(place.path, parts);
   return parts.open(place);
+}
+
+/**
+ * For a server that was found and not named. DIBS_TOKEN may well be another server's, and is none of this one's business unless
+ * it refuses its own. A token that is named goes alone.
+ */
+function tokensFor(
+  own: string | null,
+  { named, environment }: { named: string | undefined; environment: string | undefined },
+): { token: string; spareToken?: string } | null {
+  if (named !== undefined) return { token: named };
+  if (own === null) return null;
+  return {
+    token: own,
+    ...(environment === undefined || environment === own ? {} : { spareToken: environment }),
+  };
 }
 
 async function makeRoom(path: string, parts: Parts): Promise<void> {
@@ -57,10 +75,9 @@ export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
 /** The database; nothing is made. */
 export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
   const { env, cwd } = parts;
-  const config = await readConfig(flags, parts);
+  const project = flags.text("project") ?? (await settingFor(flags, parts, "project"));
   const named = flags.text("db") ?? (env.DIBS_DATABASE_URL || undefined);
   const org = flags.text("org") ?? env.DIBS_ORG;
-  const project = flags.text("project") ?? (env.DIBS_PROJECT || undefined) ?? config.project;
   const scope = { ...(org && { org }), ...(project && { project }) };
   if (named && isPostgres(named)) return { url: named, ...scope };
   return { path: named ? resolve(cwd, named) : await parts.databaseFor(cwd), ...scope };

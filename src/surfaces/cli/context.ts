@@ -5,6 +5,7 @@ import type { Entry } from "./commands.js";
 import { connectionFor } from "./connection.js";
 import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
+import { jsonLine } from "./print/json.js";
 import { type Look, lookOf } from "./print/look.js";
 import { type Parsed, usageError } from "./spec.js";
 
@@ -62,7 +63,7 @@ export class Context {
 
   duration(flag: string): number | undefined {
     const text = this.text(flag);
-    return text === undefined ? undefined : durationMs(text);
+    return text === undefined ? undefined : durationMs(text, `--${flag} `);
   }
 
   get isJson(): boolean {
@@ -140,7 +141,7 @@ export class Context {
 
   /** The answer itself for programs, words for people. */
   say(answer: unknown, forPeople: (look: Look) => string): void {
-    if (this.isJson) this.parts.out(`${JSON.stringify(answer)}\n`);
+    if (this.isJson) this.parts.out(jsonLine(answer));
     else this.parts.out(ended(forPeople(lookOf(this.parts))));
   }
 }

@@ -7,6 +7,7 @@ import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
 import type { Parts } from "./parts.js";
+import { jsonLine } from "./print/json.js";
 import { columnsOf } from "./print/look.js";
 import { plainLines } from "./print/text.js";
 import { globalFlags, helpOf, introduction, parse, twoColumns, usageError } from "./spec.js";
@@ -19,7 +20,7 @@ export async function main(argv: readonly string[], parts: Parts): Promise<numbe
     const before = argv.indexOf("--");
     const isJson = argv.slice(0, before < 0 ? undefined : before).includes("--json");
     // Programs read one stream: what was asked for as JSON is answered as JSON, on stdout too.
-    if (isJson) parts.out(`${JSON.stringify(error)}\n`);
+    if (isJson) parts.out(jsonLine(error));
     else parts.err(inWords(error));
     return exitCode[error.code];
   }

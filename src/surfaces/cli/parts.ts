@@ -117,7 +117,8 @@ export interface Parts {
   now(): number;
   /** All of standard input. */
   readInput(): Promise<string>;
-  readFile(path: string): Promise<string>;
+  /** Errors have the system's codes; EFBIG: it has more bytes, ENOTSUP: it is no file. */
+  readFile(path: string, bytesMax: number): Promise<string>;
   files: Files;
   care: Care;
   health: Health;
@@ -131,7 +132,8 @@ export interface Parts {
   /** The server that runs for a database file, and its token. */
   findServer(database: string): Promise<{ url: string; token: string | null } | null>;
   open(place: Place): Promise<Dibs>;
-  connect(server: { url: string; token?: string; project?: string }): Promise<Dibs>;
+  /** The spare token is sent only where the other one is refused. */
+  connect(server: { url: string; token?: string; spareToken?: string; project?: string }): Promise<Dibs>;
   serve(request: ServeRequest): Promise<Running>;
   /** Settled when the client is gone. */
   serveMcp(request: McpRequest): Promise<void>;

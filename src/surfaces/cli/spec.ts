@@ -14,7 +14,7 @@ export interface FlagSpec {
   many?: boolean;
   /** Takes all words up to the next flag. */
   rest?: boolean;
-  /** What it means without a value; its values then begin with a digit. */
+  /** What it means without a value: last, or before another flag. */
   bare?: string;
   /** Its values, for completion and for refusing others. */
   choices?: readonly string[];
@@ -108,13 +108,14 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
   }
 }
 
-/** `--wait` before anything but a number means `--wait=60s`. */
+/** `--wait` with no word behind it means `--wait=60s`. A word is a value, so that a wrong one is told and not taken for an id. */
 function withBareValues(flags: Record<string, FlagSpec>, argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   return argv.map((word, at) => {
     const bare = word.startsWith("--") ? flags[word.slice(2)]?.bare : undefined;
     const isOption = end < 0 || at < end;
-    return bare !== undefined && isOption && !/^\d/.test(argv[at + 1] ?? "") ? `${word}=${bare}` : word;
+    const isAlone = (argv[at + 1] ?? "-").startsWith("-");
+    return bare !== undefined && isOption && isAlone ? `${word}=${bare}` : word;
   });
 }
 

@@ -1,24 +1,16 @@
+import type { Code } from "../../../contract/codes.js";
+import { DibsError } from "../../../contract/error.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import type { Look } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
-import { type FlagSpec, usageError } from "../spec.js";
+import { complete, fail, resultFlags, start } from "../result.js";
+import { usageError } from "../spec.js";
 
 /** One call waits no longer on the server; a longer wait is several of them. */
 const waitMsMax = 60_000;
-
-const resultFlags: Record<string, FlagSpec> = {
-  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
-  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
-};
-
-function resultOf(context: Context, output: string) {
-  const filesCreated = context.texts("created") ?? [];
-  const filesModified = context.texts("modified") ?? [];
-  return { output, filesCreated, filesModified };
-}
 
 /** The holder, and the words after the id or standard input for `-`. */
 async function holderAndWords(context: Context) {
@@ -89,9 +81,7 @@ const ask: SingleCommand["run"] = async (context) => {
   const holder = context.holderOf(taskId);
   const question = await context.textOrInput(words);
   if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
-  const follow = context.on("wait")
-    ? dibs.events.follow({ taskId: holder.taskId, signal: context.parts.stopping })
-    : null;
+  const follow = context.on("wait") ? dibs.events.follow({ taskId, signal: context.parts.stopping }) : null;
   const answer = await dibs.tasks.ask({
     ...holder,
     question,
@@ -100,29 +90,56 @@ const ask: SingleCommand["run"] = async (context) => {
   if (!follow) {
     context.say(
       answer,
-      () => `asked; the lease stands still until somebody answers: dibs answer ${plain(holder.taskId)} …`,
+      () => `asked; the lease stands still until somebody answers: dibs answer ${plain(taskId)} …`,
     );
     return 0;
   }
-  const ends = new Set([
-    "task:response-received",
-    "task:cancelled",
-    "task:failed",
-    "task:retry-scheduled",
-    "task:claim-orphaned",
-  ]);
-  for await (const event of follow) {
-    if (!ends.has(event.type)) continue;
-    if (event.type !== "task:response-received") throw usageErrorOf(event.type, holder.taskId);
-    const now = await dibs.tasks.get({ taskId: holder.taskId });
-    context.say({ success: true, task: now.task }, () => plainLines(now.task.response).join("\n"));
-    return 0;
+  for await (const { type } of follow) {
+    if (type === "task:response-received") {
+      const now = await dibs.tasks.get({ taskId });
+      context.say({ success: true, task: now.task }, () => plainLines(now.task.response).join("\n"));
+      return 0;
+    }
+    const end = endsOfWaiting[type];
+    if (end) throw new DibsError(end.code, end.says(plain(taskId)), { hint: end.hint, details: { taskId } });
   }
   return nothingToDo;
 };
 
-const usageErrorOf = (type: string, taskId: string) =>
-  usageError(`The question of ${taskId} is over: ${type}.`);
+interface EndOfWaiting {
+  code: Code;
+  says(taskId: string): string;
+  hint: string;
+}
+
+const isLost: EndOfWaiting = {
+  code: "CLAIM_EXPIRED",
+  says: (taskId) => `Task ${taskId} was lost while its question was open.`,
+  hint: "The answer goes to whoever claims it next.",
+};
+const isFailed: EndOfWaiting = {
+  code: "TASK_NOT_CLAIMED",
+  says: (taskId) => `This attempt at task ${taskId} was reported as failed; nobody answers it any more.`,
+  hint: "Claim the task again before going on.",
+};
+
+/** What ends a wait without an answer, told as the holder's next call would be refused. */
+const endsOfWaiting: Record<string, EndOfWaiting> = {
+  "task:cancelled": {
+    code: "TASK_CANCELLED",
+    says: (taskId) => `Task ${taskId} was cancelled.`,
+    hint: "Stop working on it.",
+  },
+  "task:released": {
+    code: "TASK_NOT_CLAIMED",
+    says: (taskId) => `Task ${taskId} was given back while its question was open.`,
+    hint: "The answer goes to whoever claims it next.",
+  },
+  "task:claim-expired": isLost,
+  "task:claim-orphaned": isLost,
+  "task:failed": isFailed,
+  "task:retry-scheduled": isFailed,
+};
 
 export const commands: Record<string, SingleCommand> = {
   claim: {
@@ -149,10 +166,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "start",
     args: "[id]",
     summary: "Start working on what was claimed",
-    async run(context) {
-      const answer = await (await context.dibs()).tasks.start(context.holder);
-      context.say(answer, () => `started ${plain(answer.task.id)}`);
-    },
+    run: (context) => start(context, context.holder),
   },
   heartbeat: {
     name: "heartbeat",
@@ -205,15 +219,7 @@ export const commands: Record<string, SingleCommand> = {
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     async run(context) {
       const { holder, words } = await holderAndWords(context);
-      const answer = await (await context.dibs()).tasks.complete({
-        ...holder,
-        result: resultOf(context, words),
-      });
-      context.say(answer, () => {
-        const freed =
-          answer.unblocked.length > 0 ? `; now claimable: ${answer.unblocked.map(plain).join(", ")}` : "";
-        return `completed ${plain(answer.task.id)}${freed}`;
-      });
+      await complete(context, holder, words);
     },
   },
   fail: {
@@ -223,16 +229,7 @@ export const commands: Record<string, SingleCommand> = {
     flags: { "no-retry": { help: "it will never work" } },
     async run(context) {
       const { holder, words } = await holderAndWords(context);
-      const answer = await (await context.dibs()).tasks.fail({
-        ...holder,
-        error: words || "failed",
-        ...(context.on("no-retry") ? { retryable: false } : {}),
-      });
-      context.say(answer, (look) =>
-        answer.willRetry
-          ? `failed ${plain(answer.task.id)}; tried again in ${span(Date.parse(answer.retryAt!) - look.now)}`
-          : `failed ${plain(answer.task.id)} for good`,
-      );
+      await fail(context, holder, words);
     },
   },
   release: {

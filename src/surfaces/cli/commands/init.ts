@@ -11,16 +11,20 @@ import type { Context } from "../context.js";
 import { integrationFor, integrationNames } from "../integrations.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
 
 interface Step {
   what: "store" | "config" | "gitignore" | "agents" | "mcp";
-  /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: nobody asked for it. */
+  /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: it was not wanted. */
   did: "made" | "changed" | "removed" | "kept" | "skipped";
   path: string;
   note?: string;
 }
 
 const init: SingleCommand["run"] = async (context) => {
+  if (context.on("no-agents") && context.on("agents-md")) {
+    throw usageError("--agents-md and --no-agents: which of them?");
+  }
   if (context.on("remove")) {
     const steps = [await removeBlock(context), ...(await removeIntegrations(context))];
     context.say({ success: true, steps }, (look) =>
@@ -106,12 +110,8 @@ async function agentsStep(context: Context): Promise<Step> {
   const { parts } = context;
   const path = join(await parts.files.rootOf(parts.cwd), fileName);
   if (!(await wantsBlock(context))) {
-    return {
-      what: "agents",
-      did: "skipped",
-      path,
-      note: "dibs init --agents-md teaches agents the commands",
-    };
+    const note = "dibs init --agents-md teaches agents the commands";
+    return { what: "agents", did: "skipped", path, note };
   }
   const before = await readOwn(context, path);
   const after = edited(path, () => withBlock(before));
@@ -131,8 +131,10 @@ async function agentsStep(context: Context): Promise<Step> {
 
 async function wantsBlock(context: Context): Promise<boolean> {
   const { parts } = context;
+  if (context.on("no-agents")) return false;
   if (context.on("agents-md") || context.on("yes")) return true;
-  if (context.isJson || !parts.stdin.isTerminal || !parts.stdout.isTerminal) return false;
+  // Nobody to ask: the block takes nothing away, and --remove takes it out again.
+  if (context.isJson || !parts.stdin.isTerminal || !parts.stdout.isTerminal) return true;
   const answer = await parts.askUser(`Add the six commands that agents need to ${fileName}? [Y/n] `);
   return !/^n/i.test(answer.trim());
 }
@@ -142,7 +144,7 @@ async function readOwn({ parts }: Context, path: string): Promise<string | null>
   const text = await parts.files.read(path);
   if (text === null || (await parts.files.isInside(path, dirname(path)))) return text;
   throw new DibsError("FORBIDDEN", `${path} is a link that leads out of this repository.`, {
-    hint: "Nothing was written to where it leads.",
+    hint: "Nothing was written to where it leads. dibs init --no-agents leaves it alone.",
   });
 }
 
@@ -201,7 +203,9 @@ function edited<T>(path: string, edit: () => T): T {
   try {
     return edit();
   } catch (error) {
-    throw new DibsError("INVALID_STATE", `${path} was left as it is: ${(error as Error).message}.`);
+    throw new DibsError("INVALID_STATE", `${path} was left as it is: ${(error as Error).message}.`, {
+      hint: "Mend it by hand, or leave it out: --no-agents for AGENTS.md, no --agent for an agent's settings.",
+    });
   }
 }
 
@@ -238,7 +242,10 @@ export const commands: Record<string, SingleCommand> = {
     details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
     flags: {
       yes: { short: "y", help: "ask nothing, do all of it" },
-      "agents-md": { help: "add the block to AGENTS.md, or bring it up to date" },
+      "agents-md": {
+        help: "add the block to AGENTS.md, or bring it up to date; asked at a terminal, else done",
+      },
+      "no-agents": { help: "leave AGENTS.md alone" },
       agent: {
         value: "<name>",
         many: true,

@@ -30,6 +30,18 @@ async function holderOf(context: Context) {
   return { ...process, ...given({ sessionId }) };
 }
 
+/** A dead process holds nothing: what it acquired would be free the next moment. */
+async function livingHolder(context: Context) {
+  const holder = await holderOf(context);
+  if ("pid" in holder && (await context.parts.health.isGone(holder))) {
+    throw usageError(
+      `There is no process ${holder.pid} on this machine: it cannot hold a lock.`,
+      "Name one that runs, such as the shell that calls this: --pid $$. For a lease without a process: --session <name> --ttl 10m.",
+    );
+  }
+  return holder;
+}
+
 const isShortLived = ({ parts }: Context) => parts.env.npm_command === "exec";
 
 function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look): string {
@@ -62,7 +74,7 @@ export const commands: Record<string, CommandGroup> = {
         async run(context) {
           const answer = await (await context.dibs()).locks.acquire({
             name: context.args[0]!,
-            ...(await holderOf(context)),
+            ...(await livingHolder(context)),
             ...given({ ttlMs: context.duration("ttl"), metadata: context.json("metadata") as never }),
           });
           context.say(

@@ -15,6 +15,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import type { Context } from "../context.js";
+import { textOf } from "../files.js";
 import { columnsOf, type Look } from "../print/look.js";
 import { table } from "../print/table.js";
 import { stateText } from "../print/task.js";
@@ -23,6 +24,9 @@ import { plain, wrap } from "../print/text.js";
 const formats = ["auto", "json", "markdown", "text"] as const;
 /** References that may be ids of existing tasks are looked up, so many at most. */
 const lookUpMax = 200;
+
+/** As much as a batch may have. */
+const planBytesMax = 16 * 1024 * 1024;
 
 const plan: SingleCommand["run"] = async (context) => {
   const name = context.args[0]!;
@@ -50,12 +54,7 @@ const plan: SingleCommand["run"] = async (context) => {
 
 async function sourceOf(context: Context, name: string): Promise<string> {
   if (name === "-") return context.parts.readInput();
-  try {
-    return await context.parts.readFile(resolve(context.parts.cwd, name));
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    throw new DibsError("NOT_FOUND", isMissing ? `There is no file ${name}.` : (error as Error).message);
-  }
+  return textOf(context.parts, resolve(context.parts.cwd, name), planBytesMax, name);
 }
 
 /** Reads twice where something may be the id of a task that exists: the reader cannot wait for the store. */

@@ -1,6 +1,6 @@
 // `work` and `run`: commands that run commands. The runner does it; here is what people see of it and how it is told to stop.
 
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import {
   type AttemptEnd,
   agentNames,
@@ -14,7 +14,7 @@ import {
   type Summary,
 } from "../../../runner/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
-import { readConfig } from "../config.js";
+import { settingFor } from "../config.js";
 import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
 import { type Look, lookOf, type Style } from "../print/look.js";
@@ -25,7 +25,7 @@ const sharedFlags: Record<string, FlagSpec> = {
   agent: {
     value: "<name>",
     choices: agentNames,
-    help: "fill in the command line of a well-known agent; words after -- are added",
+    help: "fill in the command line of a well-known agent (DIBS_AGENT); words after -- are added",
   },
   attended: { help: "with --agent: let the agent ask before it acts" },
   worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
@@ -56,10 +56,16 @@ async function connectionEnv(context: Context): Promise<Record<string, string | 
  */
 const sessionOf = (context: Context): string | undefined => context.text("session");
 
-async function commandOf(context: Context, words: readonly string[]) {
-  const agent =
-    context.text("agent") ??
-    (words.length === 0 ? (await readConfig(context, context.parts)).agent : undefined);
+/** A command that is spelt out needs no agent; one named by flag takes the words as its own. */
+async function agentOf(context: Context): Promise<string | undefined> {
+  const named = context.text("agent");
+  if (named !== undefined || context.args.length > 0) return named;
+  return settingFor(context, context.parts, "agent");
+}
+
+async function commandOf(context: Context) {
+  const words = context.args;
+  const agent = await agentOf(context);
   if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words });
   if (words.length > 0) return { command: [...words], stdin: "prompt" as const };
   throw usageError(
@@ -67,6 +73,8 @@ async function commandOf(context: Context, words: readonly string[]) {
     `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
   );
 }
+
+const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
 
 const endStyles: Record<AttemptEnd["outcome"], Style | undefined> = {
   completed: "green",
@@ -83,10 +91,10 @@ function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, look: Look):
   return `${plain(taskId)} ${look.paint(outcome, endStyles[outcome])}${why}${where}\n`;
 }
 
-async function optionsFor(context: Context, words: readonly string[]): Promise<RunnerOptions> {
+async function optionsFor(context: Context): Promise<RunnerOptions> {
   const { parts } = context;
   const look = lookOf(parts);
-  const { command, stdin } = await commandOf(context, words);
+  const { command, stdin } = await commandOf(context);
   return {
     dibs: await context.dibs(),
     command,
@@ -98,7 +106,7 @@ async function optionsFor(context: Context, words: readonly string[]): Promise<R
     signal: parts.stopping,
     ...given({
       project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
-      agentType: context.text("agent-type") ?? context.text("agent"),
+      agentType: await kindOf(context),
       capabilities: context.list("capability"),
       ttlMs: context.duration("ttl"),
       worktree: context.on("worktree")
@@ -117,11 +125,10 @@ async function optionsFor(context: Context, words: readonly string[]): Promise<R
 
 const work: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const config = await readConfig(context, parts);
   const runner = runWork({
-    ...(await optionsFor(context, context.args)),
+    ...(await optionsFor(context)),
     ...given({
-      concurrency: context.number("concurrency") ?? config.concurrency,
+      concurrency: context.number("concurrency") ?? (await settingFor(context, parts, "concurrency")),
       sessionId: sessionOf(context),
       labels: context.list("label"),
       once: context.on("once") || undefined,
@@ -151,10 +158,11 @@ const run: SingleCommand["run"] = async (context) => {
   if (task !== undefined && context.text("prompt") !== undefined) {
     throw usageError("--task and --prompt: which of them? A task has its own prompt.");
   }
-  const lock = lockOf(context);
   const prompt = task === undefined ? await promptOf(context) : undefined;
+  const options = await optionsFor(context);
+  const lock = await lockOf(context, options.command);
   const ended = await runOnce({
-    ...(await optionsFor(context, context.args)),
+    ...options,
     killSignal: parts.killing,
     ...given({
       prompt,
@@ -174,18 +182,26 @@ const run: SingleCommand["run"] = async (context) => {
   return ["failed", "lost"].includes(ended.end.outcome) ? 1 : 0;
 };
 
-/** Of an agent's kind there is one at a time, where nothing else is named. */
-function lockOf(context: Context): OnceOptions["lock"] {
+/** Of a kind of agent, or of a command, there is one at a time where no other lock is named. */
+async function lockOf(context: Context, command: readonly string[]): Promise<OnceOptions["lock"]> {
   const onConflict = context.text("on-conflict") as OnConflict | undefined;
-  const kind = onConflict && (context.text("agent-type") ?? context.text("agent"));
-  const name = context.text("lock") ?? kind;
-  if (name !== undefined) return { name, onConflict: onConflict ?? "fork" };
+  const named = context.text("lock");
+  if (named !== undefined) return { name: named, onConflict: onConflict ?? "fork" };
   if (onConflict === undefined) return undefined;
+  const name = asLockName((await kindOf(context)) ?? basename(command[0]!));
+  if (name !== "") return { name, onConflict };
   throw usageError(
-    `--on-conflict ${onConflict}: with whom? The lock is missing.`,
+    `--on-conflict ${onConflict}: with whom? ${command[0]} gives no name for a lock.`,
     "Name it with --lock <name>.",
   );
 }
+
+/** Short enough for what a fork adds to it. */
+const asLockName = (text: string) =>
+  text
+    .replace(/[^A-Za-z0-9._-]+|\.{2,}/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 64);
 
 async function promptOf(context: Context): Promise<string> {
   const text =
@@ -214,7 +230,7 @@ export const commands: Record<string, Command> = {
       "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you.\n" +
       "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
     flags: {
-      concurrency: { value: "<n>", short: "n", help: "how many at once; default 1" },
+      concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
       once: { help: "one task, then end; exit code 5 when there is none" },
       "until-empty": { help: "end when nothing can be claimed" },
       label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
@@ -236,7 +252,7 @@ export const commands: Record<string, Command> = {
       title: { value: "<text>", help: "for the task that is made" },
       lock: {
         value: "<name>",
-        help: "only one at a time under this name; default with --on-conflict: the agent's kind",
+        help: "only one at a time under this name; default with --on-conflict: the agent's kind, or the command's name",
       },
       "on-conflict": {
         value: "<what>",

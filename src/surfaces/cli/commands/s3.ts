@@ -3,10 +3,12 @@
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
 import type { Context } from "../context.js";
+import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
 import { taskTable } from "../print/task.js";
 import { plain } from "../print/text.js";
-import { type FlagSpec, usageError } from "../spec.js";
+import { complete, fail, resultFlags, start } from "../result.js";
+import { usageError } from "../spec.js";
 
 const priorityWords = ["critical", "high", "medium", "normal", "low"];
 
@@ -19,11 +21,6 @@ function priorityOf(text = "5"): never {
     "1 is the most urgent. For a number from 0 to 100: dibs add -p.",
   );
 }
-
-const fileFlags: Record<string, FlagSpec> = {
-  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
-  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
-};
 
 const addTask: SingleCommand["run"] = async (context) => {
   const prompt = await context.textOrInput(context.args.join(" "));
@@ -58,27 +55,6 @@ function holderOf(context: Context) {
 
 const wordsOf = (context: Context) => context.textOrInput(context.args.slice(2).join(" "));
 
-const complete: SingleCommand["run"] = async (context) => {
-  const output = await wordsOf(context);
-  const result = {
-    output,
-    filesCreated: context.texts("created") ?? [],
-    filesModified: context.texts("modified") ?? [],
-  };
-  const answer = await (await context.dibs()).tasks.complete({ ...holderOf(context), result });
-  const freed = answer.unblocked.map(plain).join(", ");
-  context.say(answer, () => `completed ${plain(answer.task.id)}${freed ? `; now claimable: ${freed}` : ""}`);
-};
-
-const fail: SingleCommand["run"] = async (context) => {
-  const error = (await wordsOf(context)) || "failed";
-  const answer = await (await context.dibs()).tasks.fail({ ...holderOf(context), error });
-  context.say(
-    answer,
-    () => `failed ${plain(answer.task.id)}; ${answer.willRetry ? "it will be tried again" : "for good"}`,
-  );
-};
-
 export const commands: Record<string, CommandGroup> = {
   leader: {
     name: "leader",
@@ -107,10 +83,9 @@ export const commands: Record<string, CommandGroup> = {
       list: {
         name: "leader list",
         summary: "list the tasks",
-        flags: { status: { value: "<state>", short: "s", many: true, help: "only in these states" } },
+        flags: { status: { value: "<state>", short: "s", many: true, help: stateHelp } },
         async run(context) {
-          const state = context.list("status") as never;
-          const answer = await (await context.dibs()).tasks.list(state === undefined ? {} : { state });
+          const answer = await tasksBy(await context.dibs(), context.list("status"), {}, context.parts.now());
           context.say(answer, (look) => taskTable(answer.tasks, look));
         },
       },
@@ -139,25 +114,22 @@ export const commands: Record<string, CommandGroup> = {
         name: "worker start",
         args: "<agent> <id>",
         summary: "start working on it",
-        async run(context) {
-          const answer = await (await context.dibs()).tasks.start(holderOf(context));
-          context.say(answer, () => `started ${plain(answer.task.id)}`);
-        },
+        run: (context) => start(context, holderOf(context)),
       },
       complete: {
         name: "worker complete",
         args: "<agent> <id> [output...]",
         summary: "complete it",
-        flags: fileFlags,
+        flags: resultFlags,
         examples: ['dibs worker complete terminal-2 0001 "Created User model" -c src/models/user.ts'],
-        run: complete,
+        run: async (context) => complete(context, holderOf(context), await wordsOf(context)),
       },
       fail: {
         name: "worker fail",
         args: "<agent> <id> [error...]",
         summary: "report that it failed; it is tried again while retries last",
         examples: ['dibs worker fail terminal-2 0001 "Missing dependency: bcrypt"'],
-        run: fail,
+        run: async (context) => fail(context, holderOf(context), await wordsOf(context)),
       },
     },
   },

@@ -1,6 +1,7 @@
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { stateHelp, tasksBy } from "../listing.js";
 import { explanation } from "../print/explain.js";
 import { inFlightTable, taskTable } from "../print/task.js";
 import { taskPage } from "../print/task-page.js";
@@ -9,9 +10,10 @@ import { plain, plainLines } from "../print/text.js";
 const list: SingleCommand["run"] = async (context) => {
   const isTree = context.on("tree");
   const dibs = await context.dibs();
-  const found = await dibs.tasks.list(
+  const found = await tasksBy(
+    dibs,
+    context.list("status") ?? context.list("state"),
     given({
-      state: (context.list("status") ?? context.list("state")) as never,
       label: context.text("label"),
       assignee: context.text("assignee"),
       parent: context.on("top") ? "" : context.text("parent"),
@@ -22,6 +24,7 @@ const list: SingleCommand["run"] = async (context) => {
       cursor: context.text("cursor"),
       project: context.on("all") ? "*" : undefined,
     }),
+    context.parts.now(),
   );
   context.say(found, (look) => {
     const more = found.nextCursor === null ? "" : look.paint(`more: --cursor ${found.nextCursor}\n`, "dim");
@@ -72,7 +75,7 @@ export const commands: Record<string, SingleCommand> = {
         value: "<state>",
         short: "s",
         many: true,
-        help: "queued, claimed, running, awaiting_response, completed, failed, cancelled, or another tool's word",
+        help: stateHelp,
       },
       state: { value: "<state>", many: true, help: "the same" },
       label: { value: "<word>", short: "l", help: "with this label" },
@@ -86,7 +89,7 @@ export const commands: Record<string, SingleCommand> = {
       limit: { value: "<n>", help: "how many at most; default 100" },
       cursor: { value: "<cursor>", help: "go on where a page ended" },
     },
-    examples: ["dibs list -s failed", "dibs list --tree", "dibs list -q login --json"],
+    examples: ["dibs list -s failed,blocked", "dibs list --tree", "dibs list -q login --json"],
     run: list,
   },
   ready: {

@@ -1,9 +1,11 @@
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { placeFor, serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
+import { fileTrouble } from "../files.js";
 import type { Place } from "../parts.js";
+import { inEscapes } from "../print/json.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
@@ -33,7 +35,8 @@ const exportAll: SingleCommand["run"] = async (context) => {
   const [name = "-"] = context.args;
   const lines = parts.care.exportLines(place);
   if (name === "-") {
-    for await (const line of lines) parts.out(line.endsWith("\n") ? line : `${line}\n`);
+    const shown = parts.stdout.isTerminal ? inEscapes : (line: string) => line;
+    for await (const line of lines) parts.out(`${shown(line.trimEnd())}\n`);
     return;
   }
   const file = resolve(parts.cwd, name);
@@ -48,17 +51,46 @@ const importAll: SingleCommand["run"] = async (context) => {
   const name = context.args[0]!;
   const input = name === "-" ? await parts.readInput() : null;
   const file = resolve(parts.cwd, name);
-  if (input === null && !(await parts.files.exists(file))) {
-    throw new DibsError("NOT_FOUND", `There is no file ${name}.`);
+  const lines = () => (input === null ? parts.care.linesOf(file) : linesIn(input));
+  let counts: Record<string, number>;
+  try {
+    counts = await parts.care.importLines(place, lines);
+  } catch (error) {
+    throw await importTrouble(error, context, place, name);
   }
-  const counts = await parts.care.importLines(place, () =>
-    input === null ? parts.care.linesOf(file) : linesIn(input),
-  );
+  await warnOfProject(context, place);
   context.say({ success: true, counts }, () => {
     const told = Object.entries(counts).filter(([, count]) => count > 0);
     return `imported ${told.map(([kind, count]) => `${count} ${kind}`).join(", ") || "nothing"}`;
   });
 };
+
+async function importTrouble(
+  error: unknown,
+  { parts }: Context,
+  place: Place,
+  name: string,
+): Promise<unknown> {
+  if (!(error instanceof DibsError)) return fileTrouble(error, name);
+  if (error.code !== "ID_TAKEN" || place.path === undefined) return error;
+  const elsewhere = `Into a new file: dibs import ${name} --db new.db.`;
+  const shown = relative(parts.cwd, place.path) || place.path;
+  const first = (await parts.findServer(place.path)) ? "stop its server, then " : "";
+  const instead = `Nothing but that project is in it. To have the export instead: ${first}rm ${shown}* && dibs import ${name}.`;
+  const hint = error.details.isFresh === true ? `${instead} ${elsewhere}` : elsewhere;
+  return new DibsError(error.code, error.message, { hint, details: error.details });
+}
+
+/** The settings of a repository may name a project that is not among what was imported: every command would be refused. */
+async function warnOfProject(context: Context, { project }: Place): Promise<void> {
+  if (project === undefined) return;
+  const { projects } = await (await context.dibs()).projects.list({ limit: 1000 });
+  if (projects.some(({ id }) => id === project)) return;
+  const others = projects.slice(0, 3).map(({ id }) => plain(id));
+  context.parts.err(
+    `dibs: project ${plain(project)}, which --project, DIBS_PROJECT or .dibs/config.json names, was not imported: there is ${others.join(", ")}.\n`,
+  );
+}
 
 export const commands: Record<string, SingleCommand> = {
   export: {

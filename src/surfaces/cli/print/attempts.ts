@@ -4,6 +4,9 @@ import { table } from "./table.js";
 import { plain } from "./text.js";
 import { ago, span } from "./time.js";
 
+/** An attempt that goes on has no end; how its lease is doing matters only where it is not well. */
+const openText = (health: string | null) => (health === "healthy" ? "not yet" : `not yet, ${health}`);
+
 export function attemptTable(attempts: readonly WireAttempt[], look: Look): string {
   if (attempts.length === 0) return "Nobody has tried it yet.\n";
   return table(
@@ -19,7 +22,8 @@ export function attemptTable(attempts: readonly WireAttempt[], look: Look): stri
       },
       {
         head: "ENDED",
-        of: ({ releaseReason, healthStatus }) => plain(releaseReason ?? healthStatus),
+        of: ({ releasedAt, releaseReason, healthStatus }) =>
+          releasedAt === null ? openText(healthStatus) : plain(releaseReason),
         max: 20,
       },
       {

@@ -146,7 +146,7 @@ function lastOf(ids: readonly string[], level: Map<string, number>): string | nu
 function nodeLine(node: Node, lead: string, drawing: Drawing, look: Look): string {
   const { waitsFor, level } = drawing;
   const before = waitsFor.get(node.id) ?? [];
-  const [mark, style] = marks[node.state] ?? [canBeHad(node, drawing) ? "--" : "", undefined];
+  const [mark, style] = marks[node.state] ?? [canBeHad(node, drawing, look.now) ? "--" : "", undefined];
   const last = lastOf(before, level);
   const others = before.filter((id) => id !== last).map(plain);
   const also =
@@ -159,9 +159,10 @@ function nodeLine(node: Node, lead: string, drawing: Drawing, look: Look): strin
   return `${look.paint(mark.padEnd(3), style)}  ${shownLead}${look.paint(id, style)}  ${title}${look.paint(also, "dim")}`;
 }
 
-function canBeHad({ id, type }: Node, { waitsFor, byId, wholes }: Drawing): boolean {
+function canBeHad({ id, type, notBefore }: Node, { waitsFor, byId, wholes }: Drawing, now: number): boolean {
   const isBlocked = (waitsFor.get(id) ?? []).some((each) => byId.get(each)?.state !== "completed");
-  return type === "task" && !isBlocked && !wholes.has(id);
+  const isLater = notBefore !== null && Date.parse(notBefore) > now;
+  return type === "task" && !isBlocked && !isLater && !wholes.has(id);
 }
 
 function summary({ byId, waitsFor, level }: Drawing, look: Look): string {

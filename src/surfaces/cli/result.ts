@@ -1,0 +1,48 @@
+// What completing and failing take and say, for holders and for the seed's workers alike.
+
+import type { OutputOf } from "../../contract/operation.js";
+import type { OperationNamed } from "../../contract/registry.js";
+import type { Context } from "./context.js";
+import { plain } from "./print/text.js";
+import { span } from "./print/time.js";
+import type { FlagSpec } from "./spec.js";
+
+export const resultFlags: Record<string, FlagSpec> = {
+  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
+  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
+};
+
+interface Holder {
+  taskId: string;
+  sessionId: string;
+  epoch?: number;
+}
+
+export async function complete(context: Context, holder: Holder, output: string): Promise<void> {
+  const filesCreated = context.texts("created") ?? [];
+  const filesModified = context.texts("modified") ?? [];
+  const result = { output, filesCreated, filesModified };
+  const answer = await (await context.dibs()).tasks.complete({ ...holder, result });
+  const freed = answer.unblocked.map(plain).join(", ");
+  context.say(answer, () => `completed ${plain(answer.task.id)}${freed ? `; now claimable: ${freed}` : ""}`);
+}
+
+type Failed = OutputOf<OperationNamed<"tasks.fail">>;
+
+export async function fail(context: Context, holder: Holder, words: string): Promise<void> {
+  const answer = await (await context.dibs()).tasks.fail({
+    ...holder,
+    error: words || "failed",
+    ...(context.on("no-retry") ? { retryable: false } : {}),
+  });
+  context.say(answer, ({ now }) => `failed ${plain(answer.task.id)}${whatNext(answer, now)}`);
+}
+
+function whatNext({ willRetry, retryAt }: Failed, now: number): string {
+  return willRetry ? `; tried again in ${span(Date.parse(retryAt!) - now)}` : " for good";
+}
+
+export async function start(context: Context, holder: Holder): Promise<void> {
+  const answer = await (await context.dibs()).tasks.start(holder);
+  context.say(answer, () => `started ${plain(answer.task.id)}`);
+}
