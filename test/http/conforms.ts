@@ -94,9 +94,10 @@ function problemOf(
   const { content = {} } = lookUp(document, documented);
   const type = contentType ?? "";
   const media = content[type];
+  if (Object.keys(content).length === 0) return body === "" ? undefined : "it has a body";
   if (!media) return `its type is ${type || "missing"}, not ${Object.keys(content).join(" or ")}`;
   if (!type.endsWith("json")) return typeof body === "string" ? undefined : "its body is no text";
-  return mismatch(validatorFor(`${operationId} ${status}`, media.schema, type !== problemType), body);
+  return mismatch(validatorFor(`${operationId} ${status} ${type}`, media.schema, type !== problemType), body);
 }
 
 /** Nothing is documented there: pages of people, or a refusal that every address can answer. */

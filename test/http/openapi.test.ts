@@ -51,8 +51,10 @@ describe("the OpenAPI document", () => {
       .filter(({ operation }) => !operations.some(({ name }) => name === operation.operationId))
       .map(({ path, method }) => `${method} ${path}`);
     expect(extra.sort()).toEqual([
+      "delete /mcp",
       "get /api/events/stream",
       "get /healthz",
+      "get /mcp",
       "get /metrics",
       "get /openapi.json",
       "get /readyz",
@@ -60,6 +62,7 @@ describe("the OpenAPI document", () => {
       "post /api/auth/exchange",
       "post /api/auth/sign-out",
       "post /api/locks/{name}",
+      "post /mcp",
     ]);
   });
 

@@ -120,6 +120,53 @@ test(
 );
 
 test(
+  "whatever is answered at /mcp, the OpenAPI document says so",
+  on("memory", async (world) => {
+    const accept = "application/json, text/event-stream";
+    const say = (body: unknown, headers: Record<string, string> = {}) =>
+      world.post("/mcp", body, { headers: { accept, ...headers } });
+    const message = (method: string, params: object = {}) => ({ jsonrpc: "2.0", id: 1, method, params });
+    const clientInfo = { name: "raw", version: "1" };
+    const began = await say(
+      message("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }),
+    );
+    const own = { "mcp-session-id": began.headers.get("mcp-session-id")! };
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": clientInfo,
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const today = { "mcp-protocol-version": "2026-07-28" };
+    const notice = { jsonrpc: "2.0", method: "notifications/initialized" };
+    const answers = [
+      began,
+      await say(notice, own),
+      await say(message("tools/list"), own),
+      await say(message("no/such"), own),
+      await say(message("tools/list")),
+      await say(message("tools/list"), { "mcp-session-id": "another" }),
+      await say("{ broken", own),
+      await say(message("tools/list"), { ...own, accept: "text/html" }),
+      await say(message("tools/list"), { ...own, "content-type": "text/plain" }),
+      await say(message("tools/list", { long: "x".repeat(3_000_000) }), own),
+      await say(message("tools/list", { _meta }), { ...today, "mcp-method": "tools/list" }),
+      await say(message("no/such", { _meta }), { ...today, "mcp-method": "no/such" }),
+      await say(message("tools/list", { _meta }), { ...today, "mcp-method": "other" }),
+      await world.get("/mcp", { headers: { accept } }),
+      await world.get("/mcp", { headers: { ...own, accept: "text/html" } }),
+      await world.post("/mcp", notice, { token: null }),
+      await world.post("/mcp", notice, { headers: { origin: "https://evil.example" } }),
+      await world.delete("/mcp"),
+      await world.delete("/mcp", { headers: own }),
+      await world.delete("/mcp", { headers: own }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([
+      200, 202, 200, 200, 400, 404, 400, 406, 415, 413, 200, 404, 400, 400, 406, 401, 403, 400, 200, 404,
+    ]);
+  }),
+);
+
+test(
   "too many sessions are refused; those of a token that is over, and those that nobody uses, are ended",
   on(
     "memory",

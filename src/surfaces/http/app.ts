@@ -185,6 +185,8 @@ async function serveMcp(http: Http, { mcp }: AppParts, gate: Gate): Promise<Resp
   const answer = await mcp(http.req.raw, project ? { ...caller, project } : caller, onEnd);
   for (const [name, value] of Object.entries({ ...apiHeaders, "dibs-request-id": call.id }))
     answer.headers.set(name, value);
+  // The rest of the message is not read: nobody must send another one behind it.
+  if (answer.status === 413) answer.headers.set("connection", "close");
   return answer;
 }
 

@@ -105,6 +105,16 @@ const bodies: Record<string, unknown> = {
   "locks.acquire": { name: "merge", sessionId: "agent-1", ttlMs: 600_000 },
   "tokens.create": { name: "ci", role: "worker" },
   "sessions.register": { id: "agent-1", agentType: "claude", capabilities: ["browser"] },
+  "mcp.message": {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "my-agent", version: "1" },
+    },
+  },
 };
 
 /** Optional fields that an example shows. */

@@ -1,4 +1,4 @@
-// The routes that are not operations: the live stream, the server's own state, and how a browser signs in.
+// The routes that are not operations: the live stream, MCP, the server's own state, and how a browser signs in.
 
 import type { Code } from "../../contract/codes.js";
 import { roles } from "../../contract/operation.js";
@@ -10,19 +10,22 @@ import {
   type Reference,
   type ResponseObject,
 } from "./document.js";
+import { mcpRoutes } from "./mcp-routes.js";
 import { projectParameters, queryParameter } from "./parameters.js";
 import { operationCodes, type Refusals } from "./refusals.js";
 import { componentPrefix, type Schema, type SchemaSet } from "./schema.js";
 
+type Method = "get" | "post" | "delete";
+
 export interface ExtraRoute {
   path: string;
-  method: "get" | "post";
+  method: Method;
   described: OperationObject;
 }
 
-interface Plan {
+export interface Plan {
   path: string;
-  method: "get" | "post";
+  method: Method;
   name: string;
   summary: string;
   description?: string;
@@ -30,7 +33,7 @@ interface Plan {
   parameters?: (ParameterObject | Reference)[];
   body?: Schema;
   answer: ResponseObject;
-  /** Answers that are neither success nor refusal. */
+  /** Answers that are neither success nor a problem of ours; where both have a status, these stand. */
   other?: Record<string, ResponseObject>;
 }
 
@@ -57,7 +60,8 @@ const withCookie = (answer: ResponseObject, description: string): ResponseObject
 const withoutStore = ["server.health", "server.ready", "server.openapi"];
 
 export function extraRoutes(inputs: SchemaSet, refusals: Refusals): ExtraRoute[] {
-  return [stream(inputs), ...auth, ...server].map(({ path, method, ...plan }) => {
+  const mcp = mcpRoutes(projectParameters(inputs.of.get(registry.tasks.get.name)!));
+  return [stream(inputs), ...mcp, ...auth, ...server].map(({ path, method, ...plan }) => {
     const { name, summary, description, role, parameters, body, answer, other } = plan;
     const described: OperationObject = {
       operationId: name,

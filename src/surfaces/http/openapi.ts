@@ -42,6 +42,7 @@ const tagTexts: Record<string, string> = {
   stats: "Figures of now",
   metrics: "Figures over time",
   ids: "Ids for tasks that are yet to be created",
+  mcp: "The Model Context Protocol, for agents",
   auth: "How a browser gets its cookie",
   server: "The server itself",
 };

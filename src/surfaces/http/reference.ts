@@ -150,11 +150,12 @@ function facts(operation: OperationObject, parameters: ParameterObject[]): Marku
 function curl(document: OpenApiDocument, { path, method, operation }: Entry): string {
   const address = `${baseOf(document)}${exampleAddress(document, path, operation)}`;
   const body = exampleBody(document, operation);
-  const isStream =
-    "text/event-stream" in (lookUp(document, operation.responses[200] ?? { description: "" }).content ?? {});
+  const types = Object.keys(lookUp(document, operation.responses[200] ?? { description: "" }).content ?? {});
+  const isStream = types.includes("text/event-stream");
   const lines = [
     `curl${isStream ? " -N" : ""}${method === "get" ? "" : ` -X ${method.toUpperCase()}`} ${quoted(address)}`,
     ...(operation.security?.length === 0 ? [] : ['-H "Authorization: Bearer $DIBS_TOKEN"']),
+    ...(types.length > 1 ? [`-H "Accept: ${types.join(", ")}"`] : []),
     ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${shellText(body)}'`]),
   ];
   return lines.join(" \\\n  ");
