@@ -77,13 +77,14 @@ async function call(
   call: Call,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { desk } = call;
-  const { connection } = desk;
+  let { connection } = desk;
   let taken: Arguments = {};
   let unheard: WireTask[] = [];
   try {
     taken = readArguments(name, tools[name], input);
     // Looked for before the call, because the call itself may acknowledge an answer that the agent has never seen.
     unheard = await unheardAnswers(desk, taken);
+    connection = desk.connection;
     const answer = await whileTelling(call.context, () => run(name, taken, call));
     return Array.isArray(answer) ? said(desk, taken, answer, unheard) : answer;
   } catch (error) {
@@ -118,10 +119,17 @@ function forget(desk: Desk, { agent_id, task_id }: Arguments): void {
   if (typeof task_id === "string") desk.letGo(desk.nameOf(agent_id), task_id);
 }
 
+/** Mostly the first to notice that the server is gone: then the call itself goes to where the store is found anew. */
 async function unheardAnswers(desk: Desk, { agent_id }: Arguments): Promise<WireTask[]> {
   const agentId = (agent_id as string | undefined) ?? desk.options.defaultAgent;
   if (!agentId) return [];
-  return desk.unacknowledged(await desk.dibs(), agentId).catch(() => []);
+  const opening = desk.dibs();
+  try {
+    return await desk.unacknowledged(await opening, agentId);
+  } catch (error) {
+    if (asDibsError(error).code === "STORE_UNAVAILABLE") desk.reconnect(opening);
+    return [];
+  }
 }
 
 function said(desk: Desk, { agent_id }: Arguments, lines: string[], unheard: WireTask[]): CallToolResult {
