@@ -95,15 +95,15 @@ describe("as a command line", () => {
 describe("as a call of curl", () => {
   test.each(cases)("%s %j is a request of the registry", async (action, details) => {
     const words = await shellWords(curlFor(action, details, "http://127.0.0.1:3427"), "curl");
-    const after = (flag: string) => words.flatMap((word, at) => (words[at - 1] === flag ? [word] : []));
+    const behind = (flag: string) => words.flatMap((word, at) => (words[at - 1] === flag ? [word] : []));
     const url = new URL(words.find((word) => word.startsWith("http"))!);
-    const method = after("-X")[0] ?? "GET";
+    const method = behind("-X")[0] ?? "GET";
     const path = url.pathname.replace(details.taskId, ":taskId");
     const operation = operations.find(({ http }) => http.method === method && http.path === path)!;
     expect(operation).toBeDefined();
-    expect(after("-H")).toContain("Authorization: Bearer s3cret");
-    if (details.project) expect(after("-H")).toContain(`dibs-project: ${details.project}`);
-    const [body] = after("--data-raw");
+    expect(behind("-H")).toContain("Authorization: Bearer s3cret");
+    if (details.project) expect(behind("-H")).toContain(`dibs-project: ${details.project}`);
+    const [body] = behind("--data-raw");
     expect(body === undefined).toBe(method === "GET");
     const input = { taskId: details.taskId, ...(body ? JSON.parse(body) : {}) };
     expect(operation.input.safeParse(input).error).toBeUndefined();

@@ -309,6 +309,8 @@ export class TaskIndex {
   }
 
   private tell(progress: Partial<Progress>): void {
+    const isSame = Object.entries(progress).every(([name, value]) => this.progress[name as never] === value);
+    if (isSame) return;
     this.progress = { ...this.progress, ...progress };
     this.notify();
   }
