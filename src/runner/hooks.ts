@@ -1,5 +1,8 @@
 // A fence that reaches git: in the task's working tree, and only there, git asks before it commits, moves a branch or pushes
 // whether the claim is still held. An agent that lost its task finds out before it has published anything.
+//
+// With --no-verify git asks no hook but reference-transaction. So nothing can be committed, on a branch or on none, but `push
+// --no-verify` goes through with what was committed while the claim was held: git has no other place that could refuse it.
 
 import {
   accessSync,
@@ -15,7 +18,6 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { HolderOf } from "../client/reporting.js";
 import { git, gitOr } from "./git.js";
 
-/** `commit --no-verify` passes pre-commit by, but not reference-transaction. */
 const fenced = ["pre-commit", "pre-merge-commit", "pre-push", "reference-transaction"];
 
 const hooksPathOf = (gitDirectory: string) => join(gitDirectory, "dibs-hooks");
@@ -111,13 +113,26 @@ function scriptFor(name: string, { own, command, by }: Script): string {
   ].join("\n");
 }
 
-/** Only what can still be refused, and only branches and tags: fetching and stashing change nothing for others. */
+/** Fetching and stashing change nothing for others. Without a branch a commit moves HEAD itself. */
+const changesGuarded = [
+  "changesGuarded() {",
+  "  while read -r old new ref; do",
+  '    case "$ref" in',
+  "      refs/heads/* | refs/tags/*) return 0 ;;",
+  '      HEAD) [ "$old" = "$new" ] || return 0 ;;',
+  "    esac",
+  "  done",
+  "  return 1",
+  "}",
+];
+
+/** Only what can still be refused. */
 function guarded(name: string, ask: string[]): string[] {
-  const condition =
-    name === "reference-transaction"
-      ? `[ "\${DIBS_FENCE:-}" != off ] && [ "$1" = prepared ] && printf '%s\\n' "$changes" | grep -q ' refs/heads/\\| refs/tags/'`
-      : `[ "\${DIBS_FENCE:-}" != off ]`;
-  return [`if ${condition}; then`, ...ask.map((line) => `  ${line}`), "fi"];
+  const isOn = `[ "\${DIBS_FENCE:-}" != off ]`;
+  const question = ask.map((line) => `  ${line}`);
+  if (name !== "reference-transaction") return [`if ${isOn}; then`, ...question, "fi"];
+  const condition = `${isOn} && [ "$1" = prepared ] && printf '%s\\n' "$changes" | changesGuarded`;
+  return [...changesGuarded, `if ${condition}; then`, ...question, "fi"];
 }
 
 function quoted(word: string): string {

@@ -252,6 +252,35 @@ describe.skipIf(!hasGit)("a fence that reaches git", () => {
     expect(forced.status).toBe(0);
   });
 
+  test("holds it up on no branch too, whatever makes the commit and without hooks for it", async () => {
+    const task = await here.add("detached zombie");
+    const runner = work(here.command({ wait: true }));
+    const { env, cwd } = await here.seen(task.id);
+    const agent = (...args: string[]) =>
+      spawnSync("git", args, { cwd, encoding: "utf8", env: { ...process.env, ...gitEnv, ...env } });
+    expect(agent("checkout", "--quiet", "--detach")).toMatchObject({ status: 0 });
+    expect(agent("commit", "--quiet", "--no-verify", "--allow-empty", "-m", "held")).toMatchObject({
+      status: 0,
+    });
+    git(root, "commit", "--quiet", "--allow-empty", "-m", "a person's");
+    await here.dibs.tasks.cancel({ taskId: task.id });
+    await runner.done;
+    const before = git(cwd, "rev-parse", "HEAD");
+    for (const late of [
+      ["commit", "--quiet", "--no-verify", "--allow-empty", "-m", "late"],
+      ["reset", "--quiet", "--hard", "HEAD^"],
+      ["update-ref", "HEAD", "HEAD^"],
+      ["checkout", "--quiet", "--detach", "HEAD^"],
+      ["merge", "--no-verify", "--no-ff", "-m", "late", "main"],
+    ]) {
+      expect(agent(...late).status, late.join(" ")).not.toBe(0);
+      expect(git(cwd, "rev-parse", "HEAD"), late.join(" ")).toBe(before);
+    }
+    writeFileSync(join(cwd, "file.txt"), "half done\n");
+    expect(agent("stash", "--quiet")).toMatchObject({ status: 0, stderr: "" });
+    expect(agent("fetch", "--quiet", root)).toMatchObject({ status: 0, stderr: "" });
+  });
+
   test("is gone from what is left for people", async () => {
     const task = await here.add("kept", { maxRetries: 0 });
     await work(here.command({ write: { "new.txt": "1" }, exit: 1 })).done;
