@@ -34,6 +34,7 @@ export const attacks: readonly string[] = [
   `//attacker.invalid/address`,
   `url(${away}/style.png)`,
   `&lt;img src=x onerror=window.pwned='entities'&gt;`,
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant for somebody else's template.
   "${window.pwned='template'}{{constructor.constructor('window.pwned=1')()}}",
   `'];window.pwned='code';//`,
   "__proto__",
