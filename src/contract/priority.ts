@@ -1,3 +1,3 @@
-// What clients need to know of priorities to show and to compare them.
+// What clients need to know of priorities to show, to compare and to order them.
 
-export { type PriorityLabel, priorityLabel, priorityWords } from "../core/priority.js";
+export { effectivePriority, type PriorityLabel, priorityLabel, priorityWords } from "../core/priority.js";
