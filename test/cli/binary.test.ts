@@ -106,6 +106,21 @@ test("version and help", async () => {
   expect(existsSync(join(here.cwd, ".dibs"))).toBe(false);
 });
 
+test("where no directory can be made, that is said at once", async () => {
+  const here = repository();
+  const place = "/proc/none/of/it/dibs.db";
+  for (const args of [
+    ["list", "--db", place],
+    ["serve", "--port", "0", "--db", place],
+  ]) {
+    const child = start(process.execPath, [bin, ...args], here);
+    const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    const { code, err } = await ended(child);
+    clearTimeout(late);
+    expect([code, err]).toEqual([6, expect.stringMatching(/\/proc\/none.*STORE_UNAVAILABLE/s)]);
+  }
+});
+
 test("a sub-directory and a worktree have the repository's store", async () => {
   const here = repository();
   const git = (...args: string[]) =>

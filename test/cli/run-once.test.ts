@@ -42,7 +42,6 @@ describe.each(oneOf("server"))("%s", (way) => {
     expect((await run(place, ["--task", "0099"], "true")).code).toBe(3);
     expect((await run(place, ["--task", "0001", "--prompt", "x"], "true")).code).toBe(2);
     expect((await run(place, [], "true", " \n")).code).toBe(2);
-    expect((await run(place, ["--prompt", "x", "--on-conflict", "exit"], "true")).code).toBe(2);
     expect((await run(place, ["--prompt", "x", "--on-conflict", "wait"], "true")).code).toBe(2);
     expect((await place.dibs(["run", "--prompt", "x", "--", "./no-such-program"])).code).toBe(2);
   });
@@ -114,6 +113,14 @@ describe.each(oneOf("server"))("%s", (way) => {
     expect(await place.task("0001")).toMatchObject({ state: "queued", assignee: null, lostCount: 0 });
     expect(await place.says(["lock", "status", "agent"])).toBe("agent is free\n");
   });
+});
+
+test("the command's name is the lock where nothing else is named", async () => {
+  const place = await openPlace();
+  const { out } = await run(place, ["--prompt", "x", "--on-conflict", "exit", "--json"], "sleep 0");
+  expect(JSON.parse(out)).toMatchObject({ outcome: "completed" });
+  await place.says(["lock", "acquire", "sh", "--session", "another"]);
+  expect((await run(place, ["--prompt", "x", "--on-conflict", "exit"], "true")).code).toBe(1);
 });
 
 test("an agent's kind is the lock where none is named", async () => {

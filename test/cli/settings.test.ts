@@ -1,0 +1,122 @@
+// Where settings come from, and whose token goes where: flags, then the environment, then .dibs/config.json.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Desk, openDesk } from "./desk.js";
+
+function config(desk: Desk, value: object): void {
+  mkdirSync(dirname(desk.database), { recursive: true });
+  writeFileSync(join(dirname(desk.database), "config.json"), JSON.stringify(value));
+}
+
+const count = (text: string, part: string) => text.split(part).length - 1;
+
+describe("what config can set, the environment can set before it, and a flag before both", () => {
+  test("the agent of work and run, unless a command is spelt out", async () => {
+    const desk = await openDesk();
+    // All are busy: who was meant is in the refusal.
+    for (const name of ["codex", "gemini", "claude", "my-agent.sh"]) {
+      await desk.says(["lock", "acquire", name, "--session", "another"]);
+    }
+    const meant = async (more: string[], env: Record<string, string> = {}) => {
+      const argv = ["run", "--prompt", "x", "--on-conflict", "exit", ...more];
+      return (await desk.dibs(argv, { env })).err;
+    };
+    expect(await meant([])).toContain("Which command?");
+    config(desk, { agent: "codex" });
+    expect(await meant([])).toContain("codex");
+    expect(await meant([], { DIBS_AGENT: "gemini" })).toContain("gemini");
+    expect(await meant(["--agent", "claude"], { DIBS_AGENT: "gemini" })).toContain("claude");
+    expect(await meant(["--", "./tools/my-agent.sh"], { DIBS_AGENT: "gemini" })).toContain("my-agent.sh");
+    const { code, err } = await desk.dibs(["work", "--once"], { env: { DIBS_AGENT: "nobody" } });
+    expect([code, err]).toEqual([2, expect.stringContaining("no preset for agent 'nobody'")]);
+  });
+
+  test("how many work at once", async () => {
+    const desk = await openDesk();
+    config(desk, { concurrency: 1 });
+    const work = (argv: string[], env: Record<string, string> = {}) =>
+      desk.dibs(["work", "--until-empty", ...argv, "--", "true"], {
+        env: { PATH: process.env.PATH!, ...env },
+      });
+    expect(await work([])).toMatchObject({ code: 0, err: "" });
+    expect((await work([], { DIBS_CONCURRENCY: "0" })).err).toContain("concurrency must be");
+    expect((await work([], { DIBS_CONCURRENCY: "many" })).err).toContain("DIBS_CONCURRENCY=many");
+    expect(await work(["-n", "2"], { DIBS_CONCURRENCY: "0" })).toMatchObject({ code: 0, err: "" });
+    config(desk, { concurrency: 0 });
+    expect((await work([])).err).toContain("concurrency must be");
+    expect(await work([], { DIBS_CONCURRENCY: "2" })).toMatchObject({ code: 0, err: "" });
+    // Whom it does not concern, it does not stop.
+    expect((await desk.dibs(["list"], { env: { DIBS_CONCURRENCY: "many" } })).code).toBe(0);
+  });
+});
+
+describe(".dibs/config.json", () => {
+  test("what is not known is told once on stderr, and passed over", async () => {
+    const desk = await openDesk();
+    config(desk, { colour: "teal", "bad\u001b[31m\u202e": 1 });
+    const { code, out, err } = await desk.dibs(["work", "--until-empty", "--json", "--", "true"], {
+      env: { PATH: process.env.PATH! },
+    });
+    expect([code, out]).toEqual([0, ""]);
+    expect(count(err, "not settings")).toBe(1);
+    expect(err).toContain("'colour'");
+    expect(err).toContain(join(dirname(desk.database), "config.json"));
+    expect(err).not.toMatch(/[\u001b\u202e]/);
+    expect((await desk.dibs(["add", "One", "--json"])).err).toContain("'colour'");
+    expect((await desk.json(["list"])).tasks).toHaveLength(1);
+  });
+
+  test("a known setting of the wrong type is an error that names file and key", async () => {
+    const desk = await openDesk();
+    for (const [key, value] of Object.entries({ project: 7, agent: true, concurrency: "3" })) {
+      config(desk, { [key]: value });
+      const { code, err } = await desk.dibs(["list"]);
+      expect(code, key).toBe(2);
+      expect(err).toContain(`config.json: ${key} must be a`);
+    }
+  });
+
+  test("one that is no file, or too large, is told and not waited for", async () => {
+    const desk = await openDesk();
+    mkdirSync(join(dirname(desk.database), "config.json"), { recursive: true });
+    expect(await desk.dibs(["list"])).toMatchObject({ code: 2, err: expect.stringContaining("directory") });
+    writeFileSync(join(desk.directory, "large.json"), " ".repeat(70_000));
+    expect(await desk.dibs(["list", "--config", "large.json"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("tokens", () => {
+  const tokenOf = (desk: Desk) => readFileSync(`${desk.database}.token`, "utf8").trim();
+
+  test("a server that was found gets its own token, not the one of the environment", async () => {
+    const desk = await openDesk("server");
+    const env = { DIBS_TOKEN: "of-another-server" };
+    expect((await desk.dibs(["add", "One"], { env })).code).toBe(0);
+    const elsewhere = { ...env, DIBS_URL: "http://192.0.2.1:1" };
+    expect((await desk.dibs(["list", "--db", desk.database], { env: elsewhere })).code).toBe(0);
+    expect(new Set(desk.sent)).toEqual(new Set([tokenOf(desk)]));
+  });
+
+  test("where its own is refused, the one of the environment is tried, and kept", async () => {
+    const desk = await openDesk("server");
+    const token = (await desk.says(["token", "create", "--role", "leader"])).trim();
+    writeFileSync(`${desk.database}.token`, "revoked-since\n", { mode: 0o600 });
+    expect((await desk.dibs(["add", "One"])).code).toBe(4);
+    desk.sent.length = 0;
+    expect((await desk.dibs(["add", "One"], { env: { DIBS_TOKEN: token } })).code).toBe(0);
+    expect(desk.sent).toEqual(["revoked-since", token]);
+    expect((await desk.dibs(["add", "Two"], { env: { DIBS_TOKEN: "wrong" } })).code).toBe(4);
+  });
+
+  test("a server that is named gets the token that is named, or the one of the environment", async () => {
+    const desk = await openDesk("server");
+    const own = tokenOf(desk);
+    const { url } = desk.server!;
+    expect((await desk.dibs(["list", "--url", url], { env: { DIBS_TOKEN: "wrong" } })).code).toBe(4);
+    expect((await desk.dibs(["list", "--url", url], { env: { DIBS_TOKEN: own } })).code).toBe(0);
+    expect((await desk.dibs(["list", "--token", "wrong"], { env: { DIBS_TOKEN: own } })).code).toBe(4);
+    expect(desk.sent).toEqual(["wrong", own, "wrong"]);
+  });
+});
