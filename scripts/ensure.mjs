@@ -124,7 +124,9 @@ function isBuilt() {
   return isNewerThan(stampFile, [...paths, ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs")]);
 }
 
-const inRoot = (...files) => files.map((file) => join(root, file));
+function inRoot(...files) {
+  return files.map((file) => join(root, file));
+}
 
 function isNewerThan(stampFile, inputs) {
   const builtAt = statSync(stampFile).mtimeMs;
