@@ -168,7 +168,7 @@ describe("files that are named", () => {
     };
     expect(await said("plan", "large.md")).toMatch(/^2 .*large\.md is larger than .*PAYLOAD_TOO_LARGE/);
     expect(await said("plan", "folder")).toMatch(/^2 .*folder is a directory/);
-    expect(await said("plan", "pipe")).toMatch(/^2 .*pipe is not a regular file[^]*standard input/);
+    expect(await said("plan", "pipe")).toMatch(/^2 .*pipe is not a regular file.*standard input/s);
     expect(await said("plan", "none.md")).toMatch(/^3 .*There is no file none\.md/);
     expect(await said("import", "folder")).toMatch(/^2 .*folder is a directory/);
     expect(await said("import", "pipe")).toMatch(/^2 .*pipe is not a regular file/);

@@ -63,7 +63,7 @@ describe(".dibs/config.json", () => {
     expect(count(err, "not settings")).toBe(1);
     expect(err).toContain("'colour'");
     expect(err).toContain(join(dirname(desk.database), "config.json"));
-    expect(err).not.toMatch(/[\u001b\u202e]/);
+    expect(err).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
     expect((await desk.dibs(["add", "One", "--json"])).err).toContain("'colour'");
     expect((await desk.json(["list"])).tasks).toHaveLength(1);
   });
