@@ -1,7 +1,7 @@
 // A working tree of its own for every task: `.dibs/worktrees/<task>` on branch `dibs/<task>`. What a failed attempt left is kept and
 // gone on with; what a successful one left is removed only if nothing would be lost.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HolderOf } from "../client/reporting.js";
@@ -86,8 +86,33 @@ async function patiently<T>(act: () => Promise<T>): Promise<T> {
 
 const suffixesMax = 100;
 
+const roomOf = (root: string) => join(root, ".dibs", "worktrees");
+
+export interface LeftWorktree extends Place {
+  project: string;
+  taskId: string;
+  correlationId: string;
+}
+
+const leftMax = 500;
+
+/** The working trees that runners made in the repository of a directory; none where there is no repository. */
+export async function leftWorktrees(directory: string): Promise<LeftWorktree[]> {
+  const root = await repositoryOf(directory).catch(() => null);
+  if (root === null || !existsSync(roomOf(root))) return [];
+  const left: LeftWorktree[] = [];
+  for (const name of readdirSync(roomOf(root)).sort().slice(0, leftMax)) {
+    const path = join(roomOf(root), name);
+    const branch = `dibs/${name}`;
+    const [project, taskId, correlationId, ...rest] = ((await ownerOf(root, branch)) ?? "").split("/");
+    if (!project || !taskId || !correlationId || rest.length > 0 || !(await isWorktree(root, path))) continue;
+    left.push({ root, path, branch, project, taskId, correlationId });
+  }
+  return left;
+}
+
 async function findOrAdd(root: string, task: { id: string; project: string; correlationId: string }) {
-  const room = join(root, ".dibs", "worktrees");
+  const room = roomOf(root);
   mkdirSync(room, { recursive: true });
   const ignore = join(room, ".gitignore");
   if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
@@ -154,16 +179,27 @@ async function add(root: string, path: string, branch: string, owner: string): P
 
 async function tidy(root: string, worktree: Worktree): Promise<string | null> {
   const { path, branch } = worktree;
-  const kept = (why: string) => `[worktree kept: ${path}, branch ${branch}: ${why}]`;
+  const why = await removeUnlessLost({ root, path, branch });
+  worktree.isRemoved = why === null;
+  return why === null ? null : `[worktree kept: ${path}, branch ${branch}: ${why}]`;
+}
+
+export interface Place {
+  root: string;
+  path: string;
+  branch: string;
+}
+
+/** Removes a working tree and its branch, unless something would be lost by that; answers what. */
+export async function removeUnlessLost({ root, path, branch }: Place): Promise<string | null> {
   try {
-    const why = await whatWouldBeLost(root, worktree);
-    if (why) return kept(why);
+    const why = await whatWouldBeLost({ root, path, branch });
+    if (why) return why;
     await git(root, ["worktree", "remove", path]);
-    worktree.isRemoved = true;
     await gitOr(root, ["branch", "-D", branch]);
     return null;
   } catch (error) {
-    return kept(error instanceof Error ? error.message : String(error));
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
@@ -171,7 +207,7 @@ async function tidy(root: string, worktree: Worktree): Promise<string | null> {
 const canBeMadeAgain =
   /(?:^|\/)(?:node_modules|\.venv|venv|__pycache__|\.pytest_cache|\.mypy_cache|\.cache|\.turbo|\.next|target|dist|build|coverage)\/|(?:^|\/)\.DS_Store$|\.(?:pyc|tsbuildinfo)$/;
 
-async function whatWouldBeLost(root: string, { path, branch }: Worktree): Promise<string | null> {
+export async function whatWouldBeLost({ root, path, branch }: Place): Promise<string | null> {
   const status = await git(path, ["status", "--porcelain", "--untracked-files=normal", "--ignored=matching"]);
   const lines = status.split("\n").filter((line) => line !== "");
   if (lines.some((line) => !line.startsWith("!! "))) return "it has changes that are not committed";

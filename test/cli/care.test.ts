@@ -207,8 +207,8 @@ describe("doctor", () => {
     const gone = once(agent, "exit");
     agent.kill("SIGKILL");
     await gone;
-    expect(await desk.says(["doctor"])).toMatch(/ok +claims +0 in flight/);
-    expect((await desk.json(["show", "0001"])).task.state).toBe("queued");
+    expect(await desk.says(["doctor"])).toMatch(/warn +claims +1 in flight; the process is gone of agent-1/);
+    expect((await desk.json(["list"])).tasks[0].state).toBe("queued");
     expect(await desk.says(["doctor"])).toMatch(/ok +claims +0 in flight/);
   });
 

@@ -4,9 +4,11 @@ import type { Dibs } from "../../../client/client.js";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
-import { type Context, given } from "../context.js";
+import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
 import { checkUpText, type Finding } from "../print/check-up.js";
+import { claimsFinding } from "./doctor-claims.js";
+import { worktreesFinding } from "./doctor-worktrees.js";
 
 const freeBytesMin = 200 * 1024 * 1024;
 
@@ -154,7 +156,7 @@ function spaceFinding({ freeBytes }: Facts): Finding[] {
   ];
 }
 
-/** What the dead hold, and what waits for people. */
+/** What the dead hold, and what tasks that are over left. */
 async function fleetFindings(context: Context): Promise<Finding[]> {
   let dibs: Dibs;
   try {
@@ -170,7 +172,8 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
           },
         ]
       : [{ check: "project", status: "ok", message: project.id }];
-    return [...paused, await claimsFinding(context, dibs)];
+    const claims = await claimsFinding(context, dibs);
+    return [...paused, claims, ...(await worktreesFinding(context, dibs))];
   } catch (error) {
     if (!(error instanceof DibsError)) throw error;
     const { message, hint } = error;
@@ -178,44 +181,13 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
   }
 }
 
-async function claimsFinding(context: Context, dibs: Dibs): Promise<Finding> {
-  if (context.on("fix")) {
-    const { cleaned } = await dibs.claims.cleanup();
-    if (cleaned.length === 0)
-      return { check: "claims", status: "ok", message: "nothing is held by the dead" };
-    return { check: "claims", status: "fixed", message: `${cleaned.length} taken from the dead` };
-  }
-  const { inFlight } = await dibs.tasks.inFlight({ project: "*", includeExpired: true });
-  const { sessions } = await dibs.sessions.list({ project: "*", limit: 1000 });
-  const dead = new Set<string>();
-  for (const { id, pid, host, processStartedAt } of sessions) {
-    if (pid === null || host === null) continue;
-    const isGone = await context.parts.health.isGone({
-      pid,
-      host,
-      ...given({ processStartedAt: processStartedAt ?? undefined }),
-    });
-    if (isGone) dead.add(id);
-  }
-  // The answer has claims that are over and taken care of, too.
-  const held = inFlight.filter(({ task }) =>
-    ["claimed", "running", "awaiting_response"].includes(task.state),
-  );
-  const lost = held.filter(({ claim }) => claim.healthStatus === "expired" || dead.has(claim.sessionId));
-  if (lost.length === 0) return { check: "claims", status: "ok", message: `${held.length} in flight` };
-  return {
-    check: "claims",
-    status: "warn",
-    message: `${lost.length} of ${held.length} in flight are held by the dead or out of time`,
-    advice: "The next claim takes care of them; dibs doctor --fix does so now",
-  };
-}
-
 export const commands: Record<string, SingleCommand> = {
   doctor: {
     name: "doctor",
-    summary:
-      "Look for trouble: version, database, permissions, server, claims; exit code 1 when there is some",
+    summary: "Look for trouble: version, database, permissions, server, claims, worktrees",
+    details:
+      "Exit code 1 when there is a problem; 0 with warnings only. Without --fix nothing is changed.\n" +
+      "With --fix what the dead hold is queued again, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
     flags: { fix: { help: "mend what can be mended without harm" } },
     run: doctor,
   },
