@@ -27,6 +27,12 @@ export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), pack()],
   // Inlined files would be `data:` addresses, which our policy does not let scripts and workers be.
-  build: { outDir: out, emptyOutDir: true, assetsInlineLimit: 0, manifest: "manifest.json", target: "es2022" },
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    manifest: "manifest.json",
+    target: "es2022",
+  },
   worker: { format: "es" },
 });

@@ -72,7 +72,12 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
         </Link>
         <nav className="nav" aria-label="Views">
           {views.map(({ path: to, name, keys }) => (
-            <Link key={to} href={hrefTo(to)} aria-current={to === path ? "page" : undefined} title={`keys: ${keys}`}>
+            <Link
+              key={to}
+              href={hrefTo(to)}
+              aria-current={to === path ? "page" : undefined}
+              title={`keys: ${keys}`}
+            >
               {name}
               {name === "Inbox" && questions > 0 && (
                 <span className="count" title="open questions">
@@ -85,10 +90,22 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
         <div className="end">
           <ProjectChoice />
           <LiveMark />
-          <button type="button" className="plain" aria-label="Light or dark" title="Light or dark" onClick={toggleTheme}>
+          <button
+            type="button"
+            className="plain"
+            aria-label="Light or dark"
+            title="Light or dark"
+            onClick={toggleTheme}
+          >
             ◐
           </button>
-          <button type="button" className="plain" aria-label="Keys and help" title="Keys and help (?)" onClick={() => setHelping(true)}>
+          <button
+            type="button"
+            className="plain"
+            aria-label="Keys and help"
+            title="Keys and help (?)"
+            onClick={() => setHelping(true)}
+          >
             ?
           </button>
           <button type="button" className="plain" onClick={() => void signOut()}>

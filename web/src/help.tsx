@@ -15,7 +15,10 @@ const keys: [string, string][] = [
 ];
 
 const terms: [string, string][] = [
-  ["is:blocked", "ready, scheduled, claimed, running, waiting, done, failed, cancelled, open, ended, stale, group"],
+  [
+    "is:blocked",
+    "ready, scheduled, claimed, running, waiting, done, failed, cancelled, open, ended, stale, group",
+  ],
   ["agent:a7", "held by a session or an agent type"],
   ["label:ui,api", "any of these labels"],
   ["age:>1h", "older than; idle: since it last changed"],

@@ -6,7 +6,9 @@ export type KeyMap = Record<string, (event: KeyboardEvent) => void>;
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog[open]"));
+  (target.isContentEditable ||
+    /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest("dialog[open]"));
 
 const pairMs = 1_000;
 
@@ -16,7 +18,8 @@ export function useKeys(map: KeyMap): void {
   useEffect(() => {
     let before = { key: "", at: 0 };
     const press = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
+        return;
       const pair = event.timeStamp - before.at < pairMs ? `${before.key} ${event.key}` : "";
       const action = latest.current[pair] ?? latest.current[event.key];
       before = { key: event.key, at: event.timeStamp };

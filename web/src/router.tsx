@@ -43,7 +43,8 @@ export function hrefTo(path: string, query: Record<string, string | null | undef
   const kept = new URLSearchParams(location.search).get("project");
   const all: Record<string, string | null | undefined> = { project: kept, ...query };
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(all)) if (value && !(name === "project" && value === "*")) search.set(name, value);
+  for (const [name, value] of Object.entries(all))
+    if (value && !(name === "project" && value === "*")) search.set(name, value);
   const text = search.toString();
   return text === "" ? path : `${path}?${text}`;
 }

@@ -4,7 +4,15 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { priorityWord } from "../../../src/client/view/words.js";
 import { priorityTone, toneOf } from "./tones.js";
 
-export function Badge({ tone = "", title, children }: { tone?: string; title?: string; children: ReactNode }) {
+export function Badge({
+  tone = "",
+  title,
+  children,
+}: {
+  tone?: string;
+  title?: string;
+  children: ReactNode;
+}) {
   return (
     <span className={`badge ${tone}`} title={title}>
       {children}

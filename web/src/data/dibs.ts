@@ -1,10 +1,13 @@
 // The server behind this page. Every call goes through the same typed client as everybody's; the cookie says who we are.
 
-import { type Dibs, DibsError } from "../../../src/client/connect.js";
-import { connectDibs } from "../../../src/client/connect.js";
+import { connectDibs, type Dibs, DibsError } from "../../../src/client/connect.js";
+import { judgeWithoutCompiling } from "../../../src/contract/brief.js";
 
 export type * from "../../../src/client/connect.js";
 export { DibsError };
+
+// The page's policy forbids to compile anything.
+judgeWithoutCompiling();
 
 // A person is waiting: trying twice is enough, and what went wrong is shown.
 export const dibs: Dibs = connectDibs({ url: "/", retry: { tries: 2 }, timeoutMs: 20_000 });

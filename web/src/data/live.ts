@@ -2,7 +2,7 @@
 // stays; bursts of events become one call; at most one call is under way.
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { Event } from "./dibs.js";
+import type { DibsEvent as Event } from "./dibs.js";
 import { type StreamStatus, stream } from "./stream.js";
 
 export interface Live<T> {

@@ -2,7 +2,7 @@
 // closes, the next one goes on where it was. Events are numbered without gaps, so every tab knows whether it missed one: then it is
 // told to read everything anew. Where a browser has no locks (plain http from another machine), every tab follows by itself.
 
-import type { Event } from "./dibs.js";
+import type { DibsEvent as Event } from "./dibs.js";
 import { dibs, isSignedOut } from "./dibs.js";
 
 export type StreamState = "connecting" | "live" | "lost" | "signed-out";
@@ -79,7 +79,11 @@ class SharedStream {
       try {
         await this.follow();
       } catch (error) {
-        this.setStatus({ ...this.status, state: isSignedOut(error) ? "signed-out" : "lost", since: Date.now() });
+        this.setStatus({
+          ...this.status,
+          state: isSignedOut(error) ? "signed-out" : "lost",
+          since: Date.now(),
+        });
       }
       await new Promise((resolve) => setTimeout(resolve, againMs));
     }

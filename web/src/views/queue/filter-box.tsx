@@ -1,0 +1,165 @@
+// Where the filter is written. What is typed shows at once; it goes into the address, and the list follows, when the fingers rest.
+// What could be written next is offered below; arrows choose, Enter or Tab take, Escape closes.
+
+import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type Facts, type Suggestion, suggest } from "../../../../src/client/view/filter.js";
+
+const restMs = 150;
+
+interface FilterBoxProps {
+  text: string;
+  onText: (text: string) => void;
+  /** Asked for when somebody begins to write. */
+  facts: () => Facts;
+  box: RefObject<HTMLInputElement | null>;
+  /** Where what is wrong is said, while something is. */
+  problemId: string | undefined;
+  /** To the list. */
+  onLeave: () => void;
+}
+
+const noFacts: Facts = { labels: [], agents: [], projects: [], phases: [] };
+
+export function FilterBox({ text, onText, facts, box, problemId, onLeave }: FilterBoxProps) {
+  const { draft, type, send } = useDraft(text, onText);
+  const [caret, setCaret] = useState(0);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const [known, setKnown] = useState(noFacts);
+  const wantedCaret = useRef<number | null>(null);
+  const listId = useId();
+  const all = useMemo(() => (isOpen ? suggest(draft, caret, known) : []), [isOpen, draft, caret, known]);
+  const chosen = all[active];
+
+  useLayoutEffect(() => {
+    if (wantedCaret.current === null) return;
+    box.current?.setSelectionRange(wantedCaret.current, wantedCaret.current);
+    wantedCaret.current = null;
+  });
+
+  const edit = (next: string, at: number) => {
+    type(next);
+    setCaret(at);
+    setActive(-1);
+    setOpen(true);
+  };
+  const take = ({ from, to, insert }: Suggestion) => {
+    const isWhole = !insert.endsWith(":") && to === draft.length;
+    const put = isWhole ? `${insert} ` : insert;
+    wantedCaret.current = from + put.length;
+    edit(draft.slice(0, from) + put + draft.slice(to), from + put.length);
+  };
+  const close = () => {
+    setOpen(false);
+    setActive(-1);
+  };
+  const press = (event: KeyboardEvent<HTMLInputElement>) => {
+    const { key, shiftKey } = event;
+    const isListed = all.length > 0;
+    const taken = chosen ?? (/\S$/.test(draft.slice(0, caret)) && !/[:,]$/.test(draft.slice(0, caret)) ? all[0] : undefined);
+    if (key === "ArrowDown" && !isListed && isOpen) onLeave();
+    else if (key === "ArrowDown" || key === "ArrowUp") {
+      const step = key === "ArrowDown" ? 1 : -1;
+      // One place between the last and the first: none.
+      if (isListed) setActive((active + 1 + step + all.length + 1) % (all.length + 1) - 1);
+      setOpen(true);
+    } else if (key === "Enter" && chosen) take(chosen);
+    else if (key === "Enter") {
+      send(draft);
+      close();
+    } else if (key === "Tab" && !shiftKey && isListed && taken) take(taken);
+    else if (key === "Escape" && isListed) close();
+    else if (key === "Escape") onLeave();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="queue-filter">
+      <input
+        ref={box}
+        role="combobox"
+        aria-label="Filter tasks"
+        aria-autocomplete="list"
+        aria-expanded={all.length > 0}
+        aria-controls={listId}
+        aria-activedescendant={chosen && `${listId}-${active}`}
+        aria-invalid={problemId !== undefined}
+        aria-describedby={problemId}
+        placeholder="Filter: is:blocked agent:a7 label:ui age:>1h words"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        value={draft}
+        onChange={({ target }) => edit(target.value, target.selectionStart ?? target.value.length)}
+        onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? 0)}
+        onFocus={() => {
+          setKnown(facts());
+          setOpen(true);
+        }}
+        onBlur={() => {
+          close();
+          send(draft);
+        }}
+        onKeyDown={press}
+      />
+      {draft !== "" && (
+        <button type="button" className="plain small queue-clear" aria-label="Clear the filter" onClick={() => {
+          type("");
+          send("");
+          box.current?.focus();
+        }}>
+          ×
+        </button>
+      )}
+      {/* biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the box, which names the active one. */}
+      <ul id={listId} role="listbox" aria-label="Suggestions" className="queue-suggestions" hidden={all.length === 0}>
+        {all.map((suggestion, at) => (
+          <li
+            key={suggestion.label}
+            id={`${listId}-${at}`}
+            role="option"
+            aria-selected={at === active}
+            onMouseDown={(event) => {
+              event.preventDefault();
+              take(suggestion);
+            }}
+          >
+            <code>{suggestion.label}</code> <span className="quiet small cut">{suggestion.help}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface Draft {
+  draft: string;
+  type: (text: string) => void;
+  /** Now, not when the fingers rest. */
+  send: (text: string) => void;
+}
+
+/** What is being typed; what comes from outside replaces it, but not what we sent ourselves a moment ago. */
+function useDraft(text: string, onText: (text: string) => void): Draft {
+  const [draft, setDraft] = useState(text);
+  const sent = useRef(text);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    if (text === sent.current) return;
+    clearTimeout(timer.current);
+    sent.current = text;
+    setDraft(text);
+  }, [text]);
+  const send = (next: string) => {
+    clearTimeout(timer.current);
+    sent.current = next.trim();
+    onText(sent.current);
+  };
+  const type = (next: string) => {
+    setDraft(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => send(next), restMs);
+  };
+  return { draft, type, send };
+}

@@ -1,0 +1,161 @@
+// One task as S0 draws it: what it is, how it stands, who has it and since when.
+
+import { memo, type MouseEvent } from "react";
+import { type ClaimMark, claimMark } from "../../../../src/client/view/health.js";
+import { ago, duration, percent, phaseTag, standing, stateWord } from "../../../../src/client/view/words.js";
+import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
+import { Badge, Priority } from "../../components/parts.js";
+import { toneOf } from "../../components/tones.js";
+import { Link, taskHref } from "../../router.js";
+
+export interface RowProps {
+  row: WireTaskRow;
+  /** Its place in the list, from 0. */
+  place: number;
+  top: number;
+  now: number;
+  holder: string | null;
+  parentTitle: string | undefined;
+  showsProject: boolean;
+  isActive: boolean;
+  isChosen: boolean;
+  /** It does not match any more, or is gone; it stays until the list is sorted anew. */
+  isOver: boolean;
+  onToggle: (row: WireTaskRow) => void;
+  onPick: (row: WireTaskRow, event: MouseEvent) => void;
+}
+
+export const Row = memo(function Row(props: RowProps) {
+  const { row, place, top, now, holder, isActive, isChosen, isOver, onToggle, onPick } = props;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes all keys.
+    <div
+      role="row"
+      className="queue-row"
+      data-place={place}
+      data-over={isOver || undefined}
+      aria-rowindex={place + 2}
+      aria-selected={isChosen}
+      tabIndex={isActive ? 0 : -1}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={(event) => onPick(row, event)}
+    >
+      <div role="gridcell" className="queue-choose">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${row.id}`}
+          checked={isChosen}
+          onChange={() => onToggle(row)}
+        />
+      </div>
+      <div role="gridcell" className="queue-id">
+        <div className="cut mono" title={row.id}>
+          {row.id}
+        </div>
+        {props.showsProject && <div className="cut quiet small">{row.project}</div>}
+      </div>
+      <Task row={row} parentTitle={props.parentTitle} isOver={isOver} />
+      <div role="gridcell" className="queue-state">
+        <Badge tone={toneOf(standing(row, now))}>{stateWord(row, now)}</Badge>
+      </div>
+      <div role="gridcell" className="queue-priority small">
+        <Priority value={row.priority} />
+      </div>
+      <Claimed row={row} holder={holder} now={now} />
+      <div role="gridcell" className="queue-age quiet" title={`added ${exact(row.createdAt)}`}>
+        {duration(now - Date.parse(row.createdAt))}
+      </div>
+      <div role="gridcell" className="queue-updated quiet" title={`changed ${exact(row.updatedAt)}`}>
+        {ago(row.updatedAt, now)}
+      </div>
+    </div>
+  );
+});
+
+const exact = (at: string) => new Date(at).toLocaleString();
+
+function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle" | "isOver">) {
+  const { project, id, title, phase, labels, parentId } = row;
+  return (
+    <div role="gridcell" className="queue-task">
+      <div className="row">
+        <Link className="cut queue-title" href={taskHref(project, id)} tabIndex={-1} title={title}>
+          {title}
+        </Link>
+        {phase && (
+          <span className="mono small quiet queue-phase" title={`phase ${phase}`}>
+            {phaseTag(phase)}
+          </span>
+        )}
+      </div>
+      <div className="queue-more small quiet">
+        {isOver && <span className="queue-left">no longer matches</span>}
+        {labels.slice(0, labelsShown).map((label) => (
+          <span key={label} className="queue-label cut">
+            {label}
+          </span>
+        ))}
+        {labels.length > labelsShown && (
+          <span title={labels.join(", ")}>+{labels.length - labelsShown}</span>
+        )}
+        {parentId && (
+          <span className="cut queue-parent" title={parentTitle ? `part of ${parentId}: ${parentTitle}` : `part of ${parentId}`}>
+            in {parentTitle ?? parentId}
+          </span>
+        )}
+        <Detail row={row} />
+      </div>
+    </div>
+  );
+}
+
+const labelsShown = 3;
+
+/** What one wants to know next: why it failed, what it asks, how far it is, what it waits for. */
+function Detail({ row: { state, error, question, claim, pendingDependencies, openChildren, dependsOn } }: { row: WireTaskRow }) {
+  if (state === "failed" && error) return <span className="cut bad">{error}</span>;
+  if (state === "awaiting_response" && question) return <span className="cut wait">{question}</span>;
+  if (claim && (claim.percent !== null || claim.note)) {
+    return <span className="cut">{[percent(claim.percent), claim.note].filter(Boolean).join(" · ")}</span>;
+  }
+  if (state !== "queued") return null;
+  if (pendingDependencies > 0) {
+    const waitsFor = pendingDependencies === dependsOn.length ? dependsOn.slice(0, 3).join(", ") : "";
+    const count = `${pendingDependencies} of ${dependsOn.length}`;
+    return <span className="cut">waits for {waitsFor || count}{waitsFor && dependsOn.length > 3 && ` and ${dependsOn.length - 3} more`}</span>;
+  }
+  return openChildren > 0 ? <span className="cut">{openChildren} parts open</span> : null;
+}
+
+const marks: Record<ClaimMark, { tone: string; says: string }> = {
+  "[*]": { tone: "link", says: "in flight" },
+  "[!]": { tone: "bad", says: "in flight, but silent" },
+  "[?]": { tone: "wait", says: "waits for an answer" },
+  "--": { tone: "quiet", says: "available" },
+  "": { tone: "", says: "" },
+};
+
+function Claimed({ row, holder, now }: Pick<RowProps, "row" | "holder" | "now">) {
+  const mark = claimMark(row, now);
+  const { tone, says } = marks[mark];
+  const { claim } = row;
+  return (
+    <div role="gridcell" className="queue-claimed">
+      <span className={`mono queue-mark ${tone}`} title={says} aria-hidden="true">
+        {mark}
+      </span>
+      <span className="only-read">{says}</span>
+      {claim && (
+        <div className="queue-holder">
+          <div className="cut" title={claim.sessionId}>
+            {holder}
+          </div>
+          <div className="cut quiet small" title={`since ${exact(claim.claimedAt)}, last heard of ${ago(claim.lastHeartbeat, now)}`}>
+            {[claim.agentType, ago(claim.claimedAt, now)].filter(Boolean).join(" ")}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}

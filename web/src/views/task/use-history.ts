@@ -1,0 +1,154 @@
+// The events of one task as they are known so far: pages from one end, and what the stream tells at the other.
+
+import { useEffect, useState } from "react";
+import { type DibsEvent, dibs } from "../../data/dibs.js";
+import { stream } from "../../data/stream.js";
+import { pageAfter, pageBefore, type ReadEvents } from "./history.js";
+
+export type Order = "newest" | "oldest";
+
+interface Known {
+  /** Without gaps, in the order in which they happened. */
+  events: readonly DibsEvent[];
+  hasOlder: boolean;
+  hasNewer: boolean;
+  isBusy: boolean;
+  error: unknown;
+}
+
+const pageSize = 60;
+/** Further behind than this, reading starts anew. */
+const catchUpPagesMax = 5;
+
+const nothing: Known = { events: [], hasOlder: false, hasNewer: false, isBusy: true, error: undefined };
+
+class TaskHistory {
+  known = nothing;
+  private order: Order;
+  private isClosed = false;
+  private heard: DibsEvent[] = [];
+
+  constructor(
+    private readonly read: ReadEvents,
+    private readonly lastSeq: () => Promise<number>,
+    private readonly tell: (known: Known) => void,
+    order: Order,
+  ) {
+    this.order = order;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /** From the end that comes first. What is known stays until there is an answer. */
+  begin(order = this.order): Promise<void> {
+    this.order = order;
+    return this.work(async () => {
+      const first = await pageAfter(this.read, 0, pageSize);
+      if (first.isLast || this.order === "oldest") {
+        return { events: first.events, hasOlder: false, hasNewer: !first.isLast };
+      }
+      const newest = await pageBefore(this.read, (await this.lastSeq()) + 1, pageSize);
+      return { events: newest.events, hasOlder: !newest.isLast, hasNewer: false };
+    });
+  }
+
+  setOrder(order: Order): void {
+    if (order === this.order) return;
+    this.order = order;
+    if (this.known.hasOlder || this.known.hasNewer) void this.begin();
+  }
+
+  /** The next page away from the end where reading began. */
+  more(): Promise<void> {
+    const { events, hasOlder, hasNewer } = this.known;
+    return this.work(async () => {
+      if (hasOlder) {
+        const page = await pageBefore(this.read, events[0]!.seq, pageSize);
+        return { events: [...page.events, ...this.known.events], hasOlder: !page.isLast, hasNewer };
+      }
+      const page = await pageAfter(this.read, this.lastKnown, pageSize);
+      return { events: [...this.known.events, ...page.events], hasOlder, hasNewer: !page.isLast };
+    });
+  }
+
+  hear(event: DibsEvent): void {
+    this.heard.push(event);
+    if (!this.known.isBusy) this.takeHeard();
+  }
+
+  /** The stream is there again: what it did not tell is read. */
+  async catchUp(): Promise<void> {
+    if (this.known.isBusy || this.known.hasNewer) return;
+    for (let page = 0; page < catchUpPagesMax; page++) {
+      const { events, isLast } = await pageAfter(this.read, this.lastKnown, pageSize);
+      for (const event of events) this.hear(event);
+      if (isLast || this.isClosed) return;
+    }
+    await this.begin();
+  }
+
+  private get lastKnown(): number {
+    return this.known.events.at(-1)?.seq ?? 0;
+  }
+
+  private takeHeard(): void {
+    const { lastKnown } = this;
+    const fresh = this.known.hasNewer ? [] : this.heard.filter(({ seq }) => seq > lastKnown);
+    this.heard = [];
+    if (fresh.length > 0) this.set({ events: [...this.known.events, ...fresh] });
+  }
+
+  private async work(job: () => Promise<Pick<Known, "events" | "hasOlder" | "hasNewer">>): Promise<void> {
+    this.set({ isBusy: true });
+    try {
+      this.set({ ...(await job()), isBusy: false, error: undefined });
+    } catch (error) {
+      this.set({ isBusy: false, error });
+    }
+    this.takeHeard();
+  }
+
+  private set(change: Partial<Known>): void {
+    if (this.isClosed) return;
+    this.known = { ...this.known, ...change };
+    this.tell(this.known);
+  }
+}
+
+export interface History extends Known {
+  more: () => void;
+  reload: () => void;
+}
+
+export function useHistory(project: string, taskId: string, order: Order): History {
+  const [known, setKnown] = useState(nothing);
+  const [history, setHistory] = useState<TaskHistory | null>(null);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another order is told below, to the same history.
+  useEffect(() => {
+    const read: ReadEvents = async (after, limit) =>
+      (await dibs.tasks.events({ project, taskId, after, limit })).events;
+    const lastSeq = async () => (await dibs.events.list({ project, limit: 1 })).lastSeq;
+    const own = new TaskHistory(read, lastSeq, setKnown, order);
+    setHistory(own);
+    void own.begin();
+    const offs = [
+      stream.onEvent((event) => {
+        if (event.project === project && event.taskId === taskId) own.hear(event);
+      }),
+      stream.onReset(() => void own.begin()),
+      stream.onStatus(() => {
+        if (stream.status.state === "live") own.catchUp().catch(() => undefined);
+      }),
+    ];
+    return () => {
+      own.close();
+      for (const off of offs) off();
+    };
+  }, [project, taskId]);
+
+  useEffect(() => history?.setOrder(order), [history, order]);
+  return { ...known, more: () => void history?.more(), reload: () => void history?.begin() };
+}
