@@ -43,6 +43,11 @@ export class Context {
       .filter((word) => word !== "");
   }
 
+  /** Of which project a list is: with --all of every one. */
+  get listed(): { project?: "*" } {
+    return this.on("all") ? { project: "*" } : {};
+  }
+
   json(flag: string): unknown {
     const text = this.text(flag);
     try {

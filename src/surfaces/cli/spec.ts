@@ -45,6 +45,13 @@ export const globalFlags = {
   help: { short: "h", help: "show this" },
 } as const satisfies Record<string, FlagSpec>;
 
+/** What lists take, each in the same words. */
+export const listFlags = {
+  limit: { value: "<n>", help: "how many at most; default 100" },
+  cursor: { value: "<cursor>", help: "go on where a page ended" },
+  all: { short: "a", help: "of all projects" },
+} as const satisfies Record<string, FlagSpec>;
+
 export interface Parsed {
   args: string[];
   values: ReadonlyMap<string, string[]>;

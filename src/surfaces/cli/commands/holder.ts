@@ -18,6 +18,13 @@ async function holderAndWords(context: Context) {
   return { holder: context.holderOf(taskId), words: await context.textOrInput(words) };
 }
 
+const withWords =
+  (act: typeof complete): SingleCommand["run"] =>
+  async (context) => {
+    const { holder, words } = await holderAndWords(context);
+    await act(context, holder, words);
+  };
+
 /** What an agent needs to begin: who it is now, and what to do. */
 function briefing(
   { id, title, prompt, description, claim, response, responsePending }: WireTask,
@@ -217,20 +224,14 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Complete a task",
     flags: resultFlags,
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
-    async run(context) {
-      const { holder, words } = await holderAndWords(context);
-      await complete(context, holder, words);
-    },
+    run: withWords(complete),
   },
   fail: {
     name: "fail",
     args: "[id] [error...]",
     summary: "Report a failed attempt; it is retried with backoff while retries last",
     flags: { "no-retry": { help: "it will never work" } },
-    async run(context) {
-      const { holder, words } = await holderAndWords(context);
-      await fail(context, holder, words);
-    },
+    run: withWords(fail),
   },
   release: {
     name: "release",

@@ -2,17 +2,15 @@ import type { SingleCommand } from "../command.js";
 import { given } from "../context.js";
 import { eventLine } from "../print/event.js";
 import { inboxPage } from "../print/inbox.js";
+import { moreLine } from "../print/look.js";
 import { sessionSummary, sessionTable } from "../print/session.js";
 import { statsPage } from "../print/stats.js";
 import { plain } from "../print/text.js";
-import { usageError } from "../spec.js";
+import { listFlags, usageError } from "../spec.js";
 
 const sessions: SingleCommand["run"] = async (context) => {
   const dibs = await context.dibs();
-  const which = given({
-    project: context.on("all") ? "*" : undefined,
-    limit: context.number("limit"),
-  });
+  const which = { ...context.listed, ...given({ limit: context.number("limit") }) };
   // The list is what `--json` prints; people see more of those who are there.
   if (context.on("summary") || !(context.isJson || context.on("ended") || context.text("cursor"))) {
     const answer = await dibs.sessions.summary(which);
@@ -24,8 +22,7 @@ const sessions: SingleCommand["run"] = async (context) => {
     ...given({ all: context.on("ended") || undefined, cursor: context.text("cursor") }),
   });
   context.say(answer, (look) => {
-    const more = answer.nextCursor === null ? "" : look.paint(`more: --cursor ${answer.nextCursor}\n`, "dim");
-    return `${sessionTable(answer.sessions, look)}${more}`;
+    return `${sessionTable(answer.sessions, look)}${moreLine(answer, look)}`;
   });
 };
 
@@ -33,17 +30,16 @@ const events: SingleCommand["run"] = async (context) => {
   const dibs = await context.dibs();
   const [taskId] = context.args;
   const types = context.list("type") as never;
-  const project = context.on("all") ? "*" : undefined;
   const after = context.number("after");
   if (context.on("follow")) {
-    const follow = given({ taskId, types, project, after });
+    const follow = { ...context.listed, ...given({ taskId, types, after }) };
     for await (const event of dibs.events.follow({ ...follow, signal: context.parts.stopping })) {
       context.say(event, (look) => eventLine(event, look));
     }
     return;
   }
   const limit = context.number("limit");
-  const filter = given({ taskId, types, project });
+  const filter = { ...context.listed, ...given({ taskId, types }) };
   // The newest, unless somebody says where to begin: of all events they are the last numbers.
   const isNewest = after === undefined && taskId === undefined && types === undefined;
   const { lastSeq } = isNewest ? await dibs.events.list({ ...filter, limit: 1 }) : { lastSeq: 0 };
@@ -66,13 +62,14 @@ export const commands: Record<string, SingleCommand> = {
     name: "inbox",
     summary: "Show what needs a human: open questions first",
     flags: {
-      all: { short: "a", help: "of all projects" },
+      all: listFlags.all,
       limit: { value: "<n>", help: "how many of each at most; default 100" },
     },
     async run(context) {
-      const answer = await (await context.dibs()).notifications.inbox(
-        given({ project: context.on("all") ? "*" : undefined, limit: context.number("limit") }),
-      );
+      const answer = await (await context.dibs()).notifications.inbox({
+        ...context.listed,
+        ...given({ limit: context.number("limit") }),
+      });
       context.say(answer, (look) => inboxPage(answer, look));
     },
   },
@@ -96,11 +93,11 @@ export const commands: Record<string, SingleCommand> = {
     name: "sessions",
     summary: "Show who works on what",
     flags: {
-      all: { short: "a", help: "of all projects" },
+      all: listFlags.all,
       ended: { help: "also those that are over" },
       summary: { help: "with --json: the live ones with their tasks, and totals" },
-      limit: { value: "<n>", help: "how many at most; default 100" },
-      cursor: { value: "<cursor>", help: "go on where a page ended" },
+      limit: listFlags.limit,
+      cursor: listFlags.cursor,
     },
     run: sessions,
   },
@@ -113,7 +110,7 @@ export const commands: Record<string, SingleCommand> = {
       after: { value: "<number>", help: "after this event; 0 for all; default: the newest 50" },
       type: { value: "<type>", many: true, help: "such as task:completed" },
       limit: { value: "<n>", help: "how many at most" },
-      all: { short: "a", help: "of all projects" },
+      all: listFlags.all,
     },
     examples: ["dibs events 0001", "dibs events -f --type task:completed,task:failed"],
     run: events,
@@ -121,11 +118,9 @@ export const commands: Record<string, SingleCommand> = {
   stats: {
     name: "stats",
     summary: "Show figures: how much there is, how fast it goes",
-    flags: { all: { short: "a", help: "of all projects" } },
+    flags: { all: listFlags.all },
     async run(context) {
-      const answer = await (await context.dibs()).stats.get(
-        given({ project: context.on("all") ? "*" : undefined }),
-      );
+      const answer = await (await context.dibs()).stats.get(context.listed);
       context.say(answer, (look) => statsPage(answer, look));
     },
   },

@@ -7,7 +7,7 @@ import type { Look } from "../print/look.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { ago, span } from "../print/time.js";
-import { usageError } from "../spec.js";
+import { listFlags, usageError } from "../spec.js";
 
 type Settings = WireProject["settings"];
 
@@ -98,8 +98,8 @@ export const commands: Record<string, CommandGroup> = {
         name: "project list",
         summary: "list the projects",
         flags: {
-          limit: { value: "<n>", help: "how many at most; default 100" },
-          cursor: { value: "<cursor>", help: "go on where a page ended" },
+          limit: listFlags.limit,
+          cursor: listFlags.cursor,
         },
         async run(context) {
           const answer = await (await context.dibs()).projects.list(

@@ -3,9 +3,11 @@ import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { explanation } from "../print/explain.js";
+import { moreLine } from "../print/look.js";
 import { inFlightTable, taskTable } from "../print/task.js";
 import { taskPage } from "../print/task-page.js";
 import { plain, plainLines } from "../print/text.js";
+import { listFlags } from "../spec.js";
 
 const list: SingleCommand["run"] = async (context) => {
   const isTree = context.on("tree");
@@ -13,22 +15,24 @@ const list: SingleCommand["run"] = async (context) => {
   const found = await tasksBy(
     dibs,
     context.list("status") ?? context.list("state"),
-    given({
-      label: context.text("label"),
-      assignee: context.text("assignee"),
-      parent: context.on("top") ? "" : context.text("parent"),
-      q: context.text("search"),
-      claimable: context.on("claimable") || undefined,
-      // Parts of what is not on the page would be drawn without it.
-      limit: context.number("limit") ?? (isTree ? 1000 : undefined),
-      cursor: context.text("cursor"),
-      project: context.on("all") ? "*" : undefined,
-    }),
+    {
+      ...context.listed,
+      ...given({
+        label: context.text("label"),
+        assignee: context.text("assignee"),
+        parent: context.on("top") ? "" : context.text("parent"),
+        q: context.text("search"),
+        claimable: context.on("claimable") || undefined,
+        // Parts of what is not on the page would be drawn without it.
+        limit: context.number("limit") ?? (isTree ? 1000 : undefined),
+        cursor: context.text("cursor"),
+      }),
+    },
     context.parts.now(),
   );
   context.say(found, (look) => {
-    const more = found.nextCursor === null ? "" : look.paint(`more: --cursor ${found.nextCursor}\n`, "dim");
-    return `${taskTable(found.tasks, look, { withProject: context.on("all"), isTree })}${more}`;
+    const rows = taskTable(found.tasks, look, { withProject: context.on("all"), isTree });
+    return `${rows}${moreLine(found, look)}`;
   });
 };
 
@@ -85,9 +89,9 @@ export const commands: Record<string, SingleCommand> = {
       search: { value: "<text>", short: "q", help: "part of id, title or prompt" },
       claimable: { help: "only what can be claimed now" },
       tree: { short: "t", help: "parts below what they are part of" },
-      all: { short: "a", help: "of all projects" },
-      limit: { value: "<n>", help: "how many at most; default 100" },
-      cursor: { value: "<cursor>", help: "go on where a page ended" },
+      all: listFlags.all,
+      limit: listFlags.limit,
+      cursor: listFlags.cursor,
     },
     examples: ["dibs list -s failed,blocked", "dibs list --tree", "dibs list -q login --json"],
     run: list,
@@ -95,7 +99,7 @@ export const commands: Record<string, SingleCommand> = {
   ready: {
     name: "ready",
     summary: "List what can be claimed now, in the order of claiming",
-    flags: { limit: { value: "<n>", help: "how many at most; default 100" } },
+    flags: { limit: listFlags.limit },
     async run(context) {
       const dibs = await context.dibs();
       const limit = given({ limit: context.number("limit") });
@@ -124,7 +128,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "attempts",
     args: "[id]",
     summary: "List the attempts at a task, newest first",
-    flags: { limit: { value: "<n>", help: "how many at most; default 100" } },
+    flags: { limit: listFlags.limit },
     run: showAttempts,
   },
   "in-flight": {
@@ -132,17 +136,17 @@ export const commands: Record<string, SingleCommand> = {
     summary: "List what is claimed, and by whom; --session limits it to one",
     flags: {
       expired: { help: "also leases that are over" },
-      all: { short: "a", help: "of all projects" },
+      all: listFlags.all,
     },
     async run(context) {
-      const answer = await (await context.dibs()).tasks.inFlight(
-        given({
+      const answer = await (await context.dibs()).tasks.inFlight({
+        ...context.listed,
+        ...given({
           // Only if it is named: this is about everybody.
           sessionId: context.text("session"),
           includeExpired: context.on("expired") || undefined,
-          project: context.on("all") ? "*" : undefined,
         }),
-      );
+      });
       context.say(answer, (look) => inFlightTable(answer, look));
     },
   },

@@ -12,6 +12,11 @@ export interface Look {
   paint(text: string, style: Style | undefined): string;
 }
 
+/** How to see what comes after this page. */
+export function moreLine({ nextCursor }: { nextCursor: string | null }, look: Look): string {
+  return nextCursor === null ? "" : look.paint(`more: --cursor ${nextCursor}\n`, "dim");
+}
+
 export function columnsOf({ env, stdout }: Pick<Parts, "env" | "stdout">): number {
   return Math.max(40, Number(env.COLUMNS) || stdout.columns || 80);
 }
