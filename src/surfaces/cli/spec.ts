@@ -35,7 +35,7 @@ export interface CommandSpec {
 export const globalFlags = {
   db: { value: "<file|url>", help: "the database: a file, or postgres://… (DIBS_DATABASE_URL)" },
   url: { value: "<url>", help: "a server instead (DIBS_URL)" },
-  token: { value: "<token>", help: "for the server; better: DIBS_TOKEN or the token file" },
+  token: { value: "<token>", help: "for the server; better: its token file, or DIBS_TOKEN with --url" },
   org: { value: "<org>", help: "the tenant" },
   project: { value: "<project>", help: "the project (DIBS_PROJECT)" },
   session: { value: "<id>", help: "who acts (DIBS_SESSION)" },
