@@ -117,10 +117,7 @@ const parts: Parts = {
     const { connectDibs } = await import("./client/connect.js");
     return connectDibs({ ...server, fetch: withSpareToken(plainFetch, spareToken) });
   },
-  serve: async (request) => {
-    keepGoingUnread();
-    return (await import("./serve.js")).serveDibs(request);
-  },
+  serve: async (request) => (await import("./serve.js")).serveDibs(request),
   serveMcp: async (request) => {
     const { serveOverStdio } = await import("./surfaces/mcp/stdio.js");
     const { version } = await import("./runtime/version.js");
