@@ -1,6 +1,6 @@
 // Files of people's own that Dibs makes or changes with their consent.
 
-import { existsSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { makeDirectory } from "./directory.js";
 import { readText } from "./read-text.js";
@@ -43,6 +43,17 @@ export function isInside(path: string, directory: string): boolean {
 
 export function remove(path: string): void {
   rmSync(path, { force: true });
+}
+
+/** A directory and those above it, below the root, as long as nothing is in them. */
+export function prune(directory: string, root: string): void {
+  for (let at = directory; at !== root && at.startsWith(root + sep); at = dirname(at)) {
+    try {
+      rmdirSync(at);
+    } catch {
+      return;
+    }
+  }
 }
 
 export const exists = (path: string): boolean => existsSync(path);

@@ -49,6 +49,8 @@ export interface Files {
   /** Also where it is a link. */
   isInside(path: string, directory: string): Promise<boolean>;
   remove(path: string): Promise<void>;
+  /** A directory and those above it, below the root, as long as nothing is in them. */
+  prune(directory: string, root: string): Promise<void>;
   /** Where a directory's working tree begins: where its `.git` is, else where its `.dibs` is. */
   rootOf(directory: string): Promise<string>;
 }

@@ -8,38 +8,30 @@ import { withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
-import { integrationFor, integrationNames } from "../integrations.js";
+import { integrationNames } from "../integrations/index.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
-
-interface Step {
-  what: "store" | "config" | "gitignore" | "agents" | "mcp";
-  /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: it was not wanted. */
-  did: "made" | "changed" | "removed" | "kept" | "skipped";
-  path: string;
-  note?: string;
-}
+import { edited, plannedFiles, readInside, removeFiles, type Step, writeFiles } from "./init-agents.js";
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
     throw usageError("--agents-md and --no-agents: which of them?");
   }
   if (context.on("remove")) {
-    const steps = [await removeBlock(context), ...(await removeIntegrations(context))];
+    const steps = await removeAll(context);
     context.say({ success: true, steps }, (look) =>
       steps.map((step) => stepLine(step, context, look)).join("\n"),
     );
     return;
   }
+  const files = await plannedFiles(context);
   const before = await whatIsThere(context);
   const project = await openStore(context);
-  const steps = [
-    before.store,
-    ...(await settle(context, project, before.hasIgnore)),
-    await agentsStep(context),
-    ...(await integrationSteps(context)),
-  ];
+  const settings = await settle(context, project, before.hasIgnore);
+  const agents = await agentsStep(context);
+  const hasAgentsMd = await context.parts.files.exists(agents.path);
+  const steps = [before.store, ...settings, agents, ...(await writeFiles(context, files, { hasAgentsMd }))];
   context.say({ success: true, project: project.id, steps }, (look) => {
     const lines = steps.map((step) => stepLine(step, context, look));
     return [`project ${look.paint(plain(project.id), "bold")}`, ...lines, "", ...nextSteps(look)].join("\n");
@@ -113,20 +105,22 @@ async function agentsStep(context: Context): Promise<Step> {
     const note = "dibs init --agents-md teaches agents the commands";
     return { what: "agents", did: "skipped", path, note };
   }
-  const before = await readOwn(context, path);
-  const after = edited(path, () => withBlock(before));
+  const before = await readInside(context, path);
+  const after = edited(path, () => withBlock(before), mend);
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
   const did = before === null ? "made" : before === after ? "kept" : "changed";
-  const claude = join(dirname(path), "CLAUDE.md");
-  const others = await parts.files.read(claude);
-  const isBlind = others !== null && !others.includes(fileName) && !others.includes("dibs:begin");
-  return {
-    what: "agents",
-    did,
-    path,
-    ...(isBlind ? { note: "CLAUDE.md does not name it: add a line @AGENTS.md" } : {}),
-  };
+  const note = context.list("agent")?.includes("claude") ? undefined : await whoIsBlind(context, path);
+  return { what: "agents", did, path, ...(note ? { note } : {}) };
+}
+
+const mend = "Mend it by hand, or leave it alone: --no-agents.";
+
+/** Claude Code reads a file of its own. */
+async function whoIsBlind({ parts }: Context, path: string): Promise<string | undefined> {
+  const text = await parts.files.read(join(dirname(path), "CLAUDE.md"));
+  const isBlind = text !== null && !text.includes(fileName) && !text.includes("dibs:begin");
+  return isBlind ? "CLAUDE.md does not name it: add a line @AGENTS.md" : undefined;
 }
 
 async function wantsBlock(context: Context): Promise<boolean> {
@@ -139,20 +133,19 @@ async function wantsBlock(context: Context): Promise<boolean> {
   return !/^n/i.test(answer.trim());
 }
 
-/** Not through a link that leads out of the repository: what lies in one is not trusted. */
-async function readOwn({ parts }: Context, path: string): Promise<string | null> {
-  const text = await parts.files.read(path);
-  if (text === null || (await parts.files.isInside(path, dirname(path)))) return text;
-  throw new DibsError("FORBIDDEN", `${path} is a link that leads out of this repository.`, {
-    hint: "Nothing was written to where it leads. dibs init --no-agents leaves it alone.",
-  });
+/** The block is for all agents: it goes with the last of them. */
+async function removeAll(context: Context): Promise<Step[]> {
+  if (context.list("agent")) return removeFiles(context, { hasAgentsMd: true });
+  const block = await removeBlock(context);
+  const hasAgentsMd = await context.parts.files.exists(block.path);
+  return [block, ...(await removeFiles(context, { hasAgentsMd }))];
 }
 
 async function removeBlock(context: Context): Promise<Step> {
   const { parts } = context;
   const path = join(await parts.files.rootOf(parts.cwd), fileName);
-  const before = await readOwn(context, path);
-  const after = before === null ? null : edited(path, () => withoutBlock(before));
+  const before = await readInside(context, path);
+  const after = before === null ? null : edited(path, () => withoutBlock(before), mend);
   if (before === null || before === after)
     return { what: "agents", did: "kept", path, note: "no block of dibs in it" };
   if (after === null) await parts.files.remove(path);
@@ -160,61 +153,14 @@ async function removeBlock(context: Context): Promise<Step> {
   return { what: "agents", did: "removed", path };
 }
 
-async function integrationSteps(context: Context): Promise<Step[]> {
-  const steps: Step[] = [];
-  for (const name of new Set(context.list("agent"))) {
-    const { path, before } = await fileOf(context, name);
-    const after = edited(path, () => integrationFor(name).add(before));
-    if (before === null) await context.parts.files.create(path, after);
-    else if (before !== after) await context.parts.files.replace(path, after);
-    steps.push({ what: "mcp", did: before === null ? "made" : before === after ? "kept" : "changed", path });
-  }
-  return steps;
-}
-
-/** Only entries that are as we wrote them; of the clients that are named, or of all. */
-async function removeIntegrations(context: Context): Promise<Step[]> {
-  const steps: Step[] = [];
-  for (const name of context.list("agent") ?? integrationNames) {
-    const { path, before } = await fileOf(context, name);
-    if (before === null || !before.includes("dibs")) continue;
-    const after = edited(path, () => integrationFor(name).remove(before));
-    if (after === null) await context.parts.files.remove(path);
-    else if (after !== before) await context.parts.files.replace(path, after);
-    steps.push({ what: "mcp", did: after === before ? "kept" : "removed", path });
-  }
-  return steps;
-}
-
-/** Neither the file nor its directory may lead out of the repository. */
-async function fileOf({ parts }: Context, name: string): Promise<{ path: string; before: string | null }> {
-  const root = await parts.files.rootOf(parts.cwd);
-  const path = join(root, integrationFor(name).path);
-  for (const each of [dirname(path), path]) {
-    if (!(await parts.files.exists(each)) || (await parts.files.isInside(each, root))) continue;
-    throw new DibsError("FORBIDDEN", `${each} is a link that leads out of this repository.`, {
-      hint: "Nothing was written to where it leads.",
-    });
-  }
-  return { path, before: await parts.files.read(path) };
-}
-
-function edited<T>(path: string, edit: () => T): T {
-  try {
-    return edit();
-  } catch (error) {
-    throw new DibsError("INVALID_STATE", `${path} was left as it is: ${(error as Error).message}.`, {
-      hint: "Mend it by hand, or leave it out: --no-agents for AGENTS.md, no --agent for an agent's settings.",
-    });
-  }
-}
-
 const names: Record<Step["what"], string> = {
   store: "the tasks",
   config: "settings for everybody, to be committed",
   gitignore: "hides the rest from git",
   agents: "what agents must know",
-  mcp: "how a client of MCP starts dibs",
+  mcp: "how an agent starts dibs mcp",
+  plugin: "hooks for Claude Code",
+  memory: "leads the agent to AGENTS.md",
 };
 
 function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Look): string {
@@ -250,9 +196,11 @@ export const commands: Record<string, SingleCommand> = {
         value: "<name>",
         many: true,
         choices: integrationNames,
-        help: "add the MCP server to the project's settings of this agent",
+        help: "set this agent up for the project: MCP server, the way to AGENTS.md, and for claude a plugin with hooks",
       },
-      remove: { help: "take the block out of AGENTS.md again, and our entries out of agents' settings" },
+      remove: {
+        help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only",
+      },
     },
     examples: ["dibs init", "dibs init --yes --project shop --agent claude", "dibs init --remove"],
     run: init,

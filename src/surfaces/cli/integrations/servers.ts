@@ -1,0 +1,102 @@
+// How clients of MCP are told about Dibs: an entry in the settings of the project that each of them reads. An entry of that name
+// that is there already stays, because somebody may have changed it.
+
+import type { OwnFile } from "./file.js";
+import { type Node, parseJsonc, propertyOf, withoutProperty, withProperty } from "./jsonc.js";
+
+const name = "dibs";
+
+interface Place {
+  path: string;
+  /** Where the servers are. */
+  key: string;
+  entry: Record<string, unknown>;
+}
+
+const isEmpty = (text: string | null): text is null => text === null || text.trim() === "";
+
+function rootOf(text: string): Node {
+  const root = parseJsonc(text);
+  if (!root.properties) throw new Error("it is not a JSON object");
+  return root;
+}
+
+function serversIn(root: Node, key: string): Node | undefined {
+  const servers = propertyOf(root, key)?.node;
+  if (servers && !servers.properties) throw new Error(`its ${key} is not an object`);
+  return servers;
+}
+
+const doubtAbout = (isOurs: boolean) =>
+  isOurs ? undefined : "has an entry dibs that dibs did not write; left as it is";
+
+export function inJson({ path, key, entry }: Place): OwnFile {
+  const ours = JSON.stringify(entry);
+  const isOurs = (text: string) => {
+    const servers = serversIn(rootOf(text), key);
+    const found = servers && propertyOf(servers, name);
+    return found === undefined || JSON.stringify(found.node.value) === ours;
+  };
+  return {
+    path,
+    what: "mcp",
+    paste: JSON.stringify({ [key]: { [name]: entry } }),
+    add(text) {
+      if (isEmpty(text)) return `${JSON.stringify({ [key]: { [name]: entry } }, null, 2)}\n`;
+      const root = rootOf(text);
+      const servers = serversIn(root, key);
+      if (!servers) return withProperty(text, root, root, key, { [name]: entry });
+      return propertyOf(servers, name) ? text : withProperty(text, root, servers, name, entry);
+    },
+    remove(text) {
+      const root = rootOf(text);
+      const servers = serversIn(root, key);
+      const found = servers && propertyOf(servers, name);
+      if (!servers || !found || !isOurs(text)) return text;
+      if (servers.properties!.length > 1) return withoutProperty(text, servers, found);
+      const rest = withoutProperty(text, root, propertyOf(root, key)!);
+      return /^\s*\{\s*\}\s*$/.test(rest) ? null : rest;
+    },
+    doubt: (text) => doubtAbout(isOurs(text)),
+  };
+}
+
+const tomlTable = '[mcp_servers.dibs]\ncommand = "dibs"\nargs = ["mcp"]\n';
+const tomlEntry = `# dibs:begin\n${tomlTable}# dibs:end\n`;
+const tomlHas = /^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:dibs|"dibs"|'dibs')[ \t]*[.\]]/m;
+/** Servers as keys instead of tables: a table behind them may not be allowed. */
+const tomlKeys = /^[ \t]*(?:mcp_servers|"mcp_servers"|'mcp_servers')[ \t]*[.=]/m;
+
+const inLines = (text: string, like: string) =>
+  like.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
+
+/** Appended: a table ends where the next one begins, so the end of the file belongs to nobody. */
+export function inToml(path: string): OwnFile {
+  return {
+    path,
+    what: "mcp",
+    paste: tomlTable.trimEnd().replaceAll("\n", " ⏎ "),
+    add(text) {
+      if (isEmpty(text)) return tomlEntry;
+      if (tomlHas.test(text)) return text;
+      if (tomlKeys.test(text)) throw new Error("it has mcp_servers as keys, not as tables");
+      return `${text.replace(/\s*$/, "")}${inLines(`\n\n${tomlEntry}`, text)}`;
+    },
+    remove(text) {
+      const ours = inLines(tomlEntry, text);
+      const at = text.indexOf(ours);
+      if (at < 0) return text;
+      const before = text.slice(0, at).trimEnd();
+      const after = text.slice(at + ours.length).trimStart();
+      if (before === "" && after === "") return null;
+      const eol = inLines("\n", text);
+      return (
+        [before, after]
+          .filter((part) => part !== "")
+          .join(eol + eol)
+          .trimEnd() + eol
+      );
+    },
+    doubt: (text) => doubtAbout(!tomlHas.test(text) || text.includes(inLines(tomlEntry, text))),
+  };
+}
