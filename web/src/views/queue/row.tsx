@@ -21,12 +21,12 @@ export interface RowProps {
   isChosen: boolean;
   /** It does not match any more, or is gone; it stays until the list is sorted anew. */
   isOver: boolean;
-  onToggle: (row: WireTaskRow) => void;
+  onTick: (row: WireTaskRow, isRange: boolean) => void;
   onPick: (row: WireTaskRow, event: MouseEvent) => void;
 }
 
 export const Row = memo(function Row(props: RowProps) {
-  const { row, place, top, now, holder, isActive, isChosen, isOver, onToggle, onPick } = props;
+  const { row, place, top, now, holder, isActive, isChosen, isOver, onTick, onPick } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes all keys.
     <div
@@ -41,13 +41,15 @@ export const Row = memo(function Row(props: RowProps) {
       onClick={(event) => onPick(row, event)}
     >
       <div role="gridcell" className="queue-choose">
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label={`Select ${row.id}`}
-          checked={isChosen}
-          onChange={() => onToggle(row)}
-        />
+        <label className="queue-tick">
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select ${row.id}`}
+            checked={isChosen}
+            onChange={({ nativeEvent }) => onTick(row, "shiftKey" in nativeEvent && nativeEvent.shiftKey === true)}
+          />
+        </label>
       </div>
       <div role="gridcell" className="queue-id">
         <div className="cut mono" title={row.id}>

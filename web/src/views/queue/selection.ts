@@ -4,7 +4,13 @@ import { useCallback, useState } from "react";
 import { keyOf } from "../../../../src/client/view/shelf.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 
-export const rowKey = ({ project, id }: Pick<WireTaskRow, "project" | "id">) => keyOf(project, id);
+export type TaskName = Pick<WireTaskRow, "project" | "id">;
+
+export const rowKey = ({ project, id }: TaskName) => keyOf(project, id);
+
+/** -1: it is not there. */
+export const placeOf = (order: readonly TaskName[], { project, id }: TaskName) =>
+  order.findIndex((row) => row.id === id && row.project === project);
 
 type Chosen = ReadonlyMap<string, WireTaskRow>;
 
@@ -14,7 +20,7 @@ interface State {
   chosen: Chosen;
   /** What was selected before the range. */
   before: Chosen;
-  anchor: string | null;
+  anchor: TaskName | null;
 }
 
 export interface Selection {
@@ -47,7 +53,7 @@ export function useSelection(scope: string): Selection {
     [set],
   );
   const anchorAt = useCallback(
-    (row: WireTaskRow) => set(({ chosen }) => ({ anchor: rowKey(row), before: chosen })),
+    (row: WireTaskRow) => set(({ chosen }) => ({ anchor: row, before: chosen })),
     [set],
   );
   const choose = useCallback(
@@ -65,13 +71,14 @@ function toggled({ chosen }: State, row: WireTaskRow): Partial<State> {
   const next = new Map(chosen);
   const key = rowKey(row);
   if (!next.delete(key)) next.set(key, row);
-  return { chosen: next, before: next, anchor: key };
+  return { chosen: next, before: next, anchor: row };
 }
 
 function reached({ before, anchor }: State, row: WireTaskRow, order: readonly WireTaskRow[]): Partial<State> {
-  const to = order.indexOf(row);
-  const from = anchor === null ? to : order.findIndex((each) => rowKey(each) === anchor);
+  const to = placeOf(order, row);
+  const from = anchor ? placeOf(order, anchor) : to;
+  if (from < 0 || to < 0) return { anchor: row };
   const range = order.slice(Math.min(from, to), Math.max(from, to) + 1);
-  if (from < 0 || to < 0) return { anchor: rowKey(row) };
-  return { chosen: new Map([...before, ...range.map((each) => [rowKey(each), each] as const)]), anchor: anchor ?? rowKey(row) };
+  const chosen = new Map([...before, ...range.map((each) => [rowKey(each), each] as const)]);
+  return { chosen, anchor: anchor ?? row };
 }

@@ -18,14 +18,18 @@ export function listing(): Listing {
 
 export type NameOf = Surroundings["nameOf"];
 
-export function useListing(question: Question): { listed: Listed; nameOf: NameOf } {
+export function useListing(question: Question): {
+  listed: Listed;
+  nameOf: NameOf;
+  projects: number;
+} {
   const own = listing();
   const listed = useSyncExternalStore(own.subscribe, () => own.state);
   const { settings, nameOf } = useSurroundings();
   useEffect(() => own.surround({ settings, nameOf }), [own, settings, nameOf]);
   useEffect(() => own.ask(question), [own, question]);
   useEffect(() => own.start(), [own]);
-  return { listed, nameOf };
+  return { listed, nameOf, projects: settings.size };
 }
 
 /** Names of sessions, and the rules of projects by which claims are made. */

@@ -2,8 +2,7 @@
 
 import { useMemo, useState } from "react";
 import { claimMark } from "../../../../src/client/view/health.js";
-import { standing, stateWord } from "../../../../src/client/view/words.js";
-import { StateBadge } from "../../components/parts.js";
+import { TaskState } from "../../components/task-state.js";
 import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { useTaskIndex } from "../../data/tasks.js";
@@ -84,9 +83,7 @@ function Kinship({ title, kin, project, filter }: KinshipProps) {
                 {row?.title}
               </span>
               {row && <span className="quiet mono small">{claimMark(row, now)}</span>}
-              {row && (
-                <StateBadge word={standing(row, now)}>{stateWord(row, now)}</StateBadge>
-              )}
+              {row && <TaskState task={row} now={now} />}
             </Link>
           </li>
         ))}

@@ -1,0 +1,137 @@
+// The fleet as people see it: a card per session, told by leases and heartbeats only.
+
+import { describe, expect, test } from "vitest";
+import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
+import { attackWords, expectHarmless } from "./xss.js";
+
+const visiting = dashboard();
+
+describe("the fleet", () => {
+  test(
+    "shows a card per session with its task, and follows what happens to it",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      await world.session("agent-7", { agentType: "cli", capacity: 1 });
+      await world.post("/api/sessions/agent-7/heartbeat", { contextPercent: 67, score: 92 });
+      const id = await world.task({ prompt: "Write the parser", phase: "implementation" });
+      const card = page.locator(".card", { hasText: "agent-7" });
+      await card.getByText("idle").first().waitFor();
+      await card.getByText("[CLI]").waitFor();
+      await card.getByText("67% ctx").waitFor();
+      await card.getByTitle("score").getByText("92").waitFor();
+
+      await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", start: true });
+      await card.getByRole("link", { name: "Write the parser" }).waitFor();
+      await card.getByText("[IMPL]").waitFor();
+      await card.getByText(/^lease \d+:\d\d$/).waitFor();
+      expect(await card.getAttribute("data-health")).toBe("working");
+
+      await world.post(`/api/tasks/${id}/progress`, { sessionId: "agent-7", note: "half way", percent: 50 });
+      await card.getByText("half way").waitFor();
+      expect(await card.getByRole("progressbar").getAttribute("value")).toBe("50");
+
+      await world.post(`/api/tasks/${id}/ask`, { sessionId: "agent-7", question: "Which grammar?" });
+      await card.getByText("waits for an answer").waitFor();
+      await card.getByText("lease paused").waitFor();
+      await page.waitForFunction("document.title === '(1) Dibs'");
+      await page.getByRole("button", { name: "working 0" }).click();
+      await says(page, "No session is in that condition.");
+      expect(page.url()).toContain("health=working");
+      await page.getByRole("button", { name: "working 0" }).click();
+
+      await world.post(`/api/tasks/${id}/respond`, { response: "PEG" });
+      await world.post(`/api/tasks/${id}/complete`, { sessionId: "agent-7", result: "done" });
+      await card.getByText("1/1 tasks").waitFor();
+      await card.getByText("Last 1 claims").click();
+      await card.getByText("completed").waitFor();
+      await page.waitForFunction("document.title === 'Dibs'");
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "shows a lease that ran out as lost without being told",
+    visiting(async ({ page, world }) => {
+      await world.patch("/api/projects/demo", { settings: { claim: { minTtlMs: 1 } } });
+      await world.session("agent-7");
+      const id = await world.task();
+      await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", ttlMs: 1_500, start: true });
+      await page.locator(".card[data-health=working]").waitFor();
+      await page.locator(".card[data-health=lost], .card[data-health=idle]").waitFor();
+    }),
+  );
+
+  test(
+    "can be of one project or of all",
+    visiting(async ({ page, world }) => {
+      await world.post("/api/projects", { id: "other" });
+      await world.session("here");
+      await world.post("/api/sessions", { id: "there", project: "other" });
+      await world.task();
+      await page.locator(".card", { hasText: "there" }).waitFor();
+      await page.getByLabel("Project").selectOption("other");
+      await page.locator(".card", { hasText: "here" }).first().waitFor({ state: "visible" });
+      await page.locator(".card").nth(1).waitFor({ state: "detached" });
+      expect(await page.locator(".card").allInnerTexts()).toEqual([expect.stringContaining("there")]);
+      await page.getByRole("link", { name: "Queue", exact: true }).click();
+      expect(page.url()).toBe(`${world.url}/queue?project=other`);
+    }),
+  );
+
+  test(
+    "shows what agents call themselves as text, whatever it looks like",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      for (const [no, word] of attackWords.entries()) {
+        await world.session(`s${no}`, { agentType: word, name: word });
+        const id = await world.task({ prompt: word, title: word, phase: word });
+        await world.post(`/api/tasks/${id}/claim`, { sessionId: `s${no}`, start: true });
+        await world.post(`/api/tasks/${id}/progress`, { sessionId: `s${no}`, note: word });
+      }
+      await page
+        .locator(".card")
+        .nth(attackWords.length - 1)
+        .waitFor();
+      await expectHarmless(visit, world.url);
+    }),
+  );
+});
+
+describe("the first minute", () => {
+  test(
+    "an empty store explains itself, and the first task is a sentence away",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      await says(page, "Nothing to do yet");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.getByLabel("What should an agent do?").fill("Say hello");
+      await page.getByRole("button", { name: "Add the first task" }).click();
+      await page.waitForURL(/\/tasks\/demo\/0001$/);
+      expect((await world.get("/api/tasks/0001")).body.task.prompt).toBe("Say hello");
+      await page.getByRole("link", { name: "Fleet", exact: true }).click();
+      await says(page, "No agent is here yet.");
+      expectQuiet(visit);
+    }),
+  );
+});
+
+test.each(["light", "dark"] as const)("the fleet is accessible in %s", async (colorScheme) => {
+  await visiting(
+    async ({ page, world }) => {
+      for (const name of ["a", "b"]) await world.session(name, { agentType: "cli" });
+      const id = await world.task();
+      await world.post(`/api/tasks/${id}/claim`, { sessionId: "a", start: true });
+      await page.locator(".card[data-health=working]").waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.press("?");
+      await says(page, "Keys and filters");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("g");
+      await page.keyboard.press("q");
+      await page.waitForURL(/\/queue$/);
+      await isLive(page);
+    },
+    { colorScheme },
+  )();
+});
