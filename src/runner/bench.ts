@@ -6,6 +6,8 @@ import { Attempt } from "./attempt.js";
 import { Group } from "./group.js";
 import { watchedTypes } from "./lease.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
+import { pause } from "./patience.js";
+import { ownProcess } from "./processes.js";
 import { recordName } from "./survivors.js";
 
 export interface Claimed {
@@ -20,6 +22,7 @@ export class Bench {
   private beatMs = 0;
   private readonly quiet = new AbortController();
   private watching: Promise<void> = Promise.resolve();
+  private grace: NodeJS.Timeout | null = null;
 
   constructor(
     readonly options: RunnerOptions,
@@ -48,7 +51,23 @@ export class Bench {
 
   async close(): Promise<void> {
     this.quiet.abort();
+    if (this.grace) clearTimeout(this.grace);
     await this.watching;
+  }
+
+  /** What runs may finish within the grace; with `now` it is ended at once. */
+  stop({ now }: { now: boolean }): void {
+    if (this.quiet.signal.aborted) return;
+    const endAll = () => {
+      for (const attempt of this.running) attempt.stop({ now });
+    };
+    if (now) {
+      endAll();
+      return;
+    }
+    // A question may stay open for days: the answer will wait there for the next holder.
+    for (const attempt of this.running) if (attempt.isWaiting) attempt.stop({ now: false });
+    this.grace ??= setTimeout(endAll, this.timings.stopGraceMs);
   }
 
   newGroup(sessionId: string): Group {
@@ -60,7 +79,6 @@ export class Bench {
   /** With its pid, a machine that can see this process notices its death; any other goes by the heartbeats. */
   async register(sessionId: string, more: { name?: string } = {}): Promise<void> {
     const { machine, agentType = "autonomous", capabilities } = this.options;
-    const processStartedAt = machine.processStart(process.pid);
     await this.dibs.sessions.register({
       ...this.project,
       ...more,
@@ -69,9 +87,7 @@ export class Bench {
       ...(capabilities === undefined ? {} : { capabilities }),
       capacity: 1,
       heartbeats: true,
-      pid: process.pid,
-      host: machine.hostId,
-      ...(processStartedAt === null ? {} : { processStartedAt }),
+      ...ownProcess(machine),
     });
   }
 
@@ -123,18 +139,4 @@ export class Bench {
   private tell(event: WireEvent): void {
     for (const attempt of this.running) attempt.notice(event);
   }
-}
-
-/** Returns early when the signal fires. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
 }

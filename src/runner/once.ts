@@ -6,6 +6,7 @@ import type { WireLock } from "../contract/shapes.js";
 import { Bench, type Claimed } from "./bench.js";
 import { refuseBadCommand } from "./command.js";
 import { type AttemptEnd, defaultTimings, type RunnerOptions } from "./options.js";
+import { ownProcess } from "./processes.js";
 import { newSessionId } from "./work.js";
 import { repositoryOf } from "./worktree.js";
 
@@ -68,13 +69,10 @@ async function acquire(
 
 async function take(options: OnceOptions, name: string, isForked: boolean): Promise<HeldLock> {
   const { dibs, machine, project, sessionId } = options;
-  const processStartedAt = machine.processStart(process.pid);
   const holder = {
     ...(project === undefined ? {} : { project }),
     name,
-    pid: process.pid,
-    host: machine.hostId,
-    ...(processStartedAt === null ? {} : { processStartedAt }),
+    ...ownProcess(machine),
     ...(isForked || sessionId === undefined ? {} : { sessionId }),
   };
   const { lock } = await dibs.locks.acquire(holder);
@@ -123,7 +121,7 @@ async function run(options: OnceOptions, sessionId: string) {
     await bench.register(sessionId);
     const claimed = await claim(bench, options, sessionId, group);
     const running = bench.run(claimed, group, { isOwn: options.taskId === undefined });
-    stopWatching = stopOn(bench, options, timings.stopGraceMs);
+    stopWatching = stopOn(bench, options);
     return { type: "ran" as const, taskId: claimed.task.id, end: await running };
   } finally {
     stopWatching();
@@ -159,22 +157,14 @@ async function claim(
   return { claim, task, askedAt };
 }
 
-function stopOn(bench: Bench, { signal, killSignal }: OnceOptions, graceMs: number): () => void {
-  let grace: NodeJS.Timeout | null = null;
-  const stop = (now: boolean) => {
-    for (const attempt of bench.running) attempt.stop({ now });
-  };
-  const gently = () => {
-    for (const attempt of bench.running) if (attempt.isWaiting) attempt.stop({ now: false });
-    grace ??= setTimeout(() => stop(false), graceMs);
-  };
-  const atOnce = () => stop(true);
+function stopOn(bench: Bench, { signal, killSignal }: OnceOptions): () => void {
+  const gently = () => bench.stop({ now: false });
+  const atOnce = () => bench.stop({ now: true });
   if (signal?.aborted) gently();
   if (killSignal?.aborted) atOnce();
   signal?.addEventListener("abort", gently);
   killSignal?.addEventListener("abort", atOnce);
   return () => {
-    if (grace) clearTimeout(grace);
     signal?.removeEventListener("abort", gently);
     killSignal?.removeEventListener("abort", atOnce);
   };

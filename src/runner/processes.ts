@@ -12,6 +12,13 @@ export interface Machine {
   isAlive(pid: number, startedAt: string | null): boolean;
 }
 
+/** This process, as sessions and locks name it. */
+export function ownProcess(machine: Machine) {
+  const { pid } = process;
+  const processStartedAt = machine.processStart(pid);
+  return { pid, host: machine.hostId, ...(processStartedAt === null ? {} : { processStartedAt }) };
+}
+
 interface Process {
   pid: number;
   group: number;
@@ -95,16 +102,20 @@ export async function became(isSo: () => boolean, withinMs: number): Promise<boo
   return true;
 }
 
+/** SIGTERM, and the grace for those that are not gone at once. */
+export async function askToEnd(group: number, graceMs: number, except: number[] = []): Promise<void> {
+  const isLeft = () => membersOf(group).some((pid) => !except.includes(pid));
+  if (!isLeft()) return;
+  signalGroup(group, "SIGTERM");
+  await became(() => !isLeft(), graceMs);
+}
+
 /** After SIGKILL only the kernel can hold a process. */
 const unkillableMs = 5_000;
 
-/** SIGTERM, and SIGKILL for those that are still there after the grace. False: not even that ended them. */
+/** SIGKILL for those that are still there after the grace. False: not even that ended them. */
 export async function endGroup(group: number, graceMs: number, except: number[] = []): Promise<boolean> {
-  const isLeft = () => membersOf(group).some((pid) => !except.includes(pid));
-  if (isLeft()) {
-    signalGroup(group, "SIGTERM");
-    await became(() => !isLeft(), graceMs);
-  }
+  await askToEnd(group, graceMs, except);
   const isGone = () => membersOf(group).length === 0;
   // The number of a group that is gone may be another's by now.
   if (isGone()) return true;

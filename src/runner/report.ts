@@ -1,35 +1,16 @@
 // How an attempt is reported. Work that is done must not get lost because the store is away for a while: a report is repeated
 // until it is heard or the lease is over; with its epoch it acts once.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Dibs } from "../client/client.js";
 import { type HolderOf, isLost } from "../client/reporting.js";
 import { DibsError } from "../contract/error.js";
 import type { Outcome } from "./options.js";
+import { type Patience, persistently } from "./patience.js";
 import type { TaskOutcome } from "./result.js";
-
-export interface ReporterOptions {
-  retryMs: number;
-  /** No use in trying on. */
-  isHopeless(): boolean;
-  onTrouble(error: unknown): void;
-}
-
-const passing: readonly string[] = ["RATE_LIMITED", "REQUEST_TIMEOUT"];
-const retryMsMax = 30_000;
 
 /** Why a task goes back that is neither done nor failed: somebody else has to do something first. */
 export const waitsForChildren = "waits for its children";
 export const waitsForAnswer = "waits for the answer";
-
-/** Troubles of the store or of the way to it. */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof DibsError) || !error.retryable) return false;
-  return error.code.startsWith("STORE_") || passing.includes(error.code);
-}
-
-export const retryDelayMs = (baseMs: number, failures: number) =>
-  Math.min(retryMsMax, baseMs * 2 ** Math.min(failures, 20));
 
 export class Reporter {
   /** With what words the task was given back, if it was. */
@@ -38,7 +19,7 @@ export class Reporter {
   constructor(
     private readonly dibs: Dibs,
     private readonly by: HolderOf,
-    private readonly options: ReporterOptions,
+    private readonly patience: Patience,
   ) {}
 
   async start(): Promise<void> {
@@ -92,20 +73,12 @@ export class Reporter {
   private async notHeard(error: unknown): Promise<Outcome> {
     const isRefused = isLost(error);
     if (isRefused && (await this.wasReported().catch(() => false))) return "reported";
-    if (!isRefused) this.options.onTrouble(error);
+    if (!isRefused) this.patience.onTrouble(error);
     return "lost";
   }
 
-  private async persistently<T>(call: () => Promise<T>): Promise<T> {
-    for (let failures = 0; ; failures++) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!isPassing(error) || this.options.isHopeless()) throw error;
-        this.options.onTrouble(error);
-        await sleep(retryDelayMs(this.options.retryMs, failures));
-      }
-    }
+  private persistently<T>(call: () => Promise<T>): Promise<T> {
+    return persistently(call, this.patience);
   }
 }
 

@@ -6,31 +6,24 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Order, WardenMessage } from "./order.js";
+import { askToEnd, signalGroup } from "./processes.js";
 
 const graceMs = Number(process.argv[3]);
 let command: ChildProcess | null = null;
 let scratch = "";
-let isAlone = false;
 
 function say(message: WardenMessage): void {
   // Whoever does not hear it is gone, and `disconnect` tells so.
   process.send?.(message, () => undefined);
 }
 
-function signalGroup(signal: NodeJS.Signals): void {
+/** The runner is gone, and nobody else is left to tidy up. */
+async function endAlone(): Promise<void> {
   try {
-    process.kill(-process.pid, signal);
-  } catch {
-    process.exit(1);
-  }
-}
-
-/** Nobody else is left to tidy up. */
-function endAlone(): void {
-  try {
+    await askToEnd(process.pid, graceMs, [process.pid]);
     if (scratch !== "") rmSync(scratch, { recursive: true, force: true });
   } finally {
-    signalGroup("SIGKILL");
+    signalGroup(process.pid, "SIGKILL");
   }
 }
 
@@ -44,10 +37,7 @@ function run({ file, args, cwd, env, ...order }: Order): void {
   }
   command.once("spawn", () => say({ type: "started" }));
   command.once("error", (error) => say(failure(error)));
-  command.once("exit", (code, signal) => {
-    say({ type: "exited", code, signal });
-    if (isAlone) endAlone();
-  });
+  command.once("exit", (code, signal) => say({ type: "exited", code, signal }));
 }
 
 function failure(error: unknown): WardenMessage {
@@ -61,8 +51,5 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) proces
 process.once("message", (order) => run(order as Order));
 process.once("disconnect", () => {
   if (!command) process.exit(0);
-  isAlone = true;
-  signalGroup("SIGTERM");
-  const isOver = command.exitCode !== null || command.signalCode !== null;
-  setTimeout(endAlone, isOver ? 0 : graceMs);
+  void endAlone();
 });

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { newKey } from "../client/keys.js";
 import { DibsError } from "../contract/error.js";
-import { Bench, type Claimed, pause } from "./bench.js";
+import { Bench, type Claimed } from "./bench.js";
 import { refuseBadCommand } from "./command.js";
 import type { Group } from "./group.js";
 import {
@@ -14,7 +14,8 @@ import {
   type RunnerOptions,
   type Timings,
 } from "./options.js";
-import { isPassing, retryDelayMs, waitsForAnswer, waitsForChildren } from "./report.js";
+import { persistently } from "./patience.js";
+import { waitsForAnswer, waitsForChildren } from "./report.js";
 import { repositoryOf } from "./worktree.js";
 
 export interface WorkOptions extends RunnerOptions {
@@ -63,7 +64,6 @@ class WorkLoop implements Runner {
   /** Ends the claims that wait now; renewed after each use. */
   private waiting = new AbortController();
   private readonly stopping = new AbortController();
-  private grace: NodeJS.Timeout | null = null;
   private readonly summary: Summary = {
     completed: 0,
     failed: 0,
@@ -82,24 +82,13 @@ class WorkLoop implements Runner {
     const onSignal = () => void this.stop().catch(() => undefined);
     if (options.signal?.aborted) this.stopClaiming();
     else options.signal?.addEventListener("abort", onSignal, { once: true });
-    this.done = this.run().finally(() => {
-      options.signal?.removeEventListener("abort", onSignal);
-      if (this.grace) clearTimeout(this.grace);
-    });
+    this.done = this.run().finally(() => options.signal?.removeEventListener("abort", onSignal));
     this.done.catch(() => undefined);
   }
 
   async stop({ now = false } = {}): Promise<void> {
     this.stopClaiming();
-    const endAll = () => {
-      for (const attempt of this.bench.running) attempt.stop({ now });
-    };
-    if (now) endAll();
-    else {
-      // A question may stay open for days: the answer will wait there for the next holder.
-      for (const attempt of this.bench.running) if (attempt.isWaiting) attempt.stop({ now: false });
-      this.grace ??= setTimeout(endAll, this.timings.stopGraceMs);
-    }
+    this.bench.stop({ now });
     await this.done;
   }
 
@@ -193,13 +182,11 @@ class WorkLoop implements Runner {
     const idempotencyKey = newKey();
     const { signal } = this.waiting;
     let askedAt = 0;
-    const answer = await this.persistently(
-      () => {
-        askedAt = performance.now();
-        return this.bench.dibs.tasks.claimNext(input, { signal, idempotencyKey });
-      },
-      (error) => this.registerAgain(error, sessionId),
-    );
+    const claim = () => {
+      askedAt = performance.now();
+      return this.bench.dibs.tasks.claimNext(input, { signal, idempotencyKey });
+    };
+    const answer = await this.persistently(() => this.asKnown(sessionId, claim));
     if (!answer?.claim || !answer.task) return null;
     // How long it waited before it was granted is not known here; the first heartbeat makes it exact.
     askedAt = Math.max(askedAt, performance.now() - answerMsMax);
@@ -207,34 +194,33 @@ class WorkLoop implements Runner {
   }
 
   /** A session that was away for long is forgotten. */
-  private async registerAgain(error: unknown, sessionId: string): Promise<boolean> {
-    if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") return false;
-    await this.bench.register(sessionId);
-    return true;
+  private async asKnown<T>(sessionId: string, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") throw error;
+      await this.bench.register(sessionId);
+      return call();
+    }
   }
 
   /** Goes through troubles of the store until it is stopped; null then. */
-  private async persistently<T>(
-    call: () => Promise<T>,
-    heals?: (error: unknown) => Promise<boolean>,
-  ): Promise<T | null> {
-    for (let failures = 0; ; failures++) {
-      try {
-        return await call();
-      } catch (error) {
-        const isHealed = failures < healsMax && (await heals?.(error).catch(() => false)) === true;
-        if (isHealed) continue;
-        if (this.isStopping) return null;
-        if (!isPassing(error)) throw error;
-        this.options.onTrouble?.(error);
-        await pause(retryDelayMs(this.timings.retryMs, failures), this.stopping.signal);
-      }
+  private async persistently<T>(call: () => Promise<T>): Promise<T | null> {
+    try {
+      return await persistently(call, {
+        retryMs: this.timings.retryMs,
+        isHopeless: () => this.isStopping,
+        onTrouble: (error) => this.options.onTrouble?.(error),
+        signal: this.stopping.signal,
+      });
+    } catch (error) {
+      if (this.isStopping) return null;
+      throw error;
     }
   }
 }
 
 const isForOthers = ({ reason }: AttemptEnd) => reason === waitsForChildren || reason === waitsForAnswer;
 
-const healsMax = 3;
 /** An answer is not longer on its way than this. */
 const answerMsMax = 1_000;

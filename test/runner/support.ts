@@ -52,16 +52,18 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 /** The warden as a program: tests run from the sources, and the build may be older. */
 export function wardenFile(): string {
   const directory = tempDir();
-  const source = resolve(import.meta.dirname, "../../src/runner/warden.ts");
-  const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
-    compilerOptions: {
-      module: ts.ModuleKind.ESNext,
-      target: ts.ScriptTarget.ES2022,
-      verbatimModuleSyntax: true,
-    },
-  });
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-  writeFileSync(join(directory, "warden.js"), outputText);
+  for (const name of ["warden", "processes"]) {
+    const source = resolve(import.meta.dirname, `../../src/runner/${name}.ts`);
+    const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
+      compilerOptions: {
+        module: ts.ModuleKind.ESNext,
+        target: ts.ScriptTarget.ES2022,
+        verbatimModuleSyntax: true,
+      },
+    });
+    writeFileSync(join(directory, `${name}.js`), outputText);
+  }
   return join(directory, "warden.js");
 }
 
