@@ -10,6 +10,7 @@ import {
   toBatch,
 } from "../../../bridges/plan/index.js";
 import type { Dibs } from "../../../client/client.js";
+import { stateWord } from "../../../client/view/words.js";
 import { DibsError } from "../../../contract/error.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
@@ -18,7 +19,6 @@ import type { Context } from "../context.js";
 import { textOf } from "../files.js";
 import { columnsOf, type Look } from "../print/look.js";
 import { table } from "../print/table.js";
-import { stateText } from "../print/task.js";
 import { plain, wrap } from "../print/text.js";
 
 const formats = ["auto", "json", "markdown", "text"] as const;
@@ -139,7 +139,7 @@ function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch"
       { head: "ID", of: ({ id }) => plain(id), whole: true },
       { head: "IN THE PLAN", of: ({ id }) => (isMadeUp ? "" : plain(keys.get(id))), max: 20 },
       { head: "TASK", of: ({ title }) => plain(title), grows: true },
-      { head: "STATE", of: (task) => stateText(task, look.now) },
+      { head: "STATE", of: (task) => stateWord(task, look.now) },
     ],
     look,
   );

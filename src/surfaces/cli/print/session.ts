@@ -1,9 +1,9 @@
+import { isWeak } from "../../../client/view/health.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireSession } from "../../../contract/shapes.js";
 import type { Look } from "./look.js";
 import { type Column, table } from "./table.js";
-import { isWeak } from "./task.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
 

@@ -1,9 +1,10 @@
 // One task in full: what it is, who holds it, what came of it, and what the agent is told.
 
+import { stateWord } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import { type Field, fieldLines } from "./fields.js";
 import type { Look } from "./look.js";
-import { phaseText, stateText, styleOf } from "./task.js";
+import { phaseText, styleOf } from "./task.js";
 import { plain, plainLines, wrap } from "./text.js";
 import { ago, span } from "./time.js";
 
@@ -27,7 +28,7 @@ function fieldsOf(task: WireTask, look: Look): Field[] {
   const { now } = look;
   const { claim, question, result } = task;
   return [
-    ["state", `${stateText(task, now)}${phaseText(task.phase)}`, styleOf(task)],
+    ["state", `${stateWord(task, now)}${phaseText(task.phase)}`, styleOf(task)],
     ["priority", `${task.priority} (${task.priorityLabel})`],
     ["project", task.project],
     ["part of", task.parentId],

@@ -1,5 +1,7 @@
 // Tasks for people: one line each with S0's marks, or one task in full.
 
+import { claimMark, isWeak } from "../../../client/view/health.js";
+import { stateWord } from "../../../client/view/words.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireTask } from "../../../contract/shapes.js";
@@ -7,28 +9,6 @@ import type { Look, Style } from "./look.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
 import { span } from "./time.js";
-
-/** `[*]` in flight, `[!]` in flight but silent, `[?]` waits for an answer, `--` to be had. */
-export function markOf(task: WireTask, now: number): string {
-  const { claim, state } = task;
-  if (state === "awaiting_response") return "[?]";
-  if (claim) return isWeak(claim.healthStatus) ? "[!]" : "[*]";
-  return stateText(task, now) === "ready" ? "--" : "";
-}
-
-/** Silent, or nearly out of time. */
-export const isWeak = (health: string) => ["stale", "expired", "expiring"].includes(health);
-
-export function stateText(task: WireTask, now: number): string {
-  const { state, type, notBefore, pendingDependencies, openChildren } = task;
-  if (state !== "queued") return state === "awaiting_response" ? "awaiting answer" : state;
-  if (type === "group") return "group";
-  if (pendingDependencies > 0) return "blocked";
-  if (openChildren > 0) return "waits for parts";
-  return notBefore !== null && Date.parse(notBefore) > now
-    ? `in ${span(Date.parse(notBefore) - now)}`
-    : "ready";
-}
 
 export function styleOf({ state, claim }: WireTask): Style | undefined {
   if (state === "completed") return "green";
@@ -55,7 +35,7 @@ export function taskTable(
   return table(
     rows,
     [
-      { head: "", of: ({ task }) => markOf(task, look.now), style: ({ task }) => styleOf(task) },
+      { head: "", of: ({ task }) => claimMark(task, look.now), style: ({ task }) => styleOf(task) },
       { head: "PROJECT", of: ({ task }) => (withProject ? plain(task.project) : ""), max: 16 },
       { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, whole: true },
       {
@@ -66,7 +46,7 @@ export function taskTable(
       { head: "PRIO", of: ({ task }) => String(task.priority), right: true },
       {
         head: "STATE",
-        of: ({ task }) => stateText(task, look.now),
+        of: ({ task }) => stateWord(task, look.now),
         style: ({ task }) => styleOf(task),
         max: 16,
       },
