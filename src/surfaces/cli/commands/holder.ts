@@ -212,7 +212,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Ask a human; the lease stands still until the answer",
     details: 'Inside `dibs work` the task is known: dibs ask --wait "Teal or orange?"',
     flags: {
-      wait: { help: "wait for the answer and print it" },
+      wait: { help: "wait for the answer and print it; exit code 1 when the task is cancelled or lost" },
       option: { value: "<text>", many: true, help: "a possible answer" },
       default: { value: "<text>", help: "what happens if nobody minds" },
     },
