@@ -192,7 +192,7 @@ function Options({ question, picked, isOver, onPick }: OptionsProps) {
           disabled={isOver}
           onClick={() => onPick(option)}
         >
-          {at < 9 && <kbd aria-hidden="true">{at + 1}</kbd>}
+          {at < 9 && <kbd>{at + 1}</kbd>}
           <span className="wraps">{option}</span>
           {option === question.default && <span className="answer-default">default</span>}
         </button>
@@ -218,7 +218,8 @@ function Foot({ asked: { project, taskId, question }, text, ending, trouble }: F
       {ending ? (
         <p className="wraps">
           <span className="strong">{ending.note}</span>
-          {ending.response !== null && <>: “{ending.response}”</>} <span className="quiet">({ending.by})</span>
+          {ending.response !== null && <>: “{ending.response}”</>}{" "}
+          <span className="quiet">({ending.by})</span>
         </p>
       ) : (
         <CopyText text={command} label="the answer as a command" />

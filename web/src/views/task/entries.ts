@@ -111,7 +111,7 @@ export function entriesOf({ events, attempts, hasOlder, hasNewer }: Story): Entr
   const endedAt = lastEndings(events);
   const byEpoch = new Map(attempts.map((attempt) => [attempt.epoch, attempt]));
   const entries: Entry[] = [];
-  let claimed: { at: string; epoch: number | null; entry: Entry } | null = null;
+  let claimed = null as { at: string; epoch: number | null; entry: Entry } | null;
   for (const event of events) {
     const { seq, type, at, actor, data, epoch } = event;
     // A claim that is started in one go is one thing to whoever reads it.

@@ -65,14 +65,14 @@ function useAgain(reload: () => void, isRunning: boolean): void {
 
 /** Stays at its end, unless somebody has scrolled away from it. */
 function Lines({ text, name }: { text: string; name: string }) {
-  const own = useRef<HTMLPreElement>(null);
+  const own = useRef<HTMLElement>(null);
   const isAtEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: after each change of the text.
   useLayoutEffect(() => {
     if (own.current && isAtEnd.current) own.current.scrollTop = own.current.scrollHeight;
   }, [text]);
   return (
-    <pre
+    <section
       ref={own}
       // Scrolls, so it can be reached by keyboard.
       // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
@@ -82,7 +82,7 @@ function Lines({ text, name }: { text: string; name: string }) {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 8;
       }}
     >
-      {text}
-    </pre>
+      <pre>{text}</pre>
+    </section>
   );
 }

@@ -23,7 +23,8 @@ export function Relations({ task }: { task: Task }) {
   const index = useTaskIndex();
   const { project, id, parentId, dependsOn } = task;
   const { children, dependents } = useKin(index, project, id);
-  const named = (ids: readonly string[]): Kin[] => ids.map((each) => ({ id: each, row: index.get(project, each) }));
+  const named = (ids: readonly string[]): Kin[] =>
+    ids.map((each) => ({ id: each, row: index.get(project, each) }));
   const isReading = !index.progress.complete;
   return (
     <>
@@ -90,10 +91,17 @@ function Kinship({ title, kin, project, filter }: KinshipProps) {
       </ul>
       {kin.length > shownFirst && (
         <div className="row small">
-          <button type="button" className="plain small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <button
+            type="button"
+            className="plain small"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
             {isOpen ? "Show less" : `Show ${Math.min(kin.length, shownMax)}`}
           </button>
-          {filter && <Link href={hrefTo("/queue", { q: filter, project })}>All {kin.length} in the queue</Link>}
+          {filter && (
+            <Link href={hrefTo("/queue", { q: filter, project })}>All {kin.length} in the queue</Link>
+          )}
         </div>
       )}
     </section>

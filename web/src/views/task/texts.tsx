@@ -62,7 +62,11 @@ export function ResultTexts({ result }: { result: Result }) {
   const { output, filesCreated, filesModified } = result;
   return (
     <>
-      {output === "" ? <p className="quiet">No output.</p> : <Folded text={output} name="the output" isCode />}
+      {output === "" ? (
+        <p className="quiet">No output.</p>
+      ) : (
+        <Folded text={output} name="the output" isCode />
+      )}
       <Files title="Created" paths={filesCreated} />
       <Files title="Modified" paths={filesModified} />
     </>

@@ -1,0 +1,164 @@
+// What a person can do to a task. Each asks first and shows the same as a command.
+
+import { useState } from "react";
+import { type Action, cliFor, curlFor, type Details } from "../../../../src/client/view/commands.js";
+import { Confirm } from "../../components/confirm.js";
+import { CopyText, Dialog } from "../../components/parts.js";
+import { dibs, type Task } from "../../data/dibs.js";
+import { useProjectToName } from "../../data/projects.js";
+
+/** A task, or a row of a list. */
+type Target = Pick<Task, "id" | "project" | "title" | "openChildren"> & {
+  claim: { sessionId: string } | null;
+};
+
+interface ActionProps {
+  task: Target;
+  onClose: () => void;
+}
+
+const reasonLengthMax = 1000;
+
+export const isOver = ({ state }: Pick<Task, "state">) => /^(?:completed|failed|cancelled)$/.test(state);
+export const isRetryable = ({ state }: Pick<Task, "state">) => state === "failed" || state === "cancelled";
+
+function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <label className="field">
+      Reason (may be left out)
+      <input value={value} maxLength={reasonLengthMax} onChange={(event) => onChange(event.target.value)} />
+    </label>
+  );
+}
+
+export function Cancel({ task, onClose }: ActionProps) {
+  const { id, project, title, openChildren, claim } = task;
+  const named = useProjectToName(project);
+  const [reason, setReason] = useState("");
+  const [cascade, setCascade] = useState(false);
+  const text = reason.trim() || undefined;
+  return (
+    <Confirm
+      title={`Cancel ${id}?`}
+      verb="Cancel the task"
+      isDanger
+      command={cliFor("cancel", { taskId: id, project: named, text, cascade })}
+      done={`${id} was cancelled.`}
+      run={() => dibs.tasks.cancel({ project, taskId: id, cascade, ...(text ? { reason: text } : {}) })}
+      onClose={onClose}
+    >
+      <p className="wraps">{title}</p>
+      {claim && <p>{claim.sessionId} works on it and will be stopped.</p>}
+      {openChildren > 0 && (
+        <label className="row">
+          <input type="checkbox" checked={cascade} onChange={(event) => setCascade(event.target.checked)} />
+          Also its open parts ({openChildren}, and theirs)
+        </label>
+      )}
+      <Reason value={reason} onChange={setReason} />
+    </Confirm>
+  );
+}
+
+export function Retry({ task, onClose, onRetried }: ActionProps & { onRetried?: () => void }) {
+  const { id, project, title } = task;
+  const named = useProjectToName(project);
+  return (
+    <Confirm
+      title={`Retry ${id}?`}
+      verb="Retry"
+      command={cliFor("retry", { taskId: id, project: named })}
+      done={`${id} is queued again.`}
+      run={async () => {
+        await dibs.tasks.retry({ project, taskId: id });
+        onRetried?.();
+      }}
+      onClose={onClose}
+    >
+      <p className="wraps">{title}</p>
+      <p>It goes back to the queue, and its counts of retries and lost workers back to zero.</p>
+    </Confirm>
+  );
+}
+
+export function Release({ task, onClose }: ActionProps) {
+  const { id, project, title, claim } = task;
+  const named = useProjectToName(project);
+  const [reason, setReason] = useState("");
+  const text = reason.trim() || undefined;
+  return (
+    <Confirm
+      title={`Release ${id} by force?`}
+      verb="Release by force"
+      isDanger
+      command={cliFor("release", { taskId: id, project: named, text })}
+      done={`${id} was taken from its holder.`}
+      run={() => dibs.tasks.release({ project, taskId: id, force: true, ...(text ? { reason: text } : {}) })}
+      onClose={onClose}
+    >
+      <p className="wraps">{title}</p>
+      <p>{claim?.sessionId} loses it at once; what it reports later is kept, but not taken.</p>
+      <Reason value={reason} onChange={setReason} />
+    </Confirm>
+  );
+}
+
+function callsFor(task: Task): [Action, string, Partial<Details>][] {
+  const calls: [Action, string, Partial<Details>][] = [
+    ["show", "Show it", {}],
+    ["explain", "Say why it is not running", {}],
+    ["events", "Its events", {}],
+    ["attempts", "Its attempts", {}],
+    ["log", "The log of its last attempt", {}],
+    ["blocked-by", "Who waits for it", {}],
+  ];
+  if (task.question) calls.push(["answer", "Answer it", { text: "…", questionId: task.question.id }]);
+  if (!isOver(task)) calls.push(["edit", "Edit it", { patch: { priority: task.priority } }]);
+  if (!isOver(task)) calls.push(["cancel", "Cancel it", {}]);
+  if (isRetryable(task)) calls.push(["retry", "Retry it", {}]);
+  if (task.claim) calls.push(["release", "Release it by force", {}]);
+  return calls;
+}
+
+export function CopyCalls({ task, onClose }: { task: Task; onClose: () => void }) {
+  const named = useProjectToName(task.project);
+  const [isCurl, setCurl] = useState(false);
+  const details = { taskId: task.id, project: named };
+  return (
+    <Dialog title="Copy as command or curl" onClose={onClose}>
+      <div className="stack">
+        <fieldset className="task-choice" aria-label="As">
+          <button type="button" aria-pressed={!isCurl} onClick={() => setCurl(false)}>
+            CLI
+          </button>
+          <button type="button" aria-pressed={isCurl} onClick={() => setCurl(true)}>
+            curl
+          </button>
+        </fieldset>
+        {isCurl && (
+          <p className="quiet small">
+            The token is taken from <code>DIBS_TOKEN</code>.
+          </p>
+        )}
+        {callsFor(task).map(([action, what, more]) => (
+          <div key={action}>
+            <h3>{what}</h3>
+            <CopyText
+              label={what}
+              text={
+                isCurl
+                  ? curlFor(action, { ...details, ...more }, location.origin)
+                  : cliFor(action, { ...details, ...more })
+              }
+            />
+          </div>
+        ))}
+        <div className="actions">
+          <button type="button" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

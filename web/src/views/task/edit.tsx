@@ -1,0 +1,180 @@
+// Editing a task: only what was changed is sent, shown as a command while it is typed. Who edits the same field at the same time
+// is told.
+
+import { type FormEvent, useState } from "react";
+import { cliFor } from "../../../../src/client/view/commands.js";
+import { CopyText, Dialog } from "../../components/parts.js";
+import { say } from "../../components/toasts.js";
+import { dibs, type Task, troubleOf } from "../../data/dibs.js";
+import { useProjectToName } from "../../data/projects.js";
+import { changedFields, type FieldName, type Fields, fieldsOf, type Patch, patchOf } from "./edit-patch.js";
+
+interface EditProps {
+  task: Task;
+  onClose: () => void;
+}
+
+export function Edit({ task, onClose }: EditProps) {
+  const [before, setBefore] = useState(() => fieldsOf(task));
+  const [now, setNow] = useState(before);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const { patch, problem } = read(before, now);
+  const isChanged = Object.keys(patch).length > 0;
+
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    if (problem || !isChanged) return;
+    setBusy(true);
+    try {
+      await dibs.tasks.update({ project: task.project, taskId: task.id, ...patch });
+      say(`${task.id} was changed.`);
+      onClose();
+    } catch (error) {
+      const { message, hint } = troubleOf(error);
+      setTrouble([message, hint].filter(Boolean).join(" "));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog title={`Edit ${task.id}`} onClose={onClose}>
+      <form className="stack" onSubmit={save}>
+        <EditFields now={now} set={(name, text) => setNow({ ...now, [name]: text })} task={task} />
+        <Meanwhile before={before} now={now} theirs={fieldsOf(task)} onSeen={setBefore} />
+        <EditCommand task={task} patch={patch} isChanged={isChanged} />
+        {(problem ?? trouble) && (
+          <p className="trouble wraps" role="alert">
+            {problem ?? trouble}
+          </p>
+        )}
+        <div className="actions">
+          <button type="button" onClick={onClose}>
+            Back
+          </button>
+          <button type="submit" className="primary" disabled={isBusy || !isChanged || problem !== null}>
+            Save
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function read(before: Fields, now: Fields): { patch: Patch; problem: string | null } {
+  try {
+    return { patch: patchOf(before, now), problem: null };
+  } catch (error) {
+    return { patch: {}, problem: (error as Error).message };
+  }
+}
+
+interface MeanwhileProps {
+  before: Fields;
+  now: Fields;
+  theirs: Fields;
+  onSeen: (theirs: Fields) => void;
+}
+
+/** Somebody else has changed what is being edited here. */
+function Meanwhile({ before, now, theirs, onSeen }: MeanwhileProps) {
+  const mine = changedFields(before, now);
+  const both = changedFields(before, theirs).filter((name) => mine.includes(name));
+  if (both.length === 0) return null;
+  const seen = { ...before, ...Object.fromEntries(both.map((name) => [name, theirs[name]])) };
+  return (
+    <div className="trouble stack" role="alert">
+      {both.map((name) => (
+        <p key={name} className="wraps">
+          Meanwhile somebody changed the {labels[name].toLowerCase()} to “{theirs[name].slice(0, 500)}”.
+        </p>
+      ))}
+      <button type="button" className="small" onClick={() => onSeen(seen)}>
+        Mine shall replace it
+      </button>
+    </div>
+  );
+}
+
+interface EditCommandProps {
+  task: Task;
+  patch: Patch;
+  isChanged: boolean;
+}
+
+function EditCommand({ task: { id, project }, patch, isChanged }: EditCommandProps) {
+  const named = useProjectToName(project);
+  if (!isChanged) return <p className="quiet small">Nothing is changed yet.</p>;
+  return (
+    <CopyText text={cliFor("edit", { taskId: id, project: named, patch })} label="the edit as a command" />
+  );
+}
+
+const labels: Record<FieldName, string> = {
+  title: "Title",
+  prompt: "Prompt",
+  description: "Description",
+  priority: "Priority (0 to 100)",
+  phase: "Phase",
+  labels: "Labels (separated by commas)",
+  dependsOn: "Waits for (ids)",
+  assignee: "Assignee (a session)",
+  agentType: "Agent type",
+  requires: "Needs (capabilities)",
+  notBefore: "Not before",
+  timeout: "Time limit (minutes)",
+  maxRetries: "Retries at most",
+  files: "Files it expects to touch (one per line)",
+  metadata: "Metadata (JSON)",
+};
+
+interface EditFieldsProps {
+  now: Fields;
+  set: (name: FieldName, text: string) => void;
+  task: Task;
+}
+
+function EditFields({ now, set, task }: EditFieldsProps) {
+  const isQueued = task.state === "queued";
+  const field = (name: FieldName, more: object = {}) => (
+    <label className="field" key={name}>
+      {labels[name]}
+      <input value={now[name]} onChange={(event) => set(name, event.target.value)} {...more} />
+    </label>
+  );
+  const area = (name: FieldName, rows: number) => (
+    <label className="field" key={name}>
+      {labels[name]}
+      <textarea rows={rows} value={now[name]} onChange={(event) => set(name, event.target.value)} />
+    </label>
+  );
+  const whileQueued = isQueued ? {} : { disabled: true, title: "Only while it is queued" };
+  return (
+    <>
+      {field("title", { maxLength: 500 })}
+      {area("prompt", 5)}
+      {area("description", 3)}
+      <div className="task-edit-pair">
+        {field("priority", { type: "number", min: 0, max: 100, step: 1 })}
+        {field("phase")}
+        {field("labels")}
+        {field("dependsOn", whileQueued)}
+        {field("assignee")}
+        {field("notBefore", { type: "datetime-local", step: 1 })}
+      </div>
+      <details>
+        <summary>More</summary>
+        <div className="stack task-edit-more">
+          <div className="task-edit-pair">
+            {field("agentType")}
+            {field("requires", whileQueued)}
+            {field("timeout", { type: "number", min: 0, step: "any" })}
+            {field("maxRetries", { type: "number", min: 0, max: 1000, step: 1 })}
+          </div>
+          {area("files", 3)}
+          {area("metadata", 3)}
+        </div>
+      </details>
+    </>
+  );
+}

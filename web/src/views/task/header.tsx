@@ -1,0 +1,67 @@
+// What the task is and how it stands, and what can be done about it.
+
+import { claimMark } from "../../../../src/client/view/health.js";
+import { phaseTag } from "../../../../src/client/view/words.js";
+import { Badge, Priority } from "../../components/parts.js";
+import { TaskState } from "../../components/task-state.js";
+import type { Task } from "../../data/dibs.js";
+import { useNow } from "../../data/live.js";
+import { hrefTo, Link } from "../../router.js";
+import { isOver, isRetryable } from "./actions.js";
+
+export type Doing = "edit" | "cancel" | "retry" | "release" | "copy";
+
+/** What is possible now, with its key. */
+export function doingsOf(task: Task): [Doing, string, string][] {
+  const doings: [Doing, string, string][] = [];
+  if (isRetryable(task)) doings.push(["retry", "Retry", "r"]);
+  if (!isOver(task)) doings.push(["edit", "Edit", "e"], ["cancel", "Cancel", "c"]);
+  if (task.claim) doings.push(["release", "Release", "f"]);
+  doings.push(["copy", "Copy as…", "y"]);
+  return doings;
+}
+
+export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => void }) {
+  const now = useNow();
+  const { id, project, title, phase, labels, priority, type } = task;
+  const mark = claimMark(task, now);
+  return (
+    <header className="task-header">
+      <div className="task-headline">
+        <p className="quiet small">
+          <Link href={hrefTo("/queue", { project })}>{project}</Link> / <span className="mono">{id}</span>
+        </p>
+        <h1 className="wraps">{title}</h1>
+        <p className="row wrapping">
+          <TaskState task={task} now={now} />
+          {mark && <span className="mono quiet">{mark}</span>}
+          <Priority value={priority} />
+          {type === "group" && <Badge>group</Badge>}
+          {phase && (
+            <span className="mono quiet" title={phase}>
+              {phaseTag(phase)}
+            </span>
+          )}
+          {labels.map((label) => (
+            <Badge key={label} title="label">
+              <span className="cut task-label">{label}</span>
+            </Badge>
+          ))}
+        </p>
+      </div>
+      <div className="row wrapping task-doings">
+        {doingsOf(task).map(([doing, name, key]) => (
+          <button
+            key={doing}
+            type="button"
+            className={doing === "retry" ? "primary" : ""}
+            title={`key: ${key}`}
+            onClick={() => onDo(doing)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </header>
+  );
+}

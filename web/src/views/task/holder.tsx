@@ -1,0 +1,77 @@
+// Who works on it, and for how long the lease still holds.
+
+import { leaseLeftMs } from "../../../../src/client/view/health.js";
+import { clock, percent } from "../../../../src/client/view/words.js";
+import { Badge } from "../../components/parts.js";
+import { When } from "../../components/when.js";
+import type { Claim, Task } from "../../data/dibs.js";
+import { useNow } from "../../data/live.js";
+
+const tones: Record<Claim["healthStatus"], string> = {
+  healthy: "good",
+  warning: "wait",
+  expiring: "bad",
+  expired: "bad",
+  stale: "bad",
+  paused: "",
+};
+
+export function Holder({ task }: { task: Task }) {
+  const now = useNow();
+  const { claim } = task;
+  if (!claim) return null;
+  return (
+    <section className="panel task-holder" aria-label="Holder">
+      <div className="row wrapping">
+        <span className="strong mono wraps">{claim.sessionId}</span>
+        {claim.agentType && <span className="quiet wraps">{claim.agentType}</span>}
+        <Badge tone={tones[claim.healthStatus]} title="health of the claim">
+          {claim.healthStatus}
+        </Badge>
+        <Lease claim={claim} now={now} />
+        <span className="quiet">
+          attempt {claim.epoch} · since <When at={claim.claimedAt} now={now} /> · heard of{" "}
+          <When at={claim.lastHeartbeat} now={now} />
+        </span>
+      </div>
+      <Progress claim={claim} taskId={task.id} now={now} />
+    </section>
+  );
+}
+
+function Lease({ claim, now }: { claim: Claim; now: number }) {
+  const left = leaseLeftMs(claim, now);
+  if (left === null) return <span className="quiet">the lease stands still until the answer</span>;
+  return (
+    <span title={`until ${claim.expiresAt}`}>
+      lease <span className="strong">{clock(left)}</span>
+    </span>
+  );
+}
+
+function Progress({ claim: { progress }, taskId, now }: { claim: Claim; taskId: string; now: number }) {
+  if (!progress) return null;
+  return (
+    <div className="task-progress">
+      {progress.percent !== null && (
+        <div className="row">
+          <progress
+            className="grows"
+            max={100}
+            value={progress.percent}
+            aria-label={`Progress of ${taskId}`}
+          />
+          <span className="small">{percent(progress.percent)}</span>
+        </div>
+      )}
+      {progress.note !== null && (
+        <p className="wraps">
+          {progress.note}{" "}
+          <span className="quiet small">
+            <When at={progress.at} now={now} />
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
