@@ -1,6 +1,6 @@
 // Where settings come from, and whose token goes where: flags, then the environment, then .dibs/config.json.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Desk, openDesk } from "./desk.js";
@@ -108,6 +108,17 @@ describe("tokens", () => {
     expect((await desk.dibs(["add", "One"], { env: { DIBS_TOKEN: token } })).code).toBe(0);
     expect(desk.sent).toEqual(["revoked-since", token]);
     expect((await desk.dibs(["add", "Two"], { env: { DIBS_TOKEN: "wrong" } })).code).toBe(4);
+  });
+
+  test("a server without a token of its own beside it is tried without one first", async () => {
+    const desk = await openDesk("server");
+    const own = tokenOf(desk);
+    rmSync(`${desk.database}.token`);
+    expect((await desk.dibs(["add", "One"], { env: { DIBS_TOKEN: own } })).code).toBe(0);
+    expect(desk.sent).toEqual(["", own]);
+    // Whoever has the database needs no server.
+    expect((await desk.dibs(["list"])).code).toBe(0);
+    expect(desk.sent).toHaveLength(2);
   });
 
   test("a server that is named gets the token that is named, or the one of the environment", async () => {

@@ -37,18 +37,16 @@ export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
 
 /**
  * For a server that was found and not named. DIBS_TOKEN may well be another server's, and is none of this one's business unless
- * it refuses its own. A token that is named goes alone.
+ * it refuses its own, or the lack of one. A token that is named goes alone. Null: there is none to go with.
  */
 function tokensFor(
   own: string | null,
   { named, environment }: { named: string | undefined; environment: string | undefined },
-): { token: string; spareToken?: string } | null {
+): { token?: string; spareToken?: string } | null {
   if (named !== undefined) return { token: named };
-  if (own === null) return null;
-  return {
-    token: own,
-    ...(environment === undefined || environment === own ? {} : { spareToken: environment }),
-  };
+  if (own === null && environment === undefined) return null;
+  const spare = environment === undefined || environment === own ? {} : { spareToken: environment };
+  return { ...(own === null ? {} : { token: own }), ...spare };
 }
 
 async function makeRoom(path: string, parts: Parts): Promise<void> {
