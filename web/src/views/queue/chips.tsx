@@ -1,6 +1,6 @@
 // The filters that are asked for all day, each with how many it would show.
 
-import { formatFilter, type Filter } from "../../../../src/client/view/filter.js";
+import { type Filter, formatFilter } from "../../../../src/client/view/filter.js";
 import { toneOf } from "../../components/tones.js";
 import { type Chip, type Counts, chips, isChosenState } from "./listing.js";
 
@@ -24,7 +24,9 @@ export function Chips({ filter, counts, onFilter }: ChipsProps) {
           onClick={() => onFilter(withChip(filter, chip === chosen ? null : chip))}
         >
           <span className="queue-chip-word">{chip}</span>{" "}
-          <span className={`queue-chip-count ${counts[chip] > 0 ? tones[chip] : "quiet"}`}>{counts[chip].toLocaleString()}</span>
+          <span className={`queue-chip-count ${counts[chip] > 0 ? tones[chip] : "quiet"}`}>
+            {counts[chip].toLocaleString()}
+          </span>
         </button>
       ))}
     </fieldset>

@@ -1,7 +1,16 @@
 // Where the filter is written. What is typed shows at once; it goes into the address, and the list follows, when the fingers rest.
 // What could be written next is offered below; arrows choose, Enter or Tab take, Escape closes.
 
-import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { type Facts, type Suggestion, suggest } from "../../../../src/client/view/filter.js";
 
 const restMs = 150;
@@ -56,12 +65,14 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
   const press = (event: KeyboardEvent<HTMLInputElement>) => {
     const { key, shiftKey } = event;
     const isListed = all.length > 0;
-    const taken = chosen ?? (/\S$/.test(draft.slice(0, caret)) && !/[:,]$/.test(draft.slice(0, caret)) ? all[0] : undefined);
+    const taken =
+      chosen ??
+      (/\S$/.test(draft.slice(0, caret)) && !/[:,]$/.test(draft.slice(0, caret)) ? all[0] : undefined);
     if (key === "ArrowDown" && !isListed && isOpen) onLeave();
     else if (key === "ArrowDown" || key === "ArrowUp") {
       const step = key === "ArrowDown" ? 1 : -1;
       // One place between the last and the first: none.
-      if (isListed) setActive((active + 1 + step + all.length + 1) % (all.length + 1) - 1);
+      if (isListed) setActive(((active + 1 + step + all.length + 1) % (all.length + 1)) - 1);
       setOpen(true);
     } else if (key === "Enter" && chosen) take(chosen);
     else if (key === "Enter") {
@@ -103,21 +114,33 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
         onKeyDown={press}
       />
       {draft !== "" && (
-        <button type="button" className="plain small queue-clear" aria-label="Clear the filter" onClick={() => {
-          type("");
-          send("");
-          box.current?.focus();
-        }}>
+        <button
+          type="button"
+          className="plain small queue-clear"
+          aria-label="Clear the filter"
+          onClick={() => {
+            type("");
+            send("");
+            box.current?.focus();
+          }}
+        >
           ×
         </button>
       )}
-      {/* biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the box, which names the active one. */}
-      <ul id={listId} role="listbox" aria-label="Suggestions" className="queue-suggestions" hidden={all.length === 0}>
+      <div
+        id={listId}
+        role="listbox"
+        tabIndex={-1}
+        aria-label="Suggestions"
+        className="queue-suggestions"
+        hidden={all.length === 0}
+      >
         {all.map((suggestion, at) => (
-          <li
+          <div
             key={suggestion.label}
             id={`${listId}-${at}`}
             role="option"
+            tabIndex={-1}
             aria-selected={at === active}
             onMouseDown={(event) => {
               event.preventDefault();
@@ -125,9 +148,9 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
             }}
           >
             <code>{suggestion.label}</code> <span className="quiet small cut">{suggestion.help}</span>
-          </li>
+          </div>
         ))}
-      </ul>
+      </div>
     </div>
   );
 }

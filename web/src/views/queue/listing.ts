@@ -7,7 +7,15 @@ import { matcher } from "../../../../src/client/view/filter.js";
 import type { TaskIndex } from "../../../../src/client/view/rows.js";
 import { type Standing, standing } from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
-import { columnKey, type Keys, orderOf, type Sort, type Surroundings, sortedPlaces, usualKeys } from "./order.js";
+import {
+  columnKey,
+  type Keys,
+  orderOf,
+  type Sort,
+  type Surroundings,
+  sortedPlaces,
+  usualKeys,
+} from "./order.js";
 
 export const chips = ["open", "ready", "blocked", "working", "waiting", "failed", "done"] as const;
 export type Chip = (typeof chips)[number];
@@ -146,8 +154,13 @@ export class Listing {
   }
 
   private holdBack(found: Found, question: Question, around: Surroundings): void {
-    const pending = changesBetween(this.state.order, found.order, (row) => orderOf(row, question.sort, around));
-    if (pending === 0) return this.show(found);
+    const pending = changesBetween(this.state.order, found.order, (row) =>
+      orderOf(row, question.sort, around),
+    );
+    if (pending === 0) {
+      this.show(found);
+      return;
+    }
     this.waitsForRelease = found;
     const { counts, total } = found;
     this.tell({ ...this.state, counts, total, pending });

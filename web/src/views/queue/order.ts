@@ -2,9 +2,9 @@
 // taken, in the order in which it will be; what is scheduled; what is blocked; then what ended, failures before the rest. Any other
 // order is asked for by a column, and where it says nothing this one decides.
 
+import { type Standing, standing } from "../../../../src/client/view/words.js";
 import { effectivePriority } from "../../../../src/contract/priority.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
-import { type Standing, standing } from "../../../../src/client/view/words.js";
 import type { Project } from "../../data/dibs.js";
 
 export const columns = ["id", "title", "state", "priority", "claimed", "age", "updated"] as const;
@@ -34,7 +34,8 @@ export function parseSort(text: string): Sort | null {
   return columns.includes(name) ? { column: name, isReversed: text.startsWith("-") } : null;
 }
 
-export const formatSort = ({ column, isReversed }: Sort) => (column ? `${isReversed ? "-" : ""}${column}` : "");
+export const formatSort = ({ column, isReversed }: Sort) =>
+  column ? `${isReversed ? "-" : ""}${column}` : "";
 
 /** A click on a header: this column, then the other way round, then no column. */
 export function nextSort(now: Sort, column: Column): Sort {
@@ -44,7 +45,10 @@ export function nextSort(now: Sort, column: Column): Sort {
 
 export function direction({ column, isReversed }: Sort): "ascending" | "descending" | undefined {
   if (column === null) return undefined;
-  const [usual, other] = [naturally[column], naturally[column] === "ascending" ? "descending" : "ascending"] as const;
+  const [usual, other] = [
+    naturally[column],
+    naturally[column] === "ascending" ? "descending" : "ascending",
+  ] as const;
   return isReversed ? other : usual;
 }
 
@@ -109,7 +113,9 @@ function claimKeys(row: WireTaskRow, base: number, { settings, now, get }: Surro
   const rules = settings.get(row.project);
   if (rules?.order === "depth-first") return [base + 500 - depthOf(row, get), -time(row.createdAt)];
   const readyAt = time(row.readyAt ?? row.createdAt);
-  const priority = rules ? effectivePriority({ priority: row.priority, readyAt }, rules.ageing, now) : row.priority;
+  const priority = rules
+    ? effectivePriority({ priority: row.priority, readyAt }, rules.ageing, now)
+    : row.priority;
   return [base + 100 - priority, readyAt];
 }
 
@@ -117,7 +123,8 @@ const depthMax = 400;
 
 function depthOf(row: WireTaskRow, get: Surroundings["get"]): number {
   let depth = 0;
-  for (let at: WireTaskRow | undefined = row; at?.parentId && depth < depthMax; depth++) at = get(row.project, at.parentId);
+  for (let at: WireTaskRow | undefined = row; at?.parentId && depth < depthMax; depth++)
+    at = get(row.project, at.parentId);
   return depth;
 }
 

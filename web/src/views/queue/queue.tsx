@@ -1,3 +1,123 @@
+// The queue: every task, how it stands and who has it. The address says which tasks and in which order (`q`, `sort`, `project`);
+// the list keeps still under the cursor; what is listed or selected can be acted on at once.
+
+import "./queue.css";
+import { useCallback, useId, useMemo, useRef, useState } from "react";
+import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
+import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
+import { Trouble } from "../../components/trouble.js";
+import { taskIndex } from "../../data/tasks.js";
+import { useKeys } from "../../keys.js";
+import { useParam, usePlace } from "../../router.js";
+import { Bulk } from "./bulk.js";
+import { Chips } from "./chips.js";
+import { FilterBox } from "./filter-box.js";
+import type { Question } from "./listing.js";
+import { formatSort, parseSort, type Sort } from "./order.js";
+import { useSelection } from "./selection.js";
+import { Legend, NothingListed, SortChoice, Status } from "./status.js";
+import { Table } from "./table.js";
+import { listing, useListing, useProgress } from "./use-listing.js";
+
+const usual: Sort = { column: null, isReversed: false };
+
 export function Queue() {
-  return null;
+  const { project } = usePlace();
+  const [text, setText] = useParam("q");
+  const [sortText, setSortText] = useParam("sort");
+  const question = useMemo((): Question => {
+    const key = JSON.stringify([project, text, sortText]);
+    return { key, project, filter: parseFilter(text), sort: parseSort(sortText) ?? usual };
+  }, [project, text, sortText]);
+  const { listed, nameOf, projects } = useListing(question);
+  const progress = useProgress();
+  const selection = useSelection(JSON.stringify([project, text]));
+  const [acting, setActing] = useState<{ rows: readonly WireTaskRow[]; which: string } | null>(null);
+  const box = useRef<HTMLInputElement>(null);
+  const toList = useRef<() => void>(() => undefined);
+  const problemId = useId();
+
+  const act = () => {
+    const isChosen = selection.chosen.size > 0;
+    const rows = isChosen ? [...selection.chosen.values()] : stillMatching(listed.order, question);
+    if (rows.length > 0) setActing({ rows, which: isChosen ? "selected" : "matching" });
+  };
+  useKeys({ "/": () => box.current?.focus(), a: act, r: () => listing().release() });
+
+  const problems = problemsOf(question, sortText);
+  const onReady = useCallback((focus: () => void) => {
+    toList.current = focus;
+  }, []);
+  const onSort = useCallback((sort: Sort) => setSortText(formatSort(sort)), [setSortText]);
+  const count = selection.chosen.size || listed.order.length;
+  return (
+    <div className="queue">
+      <h1 className="only-read">Queue</h1>
+      <div className="queue-bar">
+        <FilterBox
+          text={text}
+          onText={setText}
+          facts={() => taskIndex().facts()}
+          box={box}
+          problemId={problems.length > 0 ? problemId : undefined}
+          onLeave={() => toList.current()}
+        />
+        <SortChoice sort={question.sort} onSort={onSort} />
+        <button type="button" disabled={count === 0} onClick={act} title="key: a">
+          Act on {count.toLocaleString()} {selection.chosen.size > 0 ? "selected" : "matching"}…
+        </button>
+      </div>
+      <div className="queue-second">
+        <Chips filter={question.filter} counts={listed.counts} onFilter={setText} />
+        <Status
+          listed={listed}
+          progress={progress}
+          problems={problems}
+          problemId={problemId}
+          chosen={selection.chosen.size}
+          onClear={selection.clear}
+        />
+      </div>
+      <Trouble live={{ error: progress.error ?? undefined, reload: () => taskIndex().reset() }} />
+      {listed.order.length > 0 ? (
+        <Table
+          listed={listed}
+          question={listed.question ?? question}
+          selection={selection}
+          nameOf={nameOf}
+          showsProject={project === "*" && projects > 1}
+          onReady={onReady}
+          onSort={onSort}
+        />
+      ) : (
+        <NothingListed listed={listed} progress={progress} project={project} onClear={() => setText("")} />
+      )}
+      <Legend />
+      {acting && (
+        <Bulk
+          rows={acting.rows}
+          which={acting.which}
+          onClose={() => setActing(null)}
+          onDone={() => {
+            setActing(null);
+            selection.clear();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The list may still show some that do not match any more. */
+function stillMatching(order: readonly WireTaskRow[], { filter }: Question): WireTaskRow[] {
+  const matches = matcher(filter, Date.now());
+  return order.flatMap(({ project, id }) => {
+    const row = taskIndex().get(project, id);
+    return row && matches(row) ? [row] : [];
+  });
+}
+
+function problemsOf({ filter }: Question, sortText: string): string[] {
+  const messages = filter.problems.map(({ message }) => message);
+  return parseSort(sortText) ? messages : [...messages, `sort=${sortText} is not known.`];
 }

@@ -1,6 +1,6 @@
 // One task as S0 draws it: what it is, how it stands, who has it and since when.
 
-import { memo, type MouseEvent } from "react";
+import { type MouseEvent, memo } from "react";
 import { type ClaimMark, claimMark } from "../../../../src/client/view/health.js";
 import { ago, duration, percent, phaseTag, standing, stateWord } from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
@@ -28,9 +28,7 @@ export interface RowProps {
 export const Row = memo(function Row(props: RowProps) {
   const { row, place, top, now, holder, isActive, isChosen, isOver, onTick, onPick } = props;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes all keys.
-    <div
-      role="row"
+    <tr
       className="queue-row"
       data-place={place}
       data-over={isOver || undefined}
@@ -40,38 +38,40 @@ export const Row = memo(function Row(props: RowProps) {
       style={{ transform: `translateY(${top}px)` }}
       onClick={(event) => onPick(row, event)}
     >
-      <div role="gridcell" className="queue-choose">
+      <td className="queue-choose">
         <label className="queue-tick">
           <input
             type="checkbox"
             tabIndex={-1}
             aria-label={`Select ${row.id}`}
             checked={isChosen}
-            onChange={({ nativeEvent }) => onTick(row, "shiftKey" in nativeEvent && nativeEvent.shiftKey === true)}
+            onChange={({ nativeEvent }) =>
+              onTick(row, "shiftKey" in nativeEvent && nativeEvent.shiftKey === true)
+            }
           />
         </label>
-      </div>
-      <div role="gridcell" className="queue-id">
+      </td>
+      <td className="queue-id">
         <div className="cut mono" title={row.id}>
           {row.id}
         </div>
         {props.showsProject && <div className="cut quiet small">{row.project}</div>}
-      </div>
+      </td>
       <Task row={row} parentTitle={props.parentTitle} isOver={isOver} />
-      <div role="gridcell" className="queue-state">
+      <td className="queue-state">
         <Badge tone={toneOf(standing(row, now))}>{stateWord(row, now)}</Badge>
-      </div>
-      <div role="gridcell" className="queue-priority small">
+      </td>
+      <td className="queue-priority small">
         <Priority value={row.priority} />
-      </div>
+      </td>
       <Claimed row={row} holder={holder} now={now} />
-      <div role="gridcell" className="queue-age quiet" title={`added ${exact(row.createdAt)}`}>
+      <td className="queue-age quiet" title={`added ${exact(row.createdAt)}`}>
         {duration(now - Date.parse(row.createdAt))}
-      </div>
-      <div role="gridcell" className="queue-updated quiet" title={`changed ${exact(row.updatedAt)}`}>
+      </td>
+      <td className="queue-updated quiet" title={`changed ${exact(row.updatedAt)}`}>
         {ago(row.updatedAt, now)}
-      </div>
-    </div>
+      </td>
+    </tr>
   );
 });
 
@@ -80,7 +80,7 @@ const exact = (at: string) => new Date(at).toLocaleString();
 function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle" | "isOver">) {
   const { project, id, title, phase, labels, parentId } = row;
   return (
-    <div role="gridcell" className="queue-task">
+    <td className="queue-task">
       <div className="row">
         <Link className="cut queue-title" href={taskHref(project, id)} tabIndex={-1} title={title}>
           {title}
@@ -98,24 +98,29 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
             {label}
           </span>
         ))}
-        {labels.length > labelsShown && (
-          <span title={labels.join(", ")}>+{labels.length - labelsShown}</span>
-        )}
+        {labels.length > labelsShown && <span title={labels.join(", ")}>+{labels.length - labelsShown}</span>}
         {parentId && (
-          <span className="cut queue-parent" title={parentTitle ? `part of ${parentId}: ${parentTitle}` : `part of ${parentId}`}>
+          <span
+            className="cut queue-parent"
+            title={parentTitle ? `part of ${parentId}: ${parentTitle}` : `part of ${parentId}`}
+          >
             in {parentTitle ?? parentId}
           </span>
         )}
         <Detail row={row} />
       </div>
-    </div>
+    </td>
   );
 }
 
 const labelsShown = 3;
 
 /** What one wants to know next: why it failed, what it asks, how far it is, what it waits for. */
-function Detail({ row: { state, error, question, claim, pendingDependencies, openChildren, dependsOn } }: { row: WireTaskRow }) {
+function Detail({
+  row: { state, error, question, claim, pendingDependencies, openChildren, dependsOn },
+}: {
+  row: WireTaskRow;
+}) {
   if (state === "failed" && error) return <span className="cut bad">{error}</span>;
   if (state === "awaiting_response" && question) return <span className="cut wait">{question}</span>;
   if (claim && (claim.percent !== null || claim.note)) {
@@ -125,7 +130,12 @@ function Detail({ row: { state, error, question, claim, pendingDependencies, ope
   if (pendingDependencies > 0) {
     const waitsFor = pendingDependencies === dependsOn.length ? dependsOn.slice(0, 3).join(", ") : "";
     const count = `${pendingDependencies} of ${dependsOn.length}`;
-    return <span className="cut">waits for {waitsFor || count}{waitsFor && dependsOn.length > 3 && ` and ${dependsOn.length - 3} more`}</span>;
+    return (
+      <span className="cut">
+        waits for {waitsFor || count}
+        {waitsFor && dependsOn.length > 3 && ` and ${dependsOn.length - 3} more`}
+      </span>
+    );
   }
   return openChildren > 0 ? <span className="cut">{openChildren} parts open</span> : null;
 }
@@ -143,7 +153,7 @@ function Claimed({ row, holder, now }: Pick<RowProps, "row" | "holder" | "now">)
   const { tone, says } = marks[mark];
   const { claim } = row;
   return (
-    <div role="gridcell" className="queue-claimed">
+    <td className="queue-claimed">
       <span className={`mono queue-mark ${tone}`} title={says} aria-hidden="true">
         {mark}
       </span>
@@ -153,11 +163,14 @@ function Claimed({ row, holder, now }: Pick<RowProps, "row" | "holder" | "now">)
           <div className="cut" title={claim.sessionId}>
             {holder}
           </div>
-          <div className="cut quiet small" title={`since ${exact(claim.claimedAt)}, last heard of ${ago(claim.lastHeartbeat, now)}`}>
+          <div
+            className="cut quiet small"
+            title={`since ${exact(claim.claimedAt)}, last heard of ${ago(claim.lastHeartbeat, now)}`}
+          >
             {[claim.agentType, ago(claim.claimedAt, now)].filter(Boolean).join(" ")}
           </div>
         </div>
       )}
-    </div>
+    </td>
   );
 }

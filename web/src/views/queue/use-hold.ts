@@ -1,0 +1,42 @@
+// Lists do not jump under the cursor: while somebody points at the list, is in it with the keyboard, or has just scrolled it (a
+// finger leaves the screen while the list still runs), it is held.
+
+import { type FocusEvent, useEffect, useRef } from "react";
+import { listing } from "./use-listing.js";
+
+const afterScrollMs = 1_500;
+
+export function useHold(order: unknown) {
+  const state = useRef({ isPointed: false, isFocused: false, scrolledAt: Number.NEGATIVE_INFINITY });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const set = (change: Partial<typeof state.current>) => {
+    Object.assign(state.current, change);
+    const { isPointed, isFocused, scrolledAt } = state.current;
+    const restMs = scrolledAt + afterScrollMs - performance.now();
+    listing().hold(isPointed || isFocused || restMs > 0);
+    clearTimeout(timer.current);
+    if (restMs > 0) timer.current = setTimeout(() => set({}), restMs);
+  };
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      listing().hold(false);
+    },
+    [],
+  );
+  // A row that leaves the list takes the focus with it, and tells nobody.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looked at whenever the order is another one
+  useEffect(() => {
+    if (state.current.isFocused && !isRow(document.activeElement)) set({ isFocused: false });
+  }, [order]);
+  return {
+    onPointerEnter: () => set({ isPointed: true }),
+    onPointerLeave: () => set({ isPointed: false }),
+    onFocus: ({ target }: FocusEvent) => set({ isFocused: isRow(target) }),
+    onBlur: ({ relatedTarget }: FocusEvent) => set({ isFocused: isRow(relatedTarget) }),
+    onScroll: () => set({ scrolledAt: performance.now() }),
+  };
+}
+
+const isRow = (target: EventTarget | null) =>
+  target instanceof Element && target.closest(".queue-row") !== null;
