@@ -1,0 +1,58 @@
+// Every view, with a lively fleet, in both themes and at two sizes: accessible, and no wider than the screen. With
+// DIBS_SCREENSHOTS=1 (npm run screenshots) the pictures of docs/images are made on the way.
+
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { axeFindings, dashboard, expectQuiet, isLive } from "./dashboard.js";
+import { makeLively } from "./lively.js";
+
+const visiting = dashboard();
+const images = resolve(import.meta.dirname, "../../docs/images");
+const isShooting = process.env.DIBS_SCREENSHOTS === "1";
+
+const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
+
+const views = [
+  { name: "fleet", path: "/", shows: (page: Page) => page.locator(".card").nth(5) },
+  { name: "queue", path: "/queue", shows: (page: Page) => page.getByText("Old tasks rise slowly").first() },
+  { name: "inbox", path: "/inbox", shows: (page: Page) => page.getByText("Should list_tasks").first() },
+  { name: "task", path: "/tasks/demo/api", shows: (page: Page) => page.getByText("routes done").first() },
+  { name: "graph", path: "/graph", shows: (page: Page) => page.getByText("Serve tasks over HTTP").first() },
+  { name: "metrics", path: "/metrics", shows: (page: Page) => page.getByText("Throughput").first() },
+];
+
+test.each(["light", "dark"] as const)(
+  "every view is accessible and fits the screen in %s",
+  async (colorScheme) => {
+    await visiting(
+      async (visit) => {
+        const { page, world } = visit;
+        await makeLively(world);
+        for (const [size, viewport] of Object.entries(sizes)) {
+          await page.setViewportSize(viewport);
+          for (const { name, path, shows } of views) {
+            await page.goto(`${world.url}${path}`);
+            await isLive(page);
+            await shows(page).waitFor();
+            // Whatever the size, colours and names are the same.
+            if (size === "wide") expect(await axeFindings(page), name).toEqual([]);
+            const widths = "[document.documentElement.scrollWidth, innerWidth]";
+            const [content, screen] = (await page.evaluate(widths)) as [number, number];
+            expect(content, `${name}, ${size}`).toBeLessThanOrEqual(screen);
+            if (isShooting) await shoot(page, `${name}-${size}-${colorScheme}`);
+          }
+        }
+        expectQuiet(visit);
+      },
+      { colorScheme, viewport: sizes.wide },
+    )();
+  },
+);
+
+async function shoot(page: Page, name: string): Promise<void> {
+  mkdirSync(images, { recursive: true });
+  await page.evaluate("document.fonts.ready");
+  await page.screenshot({ path: join(images, `${name}.png`) });
+}
