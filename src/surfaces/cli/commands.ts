@@ -93,6 +93,10 @@ export const groups: Record<string, Record<string, Entry>> = {
       summary: "list, show, make and set up projects",
       load: () => import("./commands/project.js").then(({ commands }) => commands),
     },
+    sync: {
+      summary: "keep a tasks.json in step with the project, both ways",
+      load: () => import("./commands/sync.js").then(({ commands }) => commands),
+    },
     backup: { summary: "copy the database while it is in use", load: transfer },
     export: { summary: "write everything as lines of JSON", load: transfer },
     import: { summary: "read an export into an empty store", load: transfer },

@@ -1,0 +1,241 @@
+// Edits of the file, carried out through the operations that everybody uses. What the store refuses is told and recorded; the
+// store's value then goes back into the file.
+
+import { createHash } from "node:crypto";
+import type { Dibs } from "../../client/client.js";
+import type { DibsError } from "../../contract/error.js";
+import { id as idField } from "../../contract/fields.js";
+import type { WireTask } from "../../contract/shapes.js";
+import { type Decision, type Holder, ownSession, type StateEdit } from "./decide.js";
+import { type Dialect, type Raw, valueIn } from "./dialect.js";
+import { editable, inEntry } from "./fields.js";
+import type { Mirror } from "./mirror.js";
+import { inOrder } from "./order.js";
+import { isRefusal, type News } from "./report.js";
+
+export interface NewEntry {
+  value: Raw;
+  id: string | null;
+}
+
+const batchMax = 500;
+const batchLengthMax = 4 * 1024 * 1024;
+
+type NewTask = Parameters<Dibs["tasks"]["create"]>[0];
+type Update = Parameters<Dibs["tasks"]["update"]>[0];
+type Result = Parameters<Dibs["tasks"]["complete"]>[0]["result"];
+type Ending = Extract<StateEdit, { to: "completed" | "failed" }>;
+
+export class Applier {
+  constructor(
+    private readonly dibs: Dibs,
+    private readonly mirror: Mirror,
+    private readonly fileName: string,
+    private readonly tell: (news: News) => void,
+  ) {}
+
+  /** The ids that the store gave to entries without one. `copyOf`: the write whose copy they stand in; it makes repeating harmless. */
+  async create(
+    entries: readonly NewEntry[],
+    dialect: Dialect,
+    copyOf: number,
+  ): Promise<Map<NewEntry, string>> {
+    const references = ({ value }: NewEntry) =>
+      [valueIn(value, "parentId", dialect), ...asList(inEntry(value, "dependsOn", dialect))].filter(
+        (each): each is string => typeof each === "string",
+      );
+    const ordered = inOrder(entries, ({ id }) => id, references);
+    for (const batch of batchesOf(ordered.filter(({ id }) => id !== null)))
+      await this.createAll(batch, dialect);
+    return this.createNameless(
+      ordered.filter(({ id }) => id === null),
+      dialect,
+      copyOf,
+    );
+  }
+
+  private async createAll(entries: readonly NewEntry[], dialect: Dialect): Promise<void> {
+    try {
+      const tasks = entries.map(({ value, id }) => newTask(value, id, dialect));
+      const answer = await this.dibs.tasks.batch({ tasks: tasks as never });
+      for (const task of answer.tasks) this.added(task);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // One by one: the good ones are not to wait for the bad.
+      for (const entry of entries) await this.createOne(entry, dialect);
+    }
+  }
+
+  private async createOne(entry: NewEntry, dialect: Dialect, key?: string): Promise<string | null> {
+    try {
+      const input = newTask(entry.value, entry.id, dialect);
+      const { task } = await this.dibs.tasks.create(input, key === undefined ? {} : { idempotencyKey: key });
+      this.added(task);
+      return task.id;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (error.code === "ID_TAKEN" && entry.id !== null) this.mirror.touch(entry.id);
+      else this.refused(entry.id, "task", error, { file: entry.value });
+      return null;
+    }
+  }
+
+  private async createNameless(entries: readonly NewEntry[], dialect: Dialect, copyOf: number) {
+    const ids = new Map<NewEntry, string>();
+    const seen = new Map<string, number>();
+    for (const entry of entries) {
+      const text = JSON.stringify(entry.value);
+      const nth = (seen.get(text) ?? 0) + 1;
+      seen.set(text, nth);
+      const key = createHash("sha256").update(`${copyOf} ${nth} ${text}`).digest("hex");
+      const id = await this.createOne(entry, dialect, `tasks-json-${key}`);
+      if (id !== null) ids.set(entry, id);
+    }
+    return ids;
+  }
+
+  private added(task: WireTask): void {
+    this.mirror.put(task);
+    this.tell({ what: "added", taskId: task.id, message: task.title });
+  }
+
+  private refused(taskId: string | null, field: string, error: DibsError, more: object): void {
+    const hint = error.hint === undefined ? "" : ` ${error.hint}`;
+    this.tell({
+      what: "refused",
+      ...(taskId === null ? {} : { taskId }),
+      field,
+      message: `${error.message}${hint}`,
+      code: error.code,
+      taken: "store",
+      ...more,
+    });
+  }
+
+  /** All fields at once; if the store refuses that, each by itself. */
+  async edit(task: WireTask, patch: Decision["patch"]): Promise<void> {
+    const fields = Object.keys(patch) as (keyof Decision["patch"])[];
+    if (fields.length === 0) return;
+    try {
+      const answer = await this.dibs.tasks.update({ taskId: task.id, ...patch } as Update);
+      this.mirror.put(answer.task);
+      this.tell({ what: "edited", taskId: task.id, message: fields.join(", "), fields });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const isText = (field: string) => field === "prompt" || field === "description";
+      const parts = [
+        fields.filter(isText),
+        ...fields.filter((field) => !isText(field)).map((field) => [field]),
+      ];
+      const several = parts.filter((part) => part.length > 0);
+      if (several.length === 1) {
+        this.refused(task.id, fields.join(", "), error, { file: patch, store: valuesOf(task, fields) });
+        return;
+      }
+      for (const part of several) {
+        await this.edit(task, Object.fromEntries(part.map((field) => [field, patch[field]])));
+      }
+    }
+  }
+
+  async setState(task: WireTask, edit: StateEdit): Promise<void> {
+    try {
+      const now = await this.moved(task, edit);
+      if (now) this.mirror.put(now);
+      else this.mirror.touch(task.id);
+      const by = "by" in edit && edit.by ? `as ${edit.by.sessionId}` : "";
+      this.tell({ what: edit.to, taskId: task.id, message: by, ...(now && { state: now.state }) });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      this.mirror.touch(task.id);
+      this.refused(task.id, "status", error, { file: edit, store: task.state });
+    }
+  }
+
+  private async moved({ id: taskId, ...task }: WireTask, edit: StateEdit): Promise<WireTask | null> {
+    const { tasks } = this.dibs;
+    switch (edit.to) {
+      case "completed":
+      case "failed":
+        return this.ended({ id: taskId, ...task }, edit);
+      case "claimed": {
+        const { sessionId } = edit.by;
+        return (await tasks.claim({ taskId, sessionId, start: true, register: true })).task;
+      }
+      case "renewed":
+        await tasks.heartbeat({ taskId, ...edit.by });
+        return null;
+      case "cancelled":
+        return (await tasks.cancel({ taskId, reason: `cancelled in ${this.fileName}` })).task;
+      case "retried":
+        return (await tasks.retry({ taskId })).task;
+    }
+  }
+
+  /** Only a holder ends a task: what nobody holds is claimed first, by whom the file names, or in our own name. */
+  private async ended(task: WireTask, edit: Ending): Promise<WireTask> {
+    const { tasks } = this.dibs;
+    const mustClaim = task.claim === null && (edit.by === null || edit.isNew);
+    const held = mustClaim ? await this.claimed(task, edit.by) : null;
+    const by = held ?? edit.by ?? { sessionId: ownSession, epoch: task.claim?.epoch };
+    const holder = {
+      taskId: task.id,
+      sessionId: by.sessionId,
+      ...(by.epoch === undefined ? {} : { epoch: by.epoch }),
+    };
+    try {
+      if (edit.to === "failed") {
+        const error = edit.error ?? `Marked as failed in ${this.fileName}.`;
+        return (await tasks.fail({ ...holder, error })).task;
+      }
+      const result = (edit.result ?? `Marked as done in ${this.fileName}.`) as Result;
+      return (await tasks.complete({ ...holder, result })).task;
+    } catch (error) {
+      if (held) await tasks.release({ ...holder, reason: "it could not be ended" });
+      throw error;
+    }
+  }
+
+  private async claimed(task: WireTask, by: Holder | null): Promise<Holder> {
+    const assignee = idField().safeParse(task.assignee).success ? task.assignee : null;
+    const sessionId = by?.sessionId ?? assignee ?? ownSession;
+    const input = { taskId: task.id, sessionId, start: true, register: true };
+    const { claim } = await this.dibs.tasks.claim(input);
+    return { sessionId, epoch: claim.epoch };
+  }
+}
+
+const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+const valuesOf = (task: WireTask, fields: readonly (keyof Decision["patch"])[]) =>
+  Object.fromEntries(fields.map((field) => [field, task[field]]));
+
+function newTask(value: Raw, id: string | null, dialect: Dialect): NewTask {
+  const told = Object.fromEntries(
+    [...editable, "parentId" as const]
+      .map((field) => [field, inEntry(value, field, dialect)] as const)
+      .filter(([, each]) => each !== undefined && each !== null && each !== ""),
+  );
+  const { prompt, description, ...rest } = told;
+  const isGroup = valueIn(value, "type", dialect) === "group";
+  return {
+    ...rest,
+    ...(id === null ? {} : { id }),
+    ...(isGroup ? { type: "group" } : {}),
+    prompt: prompt ?? description ?? rest.title,
+    ...(prompt !== undefined && description !== undefined ? { description } : {}),
+  } as NewTask;
+}
+
+function batchesOf(entries: readonly NewEntry[]): NewEntry[][] {
+  const batches: NewEntry[][] = [];
+  let length = 0;
+  for (const entry of entries) {
+    const size = JSON.stringify(entry.value).length;
+    const last = batches.at(-1);
+    if (last && last.length < batchMax && length + size < batchLengthMax) last.push(entry);
+    else batches.push([entry]);
+    length = batches.at(-1)!.length === 1 ? size : length + size;
+  }
+  return batches;
+}

@@ -1,0 +1,166 @@
+// One exchange: what changed in the store is read, what changed in the file goes into the store, and what both make together is
+// written. It begins again when somebody writes the file in between.
+
+import type { Dibs } from "../../client/client.js";
+import { Applier } from "./apply.js";
+import { type Base, digestOf } from "./base.js";
+import { type Dialect, detectDialect } from "./dialect.js";
+import { idOf, isObject } from "./document.js";
+import type { TaskFile } from "./file.js";
+import { FileLock, type LockOptions } from "./lock.js";
+import { Looking, type Sight } from "./look.js";
+import type { Mirror } from "./mirror.js";
+import { ConflictRecord, type News, needsAttention } from "./report.js";
+import { takeEdits } from "./take.js";
+import { writeOut } from "./write.js";
+
+export interface ExchangeOptions {
+  dibs: Dibs;
+  file: TaskFile;
+  mirror: Mirror;
+  base: Base;
+  /** Given, not found out. */
+  dialect: Dialect | undefined;
+  removed: "keep" | "cancel";
+  lock: LockOptions;
+  settleMs: number;
+  tell(news: News): void;
+}
+
+const roundsMax = 5;
+
+export class Exchange {
+  /** How much there was that somebody should look at. */
+  attentionCount = 0;
+  private base: Base;
+  private dialect: Dialect;
+  private readonly looking: Looking;
+  private readonly applier: Applier;
+  private readonly record: ConflictRecord;
+  private unrecorded: News[] = [];
+  /** Entries that could not become tasks, as they were told; and those of the present look. */
+  private told = new Set<string>();
+  private telling = new Set<string>();
+  private hasEdits = false;
+  private isUnfinished = true;
+  private isToldBroken = false;
+
+  constructor(private readonly options: ExchangeOptions) {
+    const { dibs, mirror, file, settleMs, base, dialect } = options;
+    this.base = base;
+    this.dialect = dialect ?? base.dialect;
+    this.looking = new Looking(file, settleMs);
+    this.record = new ConflictRecord(`${file.path}.conflicts`);
+    this.applier = new Applier(dibs, mirror, file.name, (news) => this.tell(news));
+  }
+
+  get isDue(): boolean {
+    return this.isUnfinished || this.options.mirror.hasNews || !this.looking.isCurrent;
+  }
+
+  get isFinished(): boolean {
+    return !this.isUnfinished;
+  }
+
+  /** Why the file is left alone; null: it is whole. */
+  get brokenBecause(): string | null {
+    return this.looking.broken?.why ?? null;
+  }
+
+  /** There is something to write of which no event told. */
+  expectMore(): void {
+    this.isUnfinished = true;
+  }
+
+  async run(): Promise<void> {
+    this.isUnfinished = true;
+    for (let round = 0; round < roundsMax && this.isUnfinished; round++) {
+      await this.options.mirror.refresh();
+      const sight = await this.look();
+      if (sight) {
+        await this.take(sight);
+        await this.write(sight);
+      } else this.isUnfinished = false;
+    }
+  }
+
+  private async look(): Promise<Sight | null> {
+    if (this.looking.isCurrent) return this.looking.broken ? null : this.looking.sight;
+    const before = this.brokenBecause;
+    const sight = await this.locked(() => this.looking.look());
+    const { name } = this.options.file;
+    if (!sight && (!this.isToldBroken || before !== this.brokenBecause)) {
+      this.isToldBroken = true;
+      this.tell({ what: "broken", message: `${name} is left alone: ${this.brokenBecause}` });
+    } else if (sight && this.isToldBroken) {
+      this.isToldBroken = false;
+      this.tell({ what: "whole", message: `${name} can be read again` });
+    }
+    return sight;
+  }
+
+  private async locked<T>(work: () => T | Promise<T>): Promise<T> {
+    const lock = await FileLock.acquire(`${this.options.file.path}.lock`, this.options.lock);
+    try {
+      return await work();
+    } finally {
+      lock.release();
+    }
+  }
+
+  private async take(sight: Sight): Promise<void> {
+    const { mirror, removed, dialect } = this.options;
+    // What was refused may be right by now: the dependency it named has come.
+    const mayRetry = mirror.hasGrown && this.told.size > 0;
+    mirror.hasGrown = false;
+    if ((sight.isTaken || this.isOurs(sight)) && !mayRetry) return;
+    const values = sight.document.entries.map(({ value }) => value).filter(isObject);
+    this.dialect = dialect ?? detectDialect(values) ?? this.base.dialect;
+    this.telling = new Set();
+    const { base, applier } = this;
+    const tell = (news: News) => this.tell(news);
+    await takeEdits({ sight, base, dialect: this.dialect, mirror, applier, removed, tell });
+    this.told = this.telling;
+    this.hasEdits = true;
+    sight.isTaken = true;
+    // Before the file is overwritten.
+    await this.record.add(this.unrecorded);
+    this.unrecorded = [];
+  }
+
+  /** As we left it when we were here last, with nothing in it that is no task. */
+  private isOurs(sight: Sight): boolean {
+    const { text, document } = sight;
+    if (text === null || digestOf(text) !== this.base.digest) return false;
+    const { tasks } = this.options.mirror;
+    sight.isTaken = document.entries.every((entry) => tasks.has(String(idOf(entry, this.dialect))));
+    return sight.isTaken;
+  }
+
+  private async write(sight: Sight): Promise<void> {
+    const { file, mirror } = this.options;
+    const { base, dialect, hasEdits } = this;
+    const locked = <T>(work: () => T) => this.locked(work);
+    const written = await writeOut({ sight, base, dialect, mirror, file, hasEdits, locked });
+    if (!written) return;
+    const { text, document, stamp, tasks, changed } = written;
+    this.base = written.base;
+    this.hasEdits = false;
+    this.isUnfinished = false;
+    mirror.forgetEdits();
+    if (text === null) return;
+    this.looking.wrote(text, document, stamp);
+    this.tell({ what: "wrote", message: `${tasks} tasks, ${changed} changed`, tasks, changed });
+  }
+
+  private tell(news: News): void {
+    if (news.what === "refused" && news.field === "task") {
+      const key = JSON.stringify(news);
+      this.telling.add(key);
+      if (this.told.has(key)) return;
+    }
+    if (needsAttention(news)) this.attentionCount++;
+    if (news.what === "conflict" || news.what === "refused") this.unrecorded.push(news);
+    this.options.tell(news);
+  }
+}

@@ -1,0 +1,154 @@
+// The store's side: all tasks once, and then only those that the event feed names.
+
+import type { Dibs } from "../../client/client.js";
+import type { WireClaim, WireEvent, WireTask } from "../../contract/shapes.js";
+import { isFinal } from "./report.js";
+
+const pageMax = 1_000;
+const atOnce = 16;
+
+export class Mirror {
+  readonly tasks = new Map<string, WireTask>();
+  /** Tasks came that were not there before. */
+  hasGrown = false;
+  /** The last event that was seen. */
+  cursor = 0;
+  private readonly changed = new Set<string>();
+  /** By task and field. */
+  private readonly edits = new Map<string, Map<string, number>>();
+  /** The log does not reach back to when we were here last: when a field was edited is not known. */
+  private isPatchy = false;
+  private mustReload = false;
+
+  constructor(
+    private readonly dibs: Dibs,
+    private readonly onChange: () => void,
+  ) {}
+
+  get hasNews(): boolean {
+    return this.changed.size > 0 || this.mustReload;
+  }
+
+  /** From what was seen before (0: nothing was). */
+  async open(cursor: number): Promise<void> {
+    const { lastSeq } = await this.dibs.events.list({ limit: 1 });
+    if (cursor > 0 && cursor <= lastSeq) await this.catchUp(cursor);
+    else this.isPatchy = true;
+    this.cursor = lastSeq;
+    await this.reload();
+  }
+
+  private async reload(): Promise<void> {
+    this.mustReload = false;
+    this.changed.clear();
+    let cursor: string | undefined;
+    do {
+      const page = await this.dibs.tasks.list({
+        limit: pageMax,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      for (const task of page.tasks) this.put(task);
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** What has been committed by now. */
+  async catchUp(after = this.cursor): Promise<void> {
+    for (let next = after; ; ) {
+      const page = await this.dibs.events.list({ after: next, limit: pageMax });
+      if (page.firstAvailable > next + 1) this.lostTrack();
+      for (const event of page.events) this.note(event);
+      if (page.events.length < pageMax) return;
+      next = page.nextAfter;
+    }
+  }
+
+  /** Until the signal; troubles that pass are waited for by the client, others end it. */
+  async follow(signal: AbortSignal, onTrouble: (error: unknown) => Promise<unknown>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const onReset = () => this.lostTrack();
+        for await (const event of this.dibs.events.follow({ after: this.cursor, signal, onReset }))
+          this.note(event);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isFinal(error)) throw error;
+        await onTrouble(error);
+      }
+    }
+  }
+
+  private lostTrack(): void {
+    this.isPatchy = true;
+    this.mustReload = true;
+    this.onChange();
+  }
+
+  private note({ seq, taskId, type, at, data }: WireEvent): void {
+    this.cursor = Math.max(this.cursor, seq);
+    if (taskId === null) return;
+    if (type === "task:updated") {
+      const edits = this.edits.get(taskId) ?? new Map<string, number>();
+      for (const field of data.changed as string[]) edits.set(field, Date.parse(at));
+      this.edits.set(taskId, edits);
+    }
+    this.changed.add(taskId);
+    this.onChange();
+  }
+
+  /** When a field was last edited in the store, as far as anybody knows. */
+  editedAt({ id, updatedAt }: WireTask, field: string): number {
+    return this.edits.get(id)?.get(field) ?? (this.isPatchy ? Date.parse(updatedAt) : 0);
+  }
+
+  /** What both sides agree on by now need not be remembered. */
+  forgetEdits(): void {
+    for (const taskId of this.edits.keys()) if (!this.changed.has(taskId)) this.edits.delete(taskId);
+    this.isPatchy = false;
+  }
+
+  put(task: WireTask): void {
+    if (!this.tasks.has(task.id)) this.hasGrown = true;
+    this.tasks.set(task.id, task);
+  }
+
+  touch(taskId: string): void {
+    this.changed.add(taskId);
+  }
+
+  /** Reads what has changed. */
+  async refresh(): Promise<void> {
+    if (this.mustReload || this.changed.size > Math.max(100, this.tasks.size / 5)) return this.reload();
+    const ids = [...this.changed];
+    this.changed.clear();
+    try {
+      for (let at = 0; at < ids.length; at += atOnce) {
+        const part = ids.slice(at, at + atOnce);
+        const answers = await Promise.all(part.map((taskId) => this.dibs.tasks.get({ taskId })));
+        for (const { task } of answers) this.put(task);
+      }
+    } catch (error) {
+      for (const id of ids) this.changed.add(id);
+      throw error;
+    }
+  }
+
+  /** Heartbeats leave no events, and without a server nobody ends what is over. */
+  async refreshClaims(): Promise<void> {
+    const held = [...this.tasks.values()].filter(({ claim }) => claim !== null);
+    if (held.length === 0) return;
+    await this.dibs.claims.cleanup();
+    const { inFlight } = await this.dibs.tasks.inFlight();
+    const claims = new Map<string, WireClaim>(inFlight.map(({ taskId, claim }) => [taskId, claim]));
+    for (const task of held) {
+      const claim = claims.get(task.id);
+      if (claim?.epoch !== task.claim!.epoch) this.touch(task.id);
+      else if (
+        claim.lastHeartbeat !== task.claim!.lastHeartbeat ||
+        claim.expiresAt !== task.claim!.expiresAt
+      ) {
+        this.put({ ...task, claim });
+      }
+    }
+  }
+}

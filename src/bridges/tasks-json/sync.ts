@@ -1,0 +1,281 @@
+// Keeps a project and a tasks.json in step, once or for as long as it runs. The event feed and the directory's own notices only
+// wake it; that nothing is missed is the work of the cursor and of a look at the file every second.
+
+import { renameSync, rmSync, watch } from "node:fs";
+import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
+import { type Base, digestOf, emptyBase, readBase } from "./base.js";
+import type { Dialect } from "./dialect.js";
+import { revKey } from "./document.js";
+import { Exchange } from "./exchange.js";
+import { readWhole, TaskFile } from "./file.js";
+import { FileLock, type Machine } from "./lock.js";
+import { Mirror } from "./mirror.js";
+import { isFinal, type News } from "./report.js";
+import { Wake, within } from "./wake.js";
+
+export interface Timings {
+  /** So long news are collected before the file is written. */
+  debounceMs: number;
+  /** No more than one write in this time, nor in ten times what the last one took. */
+  writeEveryMs: number;
+  /** How often the file is looked at, whoever told of it or not. */
+  pollMs: number;
+  /** How often leases are looked at: heartbeats leave no event. */
+  refreshMs: number;
+  /** A file that cannot be read gets this long to become whole. */
+  settleMs: number;
+  lockMs: number;
+  lockStaleMs: number;
+}
+
+export const usualTimings: Timings = {
+  debounceMs: 50,
+  writeEveryMs: 100,
+  pollMs: 1_000,
+  refreshMs: 15_000,
+  settleMs: 500,
+  lockMs: 5_000,
+  lockStaleMs: 60_000,
+};
+
+export interface SyncOptions {
+  dibs: Dibs;
+  /** The project that `dibs` means when none is named. */
+  project: string;
+  /** Where tasks.json is; it need not exist yet, its directory must. */
+  file: string;
+  /** How new tasks are written; default: as the file does, else S0's way. */
+  dialect?: Dialect;
+  /** What happens to a task that is removed from the file: it is written back, or cancelled. */
+  removed?: "keep" | "cancel";
+  machine: Machine;
+  tell(news: News): void;
+  timings?: Partial<Timings>;
+  bytesMax?: number;
+}
+
+export interface Sync {
+  /** Settled when it has stopped; rejected if it could not go on. */
+  readonly ended: Promise<void>;
+  /** Writes what there is to write, and stops. */
+  stop(): Promise<void>;
+}
+
+/** One exchange. True: both sides say the same and nobody need look at anything. */
+export async function syncOnce(options: SyncOptions): Promise<boolean> {
+  const keeper = await Keeper.open(options);
+  try {
+    return await keeper.once();
+  } finally {
+    keeper.close();
+  }
+}
+
+export async function startSync(options: SyncOptions): Promise<Sync> {
+  const keeper = await Keeper.open(options);
+  const ended = keeper.run();
+  ended.catch(() => undefined);
+  return {
+    ended,
+    stop: () => {
+      keeper.stop();
+      return ended;
+    },
+  };
+}
+
+const backoffMsMax = 30_000;
+
+class Keeper {
+  private readonly stopping = new AbortController();
+  private readonly wake = new Wake();
+  private readonly timings: Timings;
+  private trouble: { kind: string; waitMs: number } | null = null;
+  private notBefore = 0;
+  private refreshAt: number;
+
+  private constructor(
+    private readonly options: SyncOptions,
+    private readonly file: TaskFile,
+    private readonly guard: FileLock,
+    private readonly mirror: Mirror,
+    private readonly exchange: Exchange,
+  ) {
+    this.timings = { ...usualTimings, ...options.timings };
+    this.refreshAt = Date.now() + this.timings.refreshMs;
+  }
+
+  static async open(options: SyncOptions): Promise<Keeper> {
+    const { dibs, machine, removed = "keep", dialect, tell, bytesMax } = options;
+    const timings = { ...usualTimings, ...options.timings };
+    const file = TaskFile.at(options.file, bytesMax);
+    const guard = await soleKeeper(file, machine, timings);
+    try {
+      file.removeDrafts(machine);
+      const base = await baseOf(file, options.project, dialect ?? "s0");
+      let keeper: Keeper | null = null;
+      const mirror = new Mirror(dibs, () => keeper?.wake.ring());
+      await mirror.open(base.cursor);
+      const lock = { machine, timeoutMs: timings.lockMs, staleMs: timings.lockStaleMs };
+      const { settleMs } = timings;
+      const exchange = new Exchange({ dibs, file, mirror, base, dialect, removed, lock, settleMs, tell });
+      keeper = new Keeper(options, file, guard, mirror, exchange);
+      return keeper;
+    } catch (error) {
+      guard.release();
+      throw error;
+    }
+  }
+
+  async once(): Promise<boolean> {
+    await this.exchange.run();
+    const { brokenBecause } = this.exchange;
+    if (brokenBecause !== null) {
+      throw new DibsError("VALIDATION_FAILED", `${this.file.path} is left alone: ${brokenBecause}.`, {
+        hint: "Mend it, or move it away to have it written anew.",
+      });
+    }
+    if (!this.exchange.isFinished) {
+      throw new DibsError("STORE_BUSY", `${this.file.path} is written by others all the time.`, {
+        hint: "Try again, or have them take its lock.",
+      });
+    }
+    return this.exchange.attentionCount === 0;
+  }
+
+  stop(): void {
+    this.stopping.abort();
+    this.wake.ring();
+  }
+
+  close(): void {
+    this.guard.release();
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.stopping;
+    let failure: unknown;
+    const following = this.mirror
+      .follow(signal, (error) => this.troubled(error))
+      .catch((error: unknown) => {
+        failure = error;
+        this.wake.ring();
+      });
+    const unwatch = this.watched();
+    try {
+      while (!signal.aborted && failure === undefined) {
+        await this.step();
+        await this.wake.wait(this.timings.pollMs);
+        // Whatever else happens now is written with it.
+        const pauseMs = Math.max(this.timings.debounceMs, this.notBefore - Date.now());
+        if (!signal.aborted) await within(pauseMs, signal);
+      }
+      if (failure !== undefined) throw failure;
+      await this.flush();
+    } finally {
+      this.stopping.abort();
+      unwatch();
+      await following;
+      this.close();
+    }
+  }
+
+  private async step(): Promise<void> {
+    this.wake.arm();
+    try {
+      await this.refresh();
+      if (!this.exchange.isDue) return;
+      const startedAt = Date.now();
+      await this.exchange.run();
+      this.notBefore = Date.now() + Math.max(this.timings.writeEveryMs, 10 * (Date.now() - startedAt));
+      if (this.trouble) this.options.tell({ what: "whole", message: "it works again" });
+      this.trouble = null;
+    } catch (error) {
+      if (isFinal(error)) throw error;
+      await this.troubled(error);
+    }
+  }
+
+  private async refresh(): Promise<void> {
+    if (Date.now() < this.refreshAt) return;
+    this.refreshAt = Date.now() + this.timings.refreshMs;
+    if (!this.guard.renew()) throw takenOver(this.file);
+    await this.mirror.refreshClaims();
+    this.exchange.expectMore();
+  }
+
+  /** Told once; tried again, later and later. */
+  private async troubled(error: unknown): Promise<void> {
+    const isKnown = error instanceof DibsError || (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!isKnown) throw error;
+    const { message } = error as Error;
+    const kind = error instanceof DibsError ? error.code : message;
+    if (this.trouble?.kind !== kind) this.options.tell({ what: "trouble", message });
+    const waitMs = Math.min(backoffMsMax, (this.trouble?.waitMs ?? 500) * 2);
+    this.trouble = { kind, waitMs };
+    await within(waitMs, this.stopping.signal);
+  }
+
+  /** What is committed by now is in the file before we go. */
+  private async flush(): Promise<void> {
+    try {
+      await this.mirror.catchUp();
+      await this.exchange.run();
+    } catch (error) {
+      this.options.tell({
+        what: "trouble",
+        message: `Not everything was written: ${(error as Error).message}`,
+      });
+    }
+  }
+
+  /** Notices make it quick; some systems give none. */
+  private watched(): () => void {
+    try {
+      const watcher = watch(this.file.directory, { persistent: false }, (_, name) => {
+        if (name === null || name === this.file.name) this.wake.ring();
+      });
+      watcher.on("error", () => watcher.close());
+      return () => watcher.close();
+    } catch {
+      return () => undefined;
+    }
+  }
+}
+
+function takenOver(file: TaskFile): DibsError {
+  return new DibsError("STORE_CLOSED", `Another process keeps ${file.path} in step by now.`);
+}
+
+async function soleKeeper(file: TaskFile, machine: Machine, { lockStaleMs }: Timings): Promise<FileLock> {
+  try {
+    return await FileLock.acquire(file.beside("sync"), { machine, timeoutMs: 0, staleMs: lockStaleMs });
+  } catch (error) {
+    if (!(error instanceof DibsError) || error.code !== "STORE_BUSY") throw error;
+    const { pid } = error.details;
+    throw new DibsError("SESSION_BUSY", `${file.path} is kept in step already (process ${pid}).`, {
+      hint: "One is enough; stop that one first.",
+      details: { pid },
+    });
+  }
+}
+
+/** What we wrote last. A write that was cut off left its base waiting: it counts if the file is the one it was made for. */
+async function baseOf(file: TaskFile, project: string, dialect: Dialect): Promise<Base> {
+  const stored = async (name: string) => {
+    const found = await readWhole(file.beside(name), 4 * file.bytesMax).catch(() => null);
+    return found && readBase(found.text, project);
+  };
+  const waiting = await stored("base.next");
+  if (waiting) {
+    const text = (await file.read().catch(() => null))?.text ?? "";
+    const isCopy = new RegExp(`"${revKey}":\\s*${waiting.rev}\\b`).test(text);
+    if (isCopy || digestOf(text) === waiting.digest) {
+      renameSync(file.beside("base.next"), file.beside("base"));
+      return waiting;
+    }
+  }
+  rmSync(file.beside("base.next"), { force: true });
+  return (await stored("base")) ?? emptyBase(project, dialect);
+}

@@ -1,0 +1,109 @@
+// `sync`: a tasks.json that people and programs edit, kept in step with the project.
+
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import {
+  dialects,
+  type News,
+  needsAttention,
+  type SyncOptions,
+  startSync,
+  syncOnce,
+} from "../../../bridges/tasks-json/index.js";
+import type { SingleCommand } from "../command.js";
+import { type Context, given } from "../context.js";
+import { type Look, lookOf, type Style } from "../print/look.js";
+import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
+
+/** There was something to look at: a conflict, a refused edit, a task that was removed. */
+const attention = 1;
+
+const styles: Partial<Record<News["what"], Style>> = {
+  added: "green",
+  completed: "green",
+  conflict: "yellow",
+  refused: "yellow",
+  removed: "yellow",
+  failed: "red",
+  broken: "red",
+  trouble: "red",
+};
+
+function line({ what, taskId, message }: News, look: Look): string {
+  const words = [look.paint(what, styles[what]), taskId && plain(taskId), plain(message)];
+  return `${words.filter((word) => word).join(" ")}\n`;
+}
+
+function tellerFor(context: Context): (news: News) => void {
+  const look = lookOf(context.parts);
+  return (news) => {
+    if (context.isJson || !needsAttention(news)) context.say(news, () => line(news, look));
+    else context.parts.err(line(news, look));
+  };
+}
+
+/** As teams of agents have it: `~/.dibs/teams/{project}/tasks/tasks.json`. Its directory is made; a file that is named has one. */
+async function fileFor({ args, parts }: Context, project: string): Promise<string> {
+  const [named] = args;
+  if (named !== undefined) return resolve(parts.cwd, named);
+  const file = join(parts.env.HOME || homedir(), ".dibs", "teams", project, "tasks", "tasks.json");
+  await parts.makeRoomFor(file);
+  return file;
+}
+
+async function optionsFor(context: Context): Promise<SyncOptions> {
+  const dibs = await context.dibs();
+  const { project } = await dibs.projects.get({});
+  return {
+    dibs,
+    project: project.id,
+    file: await fileFor(context, project.id),
+    machine: await context.parts.machine(),
+    tell: tellerFor(context),
+    ...given({
+      dialect: context.text("dialect") as SyncOptions["dialect"],
+      removed: context.text("removed") as SyncOptions["removed"],
+    }),
+  };
+}
+
+const sync: SingleCommand["run"] = async (context) => {
+  if (context.on("once") && context.on("watch")) throw usageError("Either --once or --watch.");
+  const options = await optionsFor(context);
+  if (context.on("once")) return (await syncOnce(options)) ? 0 : attention;
+  const { stopping } = context.parts;
+  const running = await startSync(options);
+  if (!context.isJson) context.parts.err(`keeping ${plain(options.file)} in step; ctrl-c ends it\n`);
+  const stop = () => void running.stop();
+  if (stopping.aborted) stop();
+  stopping.addEventListener("abort", stop, { once: true });
+  await running.ended;
+  return 0;
+};
+
+export const commands: Record<string, SingleCommand> = {
+  sync: {
+    name: "sync",
+    args: "[file]",
+    summary: "Keep a tasks.json in step with the project, both ways",
+    details:
+      "Default file: ~/.dibs/teams/{project}/tasks/tasks.json. Who holds what the store decides; the last editor wins on text. With --once the exit code is 1 if something needs a look: a conflict, a refused edit, a removed task.",
+    flags: {
+      dialect: {
+        value: "<name>",
+        choices: dialects,
+        help: "names for new tasks; default: as the file has them, else s0",
+      },
+      once: { help: "one exchange, then end" },
+      watch: { help: "go on until told to end; the default" },
+      removed: {
+        value: "<what>",
+        choices: ["keep", "cancel"],
+        help: "a task that was removed from the file is written back (default) or cancelled",
+      },
+    },
+    examples: ["dibs sync tasks.json", "dibs sync tasks.json --once --json"],
+    run: sync,
+  },
+};
