@@ -1,3 +1,32 @@
+// What needs a human: questions first, then failures, then everything that was told.
+
+import "./inbox.css";
+import { Trouble } from "../../components/trouble.js";
+import { useNow } from "../../data/live.js";
+import { usePlace } from "../../router.js";
+import { Failures } from "./failures.js";
+import { useItemSteps } from "./item-keys.js";
+import { Notifications } from "./notifications.js";
+import { Questions } from "./questions.js";
+import { useInbox } from "./use-inbox.js";
+
 export function Inbox() {
-  return null;
+  const { project } = usePlace();
+  const now = useNow(5_000);
+  const live = useInbox(project);
+  const isAllProjects = project === "*";
+  useItemSteps();
+  return (
+    <div className="inbox">
+      <h1>Inbox</h1>
+      <Trouble live={live} />
+      {live.data && (
+        <>
+          <Questions questions={live.data.questions} isAllProjects={isAllProjects} now={now} />
+          <Failures failures={live.data.failures} isAllProjects={isAllProjects} now={now} />
+        </>
+      )}
+      <Notifications key={project} project={project} now={now} />
+    </div>
+  );
 }

@@ -1,0 +1,104 @@
+// Tasks that failed for good and that nobody has seen to: why, and what can be done.
+
+import { useRef, useState } from "react";
+import { useSteady } from "../../components/steady.js";
+import { act } from "../../components/toasts.js";
+import { When } from "../../components/when.js";
+import { hrefTo, Link, navigate, taskHref } from "../../router.js";
+import { Retry } from "../task/actions.js";
+import { Folded } from "../task/texts.js";
+import { useItemKeys } from "./item-keys.js";
+import { type Failure, markRead } from "./use-inbox.js";
+
+interface FailuresProps {
+  failures: Failure[];
+  isAllProjects: boolean;
+  now: number;
+}
+
+const keyOf = ({ row }: Failure) => `${row.project} ${row.id}`;
+
+export function Failures({ failures, isAllProjects, now }: FailuresProps) {
+  const steady = useSteady(failures, keyOf, "before");
+  return (
+    <section className="inbox-part" aria-labelledby="inbox-failures">
+      <div className="row">
+        <h2 id="inbox-failures">
+          Failures <span className="quiet">{failures.length}</span>
+        </h2>
+        {steady.waiting > 0 && (
+          <button type="button" className="small" onClick={steady.release}>
+            {steady.waiting} new
+          </button>
+        )}
+        <Link className="small" href={hrefTo("/queue", { q: "is:failed" })}>
+          All that failed
+        </Link>
+      </div>
+      {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
+      <ol className="inbox-list" {...steady.handlers}>
+        {steady.shown.map((failure) => (
+          <FailureItem
+            key={keyOf(failure)}
+            failure={failure}
+            isGone={steady.gone.has(keyOf(failure))}
+            isAllProjects={isAllProjects}
+            now={now}
+          />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface ItemProps {
+  failure: Failure;
+  isGone: boolean;
+  isAllProjects: boolean;
+  now: number;
+}
+
+function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
+  const { row, message, at, notificationIds } = failure;
+  const { project, id, title } = row;
+  const own = useRef<HTMLLIElement>(null);
+  const [isAsked, setAsked] = useState(false);
+  const dismiss = () => void act(`${id} was set aside; it stays failed.`, () => markRead(notificationIds));
+  const href = taskHref(project, id);
+  useItemKeys(own, isGone ? {} : { Enter: () => navigate(href), r: () => setAsked(true), m: dismiss });
+  return (
+    <li ref={own} className="panel inbox-item inbox-failure" tabIndex={-1} data-gone={isGone || undefined}>
+      <p className="row inbox-about">
+        <Link className="cut" href={href}>
+          <span className="mono">{isAllProjects ? `${project}/${id}` : id}</span> {title}
+        </Link>
+        <span className="quiet small inbox-when">
+          failed <When at={at} now={now} />
+        </span>
+      </p>
+      <Folded text={message} name="the error" linesMax={3} isCode />
+      <div className="row">
+        <button
+          type="button"
+          className="small"
+          disabled={isGone}
+          title="key: r"
+          onClick={() => setAsked(true)}
+        >
+          Retry
+        </button>
+        <button type="button" className="small" disabled={isGone} title="key: m" onClick={dismiss}>
+          Set aside
+        </button>
+        {isGone && <span className="quiet small">seen to</span>}
+      </div>
+      {isAsked && (
+        <Retry
+          task={row}
+          onClose={() => setAsked(false)}
+          onRetried={() => void markRead(notificationIds).catch(() => undefined)}
+        />
+      )}
+    </li>
+  );
+}

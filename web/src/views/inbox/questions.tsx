@@ -1,0 +1,99 @@
+// Open questions with what one needs to know to answer them, and the answer in place.
+
+import { useRef } from "react";
+import { percent } from "../../../../src/client/view/words.js";
+import { Answer, type AnswerHandle } from "../../components/answer.js";
+import { useSteady } from "../../components/steady.js";
+import { When } from "../../components/when.js";
+import { Link, taskHref } from "../../router.js";
+import { Folded } from "../task/texts.js";
+import { useItemKeys } from "./item-keys.js";
+import { type AskingTask, questionsMax } from "./use-inbox.js";
+
+interface QuestionsProps {
+  questions: AskingTask[];
+  isAllProjects: boolean;
+  now: number;
+}
+
+const keyOf = ({ project, question }: AskingTask) => `${project} ${question.id}`;
+
+export function Questions({ questions, isAllProjects, now }: QuestionsProps) {
+  const steady = useSteady(questions, keyOf, "after");
+  return (
+    <section className="inbox-part" aria-labelledby="inbox-questions">
+      <h2 id="inbox-questions">
+        Questions{" "}
+        <span className="quiet">
+          {questions.length === questionsMax ? `${questionsMax}+` : questions.length}
+        </span>
+      </h2>
+      {steady.shown.length === 0 && <p className="quiet">Nobody waits for an answer.</p>}
+      <ol className="inbox-list" {...steady.handlers}>
+        {steady.shown.map((task) => (
+          <QuestionItem key={keyOf(task)} task={task} isAllProjects={isAllProjects} now={now} />
+        ))}
+      </ol>
+      {questions.length === questionsMax && (
+        <p className="quiet small">
+          Of more than {questionsMax} the first are shown; others follow when these are answered.
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface ItemProps {
+  task: AskingTask;
+  isAllProjects: boolean;
+  now: number;
+}
+
+function QuestionItem({ task, isAllProjects, now }: ItemProps) {
+  const { project, id, title, question, claim, prompt } = task;
+  const own = useRef<HTMLLIElement>(null);
+  const answer = useRef<AnswerHandle>(null);
+  const picks = Array.from(
+    { length: 9 },
+    (_, at) => [String(at + 1), () => answer.current?.pick(at)] as const,
+  );
+  useItemKeys(own, {
+    Enter: () => answer.current?.answer(),
+    a: () => answer.current?.focus(),
+    ...Object.fromEntries(picks),
+  });
+  return (
+    <li ref={own} className="panel inbox-item inbox-question" tabIndex={-1}>
+      <p className="row inbox-about">
+        <Link className="cut" href={taskHref(project, id)}>
+          <span className="mono">{isAllProjects ? `${project}/${id}` : id}</span> {title}
+        </Link>
+        <span className="quiet small inbox-when">
+          <span className="mono">{claim?.sessionId ?? "nobody"}</span>
+          {claim?.agentType && ` (${claim.agentType})`} asks, <When at={question.askedAt} now={now} />
+        </span>
+      </p>
+      <Folded text={question.text} name="the question" />
+      <Context task={task} now={now} />
+      <Answer ref={answer} project={project} taskId={id} question={question} />
+      <details className="small">
+        <summary className="quiet">What it was told</summary>
+        <Folded text={prompt} name="the prompt" />
+      </details>
+    </li>
+  );
+}
+
+function Context({ task: { claim }, now }: { task: AskingTask; now: number }) {
+  if (!claim) {
+    return <p className="quiet small">Who asked is gone; the next one to take the task gets the answer.</p>;
+  }
+  const { progress } = claim;
+  if (!progress) return null;
+  return (
+    <p className="quiet small wraps">
+      So far{progress.percent === null ? "" : ` ${percent(progress.percent)}`}
+      {progress.note && <>: {progress.note}</>} (<When at={progress.at} now={now} />)
+    </p>
+  );
+}
