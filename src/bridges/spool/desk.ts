@@ -1,0 +1,284 @@
+// What the place of a task file means, told to the store: taken is start, `completed` is complete, an error file is fail, a dead
+// process is a lost worker. And the other way round: a claim that is lost takes its file away. Each step can be cut short anywhere
+// and is done again at the next look: what the store has heard, it answers the same; what lies where, decides.
+
+import { join } from "node:path";
+import type { Dibs } from "../../client/client.js";
+import { isLost, storable } from "../../client/reporting.js";
+import { DibsError } from "../../contract/error.js";
+import type { Hold } from "./hold.js";
+import type { Ledger } from "./ledger.js";
+import type { Happening, SpoolMachine, Timings } from "./options.js";
+import { errorOf, errorPathOf, resultOf } from "./results.js";
+import type { Paper, Scanner } from "./scan.js";
+import type { Settling } from "./settling.js";
+import type { Shelf } from "./shelf.js";
+import type { Slots } from "./slots.js";
+import type { Tree } from "./tree.js";
+
+export interface DeskParts {
+  dibs: Dibs;
+  project: { project?: string };
+  tree: Tree;
+  ledger: Ledger;
+  shelf: Shelf;
+  slots: Slots;
+  scanner: Scanner;
+  settling: Settling;
+  machine: SpoolMachine;
+  timings: Timings;
+  now(): number;
+  tell(happening: Happening): void;
+  onOddity(path: string, problem: string): void;
+  /** It is held no longer. */
+  drop(hold: Hold): void;
+  /** Its directory in `completed` needs no more looking at. */
+  settled(name: string): void;
+}
+
+/** Refusals that only say "not yet". */
+const notYet: Partial<Record<string, string>> = {
+  CHILDREN_OPEN: "its children are still open",
+  INVALID_STATE: "it waits for an answer",
+};
+
+export class Desk {
+  constructor(private readonly parts: DeskParts) {}
+
+  async step(hold: Hold, papers: readonly Paper[]): Promise<void> {
+    const paper = this.choose(hold, papers);
+    try {
+      await this.stepOn(hold, paper);
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      await this.noteLoss(hold, error);
+      if (hold.lost !== null) this.takeAway(hold, paper);
+    }
+  }
+
+  private async stepOn(hold: Hold, paper: Paper | null): Promise<void> {
+    if (hold.lost !== null) return this.takeAway(hold, paper);
+    if (!paper) return this.missing(hold);
+    hold.missingSince = null;
+    if (paper.stage === "stale") return this.lose(hold, paper, "a worker found it stale");
+    if (paper.stage === "to_execute") return this.wait(hold, paper);
+    if (hold.isReported) return this.putAway(hold, paper);
+    const errorPath = errorPathOf(this.parts.tree, paper);
+    if (errorPath !== null) return this.fail(hold, paper, errorPath);
+    return paper.stage === "completed" ? this.complete(hold, paper) : this.workedOn(hold, paper);
+  }
+
+  /** Where it has got to; of several, the one whose worker we know. */
+  private choose({ record }: Hold, papers: readonly Paper[]): Paper | null {
+    const furthest = papers.at(-1);
+    if (!furthest) return this.movedToStale(record.name);
+    const there = papers.filter(({ stage }) => stage === furthest.stage);
+    if (furthest.stage !== "to_execute") this.withdrawCopies(papers);
+    return there.find(({ pid }) => pid !== null && pid === record.pid) ?? there[0]!;
+  }
+
+  /** By a worker that found its own kind dead; what we put there ourselves has a mark. */
+  private movedToStale(name: string): Paper | null {
+    const paper = this.parts.scanner.inStale(name);
+    return paper && this.parts.ledger.markIn(paper.directory) === null ? paper : null;
+  }
+
+  /** Who copies instead of moving leaves it to be taken twice. */
+  private withdrawCopies(papers: readonly Paper[]): void {
+    for (const paper of papers) if (paper.stage === "to_execute") this.parts.shelf.withdraw(paper);
+  }
+
+  private async wait(hold: Hold, paper: Paper): Promise<void> {
+    const { now, ledger, shelf } = this.parts;
+    if (hold.record.isTaken) {
+      // Put back by its worker: the next one may have it, under the same claim.
+      Object.assign(hold.record, { isTaken: false, pid: null, processStartedAt: null });
+      ledger.write(hold.record);
+    }
+    if (hold.isReported) {
+      if (shelf.withdraw(paper)) this.drop(hold);
+    } else if (now() >= hold.giveBackAt)
+      await this.release(hold, paper, "its time limit ran while it waited");
+    else if (now() >= hold.leaseUntil) hold.isWithdrawn = shelf.withdraw(paper);
+  }
+
+  private async workedOn(hold: Hold, paper: Paper): Promise<void> {
+    const { dibs, ledger, tell, machine, tree } = this.parts;
+    const { record } = hold;
+    if (!record.isTaken || record.pid !== paper.pid) {
+      const processStartedAt = paper.pid === null ? null : machine.processStart(paper.pid);
+      Object.assign(record, { isTaken: true, pid: paper.pid, processStartedAt });
+      ledger.write(record);
+      tree.removeIfEmpty(tree.stage("to_execute", record.name));
+      tell({ type: "taken", ...onTask(hold), pid: paper.pid });
+      hold.isStarted = false;
+    }
+    const gone = this.whyGone(hold);
+    if (gone !== null) return this.lose(hold, paper, gone);
+    if (!hold.isStarted) {
+      await dibs.tasks.start(hold.by);
+      hold.isStarted = true;
+    }
+  }
+
+  /** Whoever does not say who it is has the time of a lease. */
+  private whyGone(hold: Hold): string | null {
+    const { machine, now } = this.parts;
+    const { pid, processStartedAt, ttlMs } = hold.record;
+    hold.namelessSince = pid === null ? (hold.namelessSince ?? now()) : null;
+    if (pid !== null) return machine.isAlive(pid, processStartedAt) ? null : `process ${pid} is gone`;
+    return now() - hold.namelessSince! >= ttlMs ? "its worker has put no process id into its name" : null;
+  }
+
+  private async complete(hold: Hold, paper: Paper): Promise<void> {
+    const { dibs, tree, shelf, tell, onOddity, settled } = this.parts;
+    const result = resultOf(tree, paper, onOddity);
+    try {
+      await dibs.tasks
+        .complete({ ...hold.by, result })
+        .catch((error) => this.completeShortly(error, hold, paper));
+    } catch (error) {
+      const reason = error instanceof DibsError ? notYet[error.code] : undefined;
+      if (reason === undefined) throw error;
+      if (hold.waitsFor !== reason) tell({ type: "waiting", ...onTask(hold), reason });
+      hold.waitsFor = reason;
+      this.markTaken(hold);
+      return;
+    }
+    shelf.settleCompleted(paper, this.mark(hold, "completed"));
+    settled(paper.name);
+    this.drop(hold);
+    tell({ type: "completed", ...onTask(hold) });
+  }
+
+  /** The work is done, whatever is wrong with the words about it. */
+  private async completeShortly(error: unknown, hold: Hold, paper: Paper): Promise<void> {
+    const isAboutResult =
+      error instanceof DibsError && ["PAYLOAD_TOO_LARGE", "VALIDATION_FAILED"].includes(error.code);
+    if (!isAboutResult) throw error;
+    const { dibs, tree, onOddity } = this.parts;
+    onOddity(join(paper.directory, paper.file), `has a result that cannot be kept: ${error.message}`);
+    await dibs.tasks.complete({ ...hold.by, result: `The result is in ${tree.shown(paper.directory)}.` });
+  }
+
+  private async fail(hold: Hold, paper: Paper, errorPath: string): Promise<void> {
+    const { dibs, tree, shelf, settling, tell } = this.parts;
+    this.markTaken(hold);
+    if (!settling.isSettled(errorPath, tree.stats(errorPath))) return;
+    const error = storable(errorOf(tree, errorPath));
+    const { willRetry } = await dibs.tasks.fail({ ...hold.by, error });
+    shelf.toStale(paper, this.mark(hold, "failed"));
+    this.drop(hold);
+    tell({ type: "failed", ...onTask(hold), error, willRetry });
+  }
+
+  private markTaken({ record }: Hold): void {
+    if (record.isTaken) return;
+    record.isTaken = true;
+    this.parts.ledger.write(record);
+  }
+
+  /** The file first: a worker that is not gone after all, and moves it on meanwhile, keeps its task. */
+  private async lose(hold: Hold, paper: Paper | null, reason: string): Promise<void> {
+    const { ledger, shelf, slots, tree, tell } = this.parts;
+    const isThere = paper?.stage === "stale";
+    const path = isThere ? paper.directory : paper && shelf.toStale(paper, this.mark(hold, "stale"));
+    if (paper && path === null) return;
+    await slots.end(hold.record.sessionId);
+    if (isThere) ledger.mark(paper.directory, this.mark(hold, "stale"));
+    this.drop(hold);
+    tell({ type: "stale", ...onTask(hold), reason, path: path && tree.shown(path) });
+  }
+
+  private async missing(hold: Hold): Promise<void> {
+    const { now, timings } = this.parts;
+    if (hold.isWithdrawn) return;
+    if (hold.isReported) return this.drop(hold);
+    hold.missingSince ??= now();
+    if (now() - hold.missingSince < timings.missingMs) return;
+    if (hold.record.isTaken) await this.lose(hold, null, "its file is gone");
+    else await this.release(hold, null, "its file was removed");
+  }
+
+  /** Nobody has begun: it goes back, and that is nobody's fault. */
+  async release(hold: Hold, paper: Paper | null, reason: string): Promise<void> {
+    const { dibs, shelf, slots, tell } = this.parts;
+    if (paper && !shelf.withdraw(paper)) return;
+    hold.isWithdrawn = true;
+    await dibs.tasks.release({ ...hold.by, reason });
+    await slots.end(hold.record.sessionId);
+    this.drop(hold);
+    tell({ type: "released", ...onTask(hold), reason });
+  }
+
+  /** No longer ours: nobody may begin it, and what was begun is for inspection. */
+  private takeAway(hold: Hold, paper: Paper | null): void {
+    const { shelf, tree, tell } = this.parts;
+    let path: string | null = null;
+    if (paper?.stage === "to_execute") {
+      if (!shelf.withdraw(paper)) return;
+    } else if (paper && paper.stage !== "stale") {
+      path = shelf.toStale(paper, this.mark(hold, "lost"));
+      if (path === null) return;
+    }
+    this.drop(hold);
+    tell({ type: "lost", ...onTask(hold), reason: hold.lost ?? "", path: path && tree.shown(path) });
+  }
+
+  /** A worker may complete or fail its task by itself, as its holder; then nothing is lost. */
+  private async noteLoss(hold: Hold, error: unknown): Promise<void> {
+    const { dibs, project } = this.parts;
+    const { taskId, epoch } = hold.record;
+    const isForgotten = error instanceof DibsError && error.code === "TASK_NOT_FOUND";
+    const attempts = isForgotten ? [] : (await dibs.tasks.attempts({ ...project, taskId })).attempts;
+    const reason = attempts.find((each) => each.epoch === epoch)?.releaseReason;
+    if (reason === "completed") hold.isReported = true;
+    else hold.lost = (error as Error).message;
+  }
+
+  /** It was reported by its worker; the file follows when the worker has moved it, or is gone. */
+  private putAway(hold: Hold, paper: Paper): void {
+    const { machine, shelf, settled, tell } = this.parts;
+    const { pid } = paper;
+    const isAtWork =
+      pid !== null && machine.isAlive(pid, pid === hold.record.pid ? hold.record.processStartedAt : null);
+    if (paper.stage === "in_progress" && isAtWork) return;
+    shelf.settleCompleted(paper, this.mark(hold, "completed"));
+    settled(paper.name);
+    this.drop(hold);
+    tell({ type: "completed", ...onTask(hold) });
+  }
+
+  /** Renews the lease; learns of its loss. */
+  async beat(hold: Hold, beatMs: number): Promise<void> {
+    const { dibs, now } = this.parts;
+    if (hold.lost !== null || hold.isReported) return;
+    const askedAt = now();
+    try {
+      await dibs.tasks.heartbeat(hold.by).catch((error) => this.beatWhileAsking(error, hold));
+      hold.leaseUntil = askedAt + hold.record.ttlMs;
+      hold.beatAt = askedAt + beatMs;
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      await this.noteLoss(hold, error);
+    }
+  }
+
+  /** With a question open the lease stands still, and only the session can be heard of. */
+  private async beatWhileAsking(error: unknown, hold: Hold): Promise<void> {
+    if (!(error instanceof DibsError) || error.code !== "INVALID_STATE") throw error;
+    const { dibs, project } = this.parts;
+    await dibs.sessions.heartbeat({ ...project, sessionId: hold.record.sessionId });
+  }
+
+  private mark({ record }: Hold, outcome: string) {
+    return { taskId: record.taskId, epoch: record.epoch, outcome };
+  }
+
+  private drop(hold: Hold): void {
+    this.parts.ledger.remove(hold.record.name);
+    this.parts.drop(hold);
+  }
+}
+
+export const onTask = ({ record }: Hold) => ({ taskId: record.taskId, name: record.name });

@@ -1,0 +1,186 @@
+// Task files that nobody holds: somebody dropped them, and perhaps took them up, before we saw them. Each becomes a task of this
+// agent, claimed at once under the name it has. What came back from `stale` or lies in `completed` with our mark is a task already.
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
+import type { WireTask } from "../../contract/shapes.js";
+import type { Counters } from "./counters.js";
+import type { Ledger } from "./ledger.js";
+import { isTopLevel, numberOf, parentIn } from "./names.js";
+import { bounds, type Happening } from "./options.js";
+import type { Paper } from "./scan.js";
+import type { Settling } from "./settling.js";
+import type { Shelf } from "./shelf.js";
+import type { Claimed } from "./slots.js";
+import type { Tree } from "./tree.js";
+
+export interface DropParts {
+  dibs: Dibs;
+  project: { project?: string };
+  agent: string;
+  tree: Tree;
+  ledger: Ledger;
+  shelf: Shelf;
+  settling: Settling;
+  counters: Counters;
+  tell(happening: Happening): void;
+  onOddity(path: string, problem: string): void;
+  settled(name: string): void;
+  claim(taskId: string): Promise<Claimed>;
+  hold(name: string, claimed: Claimed): void;
+}
+
+/** Somebody else has it, or nobody may have it now. */
+const notOurs: readonly string[] = ["TASK_ALREADY_CLAIMED", "TASK_NOT_CLAIMABLE", "TASK_NOT_FOUND"];
+/** Another id, or no parent, may do. */
+const elseways: readonly string[] = ["ID_TAKEN", "VALIDATION_FAILED", "INVALID_STATE", "TASK_NOT_FOUND"];
+
+export class Drops {
+  /** Files that cannot be tasks, as they were when that was said. */
+  private readonly hopeless = new Map<string, number>();
+
+  constructor(private readonly parts: DropParts) {}
+
+  /** Whether anything was done about it. */
+  async take(papers: readonly Paper[]): Promise<boolean> {
+    const paper = papers.at(-1)!;
+    const { ledger, shelf } = this.parts;
+    if (paper.stage === "to_execute" && !this.isReady(paper)) return false;
+    if (paper.stage === "to_execute" && paper.isLoose) return shelf.intoDirectory(paper);
+    if (paper.stage === "completed" && this.isHistory(paper)) return false;
+    const mark = paper.isLoose ? null : ledger.markIn(paper.directory);
+    return mark ? this.takeUpAgain(paper, mark.taskId) : this.takeIn(paper);
+  }
+
+  /** Reported already, or from a time before this was a spool of ours. */
+  private isHistory(paper: Paper): boolean {
+    const { ledger, tree, settled } = this.parts;
+    const isReported = !paper.isLoose && ledger.markIn(paper.directory) !== null;
+    const path = paper.isLoose ? join(paper.directory, paper.file) : paper.directory;
+    const isHistory = isReported || (tree.stats(path)?.ctimeMs ?? 0) < ledger.since;
+    if (isHistory) settled(paper.isLoose ? paper.file : paper.name);
+    return isHistory;
+  }
+
+  private isReady(paper: Paper): boolean {
+    const path = join(paper.directory, paper.file);
+    return this.parts.settling.isSettled(path, this.parts.tree.stats(path));
+  }
+
+  private async takeIn(paper: Paper): Promise<boolean> {
+    const { tree, onOddity, tell } = this.parts;
+    const path = join(paper.directory, paper.file);
+    const reading = tree.read(path, bounds.promptBytesMax);
+    if (!reading.ok || reading.text.trim() === "") {
+      if (reading.ok || !reading.isGone) onOddity(path, reading.ok ? "is empty" : reading.problem);
+      return false;
+    }
+    const { ino, mtimeMs } = reading.stats;
+    if (this.hopeless.get(path) === mtimeMs) return false;
+    const key = createHash("sha256")
+      .update(JSON.stringify([this.parts.ledger.spoolId, paper.name, ino, mtimeMs, reading.text]))
+      .digest("hex");
+    const task = await this.create(paper.name, reading.text, key, path);
+    if (!task) {
+      if (this.hopeless.size >= hopelessMax) this.hopeless.clear();
+      this.hopeless.set(path, mtimeMs);
+      return false;
+    }
+    tell({ type: "created", taskId: task.id, name: paper.name, path: tree.shown(path), title: task.title });
+    await this.claim(paper, task.id, { isFresh: true });
+    return true;
+  }
+
+  /** Under its name if that can be an id; under its parent if the name tells of one that is open. */
+  private async create(name: string, text: string, key: string, path: string): Promise<WireTask | null> {
+    const { dibs, project, agent, counters, onOddity } = this.parts;
+    const number = isTopLevel(name) ? numberOf(name) : null;
+    if (number !== null) await counters.makeWay(number);
+    const parent = parentIn(name);
+    const id = number === null ? { id: name } : {};
+    const task = { prompt: text, ...titleOf(text), agentType: agent, metadata: { spool: { name, key } } };
+    const ways = [...(parent === null ? [] : [{ ...id, parentId: parent }]), id, {}];
+    for (const [at, way] of ways.entries()) {
+      try {
+        const idempotencyKey = `spool-${key}-${at}`;
+        const made = await dibs.tasks.create({ ...project, ...task, ...way }, { idempotencyKey });
+        counters.noteTask(made.task.id);
+        return made.task;
+      } catch (error) {
+        if (!(error instanceof DibsError)) throw error;
+        const earlier = error.code === "ID_TAKEN" ? await this.madeEarlier(name, key) : null;
+        if (earlier) return earlier;
+        const isLast = at === ways.length - 1;
+        if (!isLast && elseways.includes(error.code)) continue;
+        if (!isLast || error.retryable) throw error;
+        onOddity(path, `cannot be a task: ${error.message}`);
+      }
+    }
+    return null;
+  }
+
+  /** By this very file, just before a crash. */
+  private async madeEarlier(taskId: string, key: string): Promise<WireTask | null> {
+    const { dibs, project } = this.parts;
+    const { task } = await dibs.tasks.get({ ...project, taskId });
+    return (task.metadata?.spool as { key?: unknown } | null | undefined)?.key === key ? task : null;
+  }
+
+  /** A person brings it back for another try. */
+  private async takeUpAgain(paper: Paper, taskId: string): Promise<boolean> {
+    const { dibs, project, ledger, tree } = this.parts;
+    try {
+      const { task } = await dibs.tasks.get({ ...project, taskId });
+      if (task.state === "failed" || task.state === "cancelled")
+        await dibs.tasks.retry({ ...project, taskId });
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.retryable) throw error;
+      this.refuse(paper, taskId, error);
+      return true;
+    }
+    if (!(await this.claim(paper, taskId))) return true;
+    ledger.unmark(paper.directory);
+    if (paper.stage === "to_execute") {
+      tree.move(join(paper.directory, paper.file), join(paper.directory, `${paper.name}.md`));
+    }
+    return true;
+  }
+
+  /** If it cannot be had, its file does not stay where a worker would take it: it is in the queue, or somebody else's. */
+  private async claim(paper: Paper, taskId: string, { isFresh = false } = {}): Promise<boolean> {
+    const { hold, claim, shelf } = this.parts;
+    try {
+      const claimed = await claim(taskId);
+      if (paper.stage !== "completed") shelf.putAside(paper.name);
+      hold(paper.name, claimed);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DibsError) || !notOurs.includes(error.code)) throw error;
+      if (isFresh && paper.stage === "to_execute") shelf.withdraw(paper);
+      else this.refuse(paper, taskId, error);
+      return false;
+    }
+  }
+
+  private refuse(paper: Paper, taskId: string, error: DibsError): void {
+    const { shelf, tree, tell } = this.parts;
+    const mark = { taskId, epoch: 0, outcome: "refused" };
+    const path = shelf.toStale(paper, mark);
+    const reason = error.message;
+    tell({ type: "lost", taskId, name: paper.name, reason, path: path && tree.shown(path) });
+  }
+}
+
+const hopelessMax = 1_000;
+const titleLengthMax = 50;
+
+/** The first line, where it is a heading; else the store makes one. */
+function titleOf(text: string): { title?: string } {
+  const [first = ""] = text.trimStart().split("\n", 1);
+  const heading = /^#{1,6}\s+(.+?)[\s#]*$/.exec(first)?.[1]?.trim();
+  if (!heading) return {};
+  const isLong = heading.length > titleLengthMax;
+  return { title: isLong ? `${heading.slice(0, titleLengthMax - 3).toWellFormed()}...` : heading };
+}

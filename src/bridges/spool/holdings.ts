@@ -1,0 +1,132 @@
+// All tasks that this spool holds: how they come to be held, written down, and put where workers find them.
+
+import type { Dibs } from "../../client/client.js";
+import type { WireTask } from "../../contract/shapes.js";
+import { type Hold, holdOf, isWaiting } from "./hold.js";
+import type { Ledger } from "./ledger.js";
+import { bounds, type Happening } from "./options.js";
+import type { Picture } from "./scan.js";
+import type { Shelf } from "./shelf.js";
+import type { Claimed, Slots } from "./slots.js";
+
+export interface HoldingParts {
+  dibs: Dibs;
+  project: { project?: string };
+  ledger: Ledger;
+  shelf: Shelf;
+  slots: Slots;
+  now(): number;
+  tell(happening: Happening): void;
+  onOddity(path: string, problem: string): void;
+  unsettled(name: string): void;
+}
+
+export class Holdings {
+  private readonly byName = new Map<string, Hold>();
+
+  constructor(private readonly parts: HoldingParts) {}
+
+  get all(): Hold[] {
+    return [...this.byName.values()];
+  }
+
+  get size(): number {
+    return this.byName.size;
+  }
+
+  get isFull(): boolean {
+    return this.byName.size >= bounds.heldMax;
+  }
+
+  get waitingCount(): number {
+    return this.all.filter(isWaiting).length;
+  }
+
+  get sessions(): Set<string> {
+    return new Set(this.all.map(({ record }) => record.sessionId));
+  }
+
+  has(name: string): boolean {
+    return this.byName.has(name);
+  }
+
+  /** By the wall clock; null: it is not held. */
+  since(name: string): number | null {
+    return this.byName.get(name)?.record.since ?? null;
+  }
+
+  drop({ record }: Hold): void {
+    this.byName.delete(record.name);
+  }
+
+  freeSession(): string {
+    return this.parts.slots.free(this.sessions);
+  }
+
+  /** What was held when this spool last ran. */
+  load(): void {
+    const { ledger, project, now, onOddity } = this.parts;
+    for (const record of ledger.load(onOddity)) {
+      this.byName.set(record.name, holdOf(record, project, { askedAt: now(), isKnown: true }));
+    }
+  }
+
+  /** Claims of ours without a record: the answer was lost, or we were killed before it was written down. */
+  async findStrays(papers: Picture["papers"]): Promise<void> {
+    const known = new Set(this.all.map(({ record }) => `${record.taskId} ${record.epoch}`));
+    for (const claimed of await this.parts.slots.held()) {
+      const { task, claim } = claimed;
+      if (known.has(`${task.id} ${claim.epoch}`)) continue;
+      const { name } = (task.metadata?.spool ?? {}) as { name?: unknown };
+      if (typeof name === "string" && papers.has(name) && !this.has(name)) this.hold(name, claimed);
+      else this.place(claimed);
+    }
+  }
+
+  /** A file of that name lies there already. */
+  hold(name: string, { claim, task, askedAt }: Claimed): Hold {
+    const { project, ledger, unsettled } = this.parts;
+    const { sessionId, epoch, ttlMs } = claim;
+    const record = {
+      name,
+      taskId: task.id,
+      sessionId,
+      epoch,
+      ttlMs,
+      title: task.title,
+      timeoutMs: task.timeoutMs,
+      since: Date.now(),
+      isTaken: false,
+      pid: null,
+      processStartedAt: null,
+    };
+    ledger.write(record);
+    unsettled(name);
+    const hold = holdOf(record, project, { askedAt, isKnown: false });
+    this.byName.set(name, hold);
+    return hold;
+  }
+
+  place(claimed: Claimed): void {
+    const name = this.parts.shelf.freeName(claimed.task.id, (each) => this.has(each));
+    this.putUp(this.hold(name, claimed), claimed.task);
+  }
+
+  /** Its file had been taken out, or was never there. */
+  async putUpAgain(hold: Hold): Promise<void> {
+    const { dibs, project } = this.parts;
+    const { task } = await dibs.tasks.get({ ...project, taskId: hold.record.taskId });
+    this.putUp(hold, task);
+  }
+
+  private putUp(hold: Hold, task: WireTask): void {
+    const { taskId, name, epoch, title } = hold.record;
+    hold.isWithdrawn = !this.parts.shelf.place(hold.record, textOf(task));
+    if (!hold.isWithdrawn) this.parts.tell({ type: "placed", taskId, name, epoch, title });
+  }
+}
+
+function textOf({ prompt, response }: WireTask): string {
+  const text = prompt.endsWith("\n") ? prompt : `${prompt}\n`;
+  return response === null ? text : `${text}\nAnswer to the question that was asked: ${response}\n`;
+}

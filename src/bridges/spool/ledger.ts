@@ -1,0 +1,129 @@
+// What this spool holds, written down beside the tasks: which claim a task file belongs to, and who has taken it. A record is there
+// before its file and goes after it, so that after a crash no file is taken for one of another epoch.
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { bounds } from "./options.js";
+import type { Tree } from "./tree.js";
+
+/** One task that is held. */
+export interface Held {
+  /** Of its directory. */
+  name: string;
+  taskId: string;
+  sessionId: string;
+  epoch: number;
+  ttlMs: number;
+  title: string;
+  timeoutMs: number | null;
+  /** By the wall clock, as files' times are. */
+  since: number;
+  /** A worker has moved it on. */
+  isTaken: boolean;
+  pid: number | null;
+  /** Of that process, when it was first seen: pids are used again. */
+  processStartedAt: string | null;
+}
+
+/** In the directory of a task that was reported or given up: what became of it. */
+export interface Mark {
+  taskId: string;
+  epoch: number;
+  outcome: string;
+}
+
+const markFile = ".dibs.json";
+
+export class Ledger {
+  /** Part of the names of this spool's sessions. */
+  readonly spoolId: string;
+  /** When this directory became a spool of ours: what lay in `completed` before is nobody's news. */
+  readonly since: number;
+
+  constructor(private readonly tree: Tree) {
+    const path = join(tree.notes, "id");
+    tree.create(path, `${randomBytes(4).toString("hex")}\n`);
+    const reading = tree.read(path, 100);
+    const text = reading.ok ? reading.text.trim() : "";
+    if (!/^[0-9a-f]{8}$/.test(text)) {
+      throw new Error(`${path} is broken: remove it while nothing is held, and another one is made.`);
+    }
+    this.spoolId = text;
+    this.since = tree.stats(path)?.mtimeMs ?? 0;
+  }
+
+  /** All records; what cannot be read is told, and put aside. */
+  load(onBroken: (path: string, problem: string) => void): Held[] {
+    const held: Held[] = [];
+    for (const { name } of this.tree.list(join(this.tree.notes, "held"))) {
+      const path = join(this.tree.notes, "held", name);
+      const reading = this.tree.read(path, bounds.recordBytesMax);
+      const record = reading.ok ? heldFrom(reading.text) : null;
+      if (record && `${record.name}.json` === name) held.push(record);
+      else {
+        onBroken(path, reading.ok ? "is not a record" : reading.problem);
+        this.tree.removeFile(path);
+      }
+    }
+    return held;
+  }
+
+  write(held: Held): void {
+    this.tree.replace(this.pathOf(held.name), `${JSON.stringify(held)}\n`);
+  }
+
+  remove(name: string): void {
+    this.tree.forget(this.pathOf(name));
+  }
+
+  mark(directory: string, mark: Mark): void {
+    const path = join(directory, markFile);
+    if (this.tree.create(path, `${JSON.stringify(mark)}\n`)) return;
+    this.tree.removeFile(path);
+    this.tree.create(path, `${JSON.stringify(mark)}\n`);
+  }
+
+  markIn(directory: string): Mark | null {
+    const reading = this.tree.read(join(directory, markFile), bounds.recordBytesMax);
+    if (!reading.ok) return null;
+    const { taskId, epoch, outcome } = fieldsOf(reading.text);
+    if (typeof taskId !== "string" || !Number.isInteger(epoch)) return null;
+    return { taskId, epoch: Number(epoch), outcome: String(outcome) };
+  }
+
+  unmark(directory: string): void {
+    this.tree.removeFile(join(directory, markFile));
+  }
+
+  private pathOf(name: string): string {
+    return join(this.tree.notes, "held", `${name}.json`);
+  }
+}
+
+function fieldsOf(text: string): Record<string, unknown> {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function heldFrom(text: string): Held | null {
+  const value = fieldsOf(text);
+  const texts = [value.name, value.taskId, value.sessionId, value.title];
+  const isWhole =
+    texts.every((each) => typeof each === "string") &&
+    Number.isInteger(value.epoch) &&
+    Number.isFinite(value.ttlMs);
+  if (!isWhole) return null;
+  const { pid, timeoutMs, processStartedAt } = value;
+  return {
+    ...(value as unknown as Held),
+    since: Number.isFinite(value.since) ? Number(value.since) : 0,
+    isTaken: value.isTaken === true,
+    pid: Number.isInteger(pid) ? Number(pid) : null,
+    timeoutMs: Number.isFinite(timeoutMs) ? Number(timeoutMs) : null,
+    processStartedAt: typeof processStartedAt === "string" ? processStartedAt : null,
+  };
+}

@@ -1,0 +1,120 @@
+// The sessions of a spool: one for every task that it holds, so that a worker which dies costs its own task and no other. They have
+// no process: the proxy may be killed and come back while workers go on, and only silence ends them.
+
+import type { Dibs } from "../../client/client.js";
+import { newKey } from "../../client/keys.js";
+import { DibsError } from "../../contract/error.js";
+import type { WireClaim, WireTask } from "../../contract/shapes.js";
+
+export interface Claimed {
+  claim: WireClaim;
+  task: WireTask;
+  askedAt: number;
+}
+
+export interface SlotOptions {
+  dibs: Dibs;
+  project: { project?: string };
+  agent: string;
+  /** What all names of sessions begin with. */
+  prefix: string;
+  /** They promise heartbeats: not if nobody stays to send them. */
+  heartbeats: boolean;
+  now(): number;
+}
+
+export class Slots {
+  /** Registered by this process. */
+  private readonly registered = new Set<string>();
+  /** A claim whose answer was lost may be held by nobody who knows. */
+  isUncertain = true;
+
+  constructor(private readonly options: SlotOptions) {}
+
+  /** The first that holds nothing. */
+  free(used: ReadonlySet<string>): string {
+    for (let number = 1; ; number++) {
+      const sessionId = `${this.options.prefix}-${number}`;
+      if (!used.has(sessionId)) return sessionId;
+    }
+  }
+
+  isOurs(sessionId: string): boolean {
+    const { prefix } = this.options;
+    return sessionId.startsWith(`${prefix}-`) && /^\d+$/.test(sessionId.slice(prefix.length + 1));
+  }
+
+  async register(sessionId: string, heartbeats = this.options.heartbeats): Promise<void> {
+    const { dibs, project, agent } = this.options;
+    const who = { id: sessionId, name: agent, agentType: agent };
+    await dibs.sessions.register({ ...project, ...who, capacity: 1, heartbeats });
+    this.registered.add(sessionId);
+  }
+
+  /** What it held goes back, counted as lost. */
+  async end(sessionId: string): Promise<void> {
+    const { dibs, project } = this.options;
+    this.registered.delete(sessionId);
+    await dibs.sessions.end({ ...project, sessionId }).catch(unlessCode("SESSION_NOT_FOUND"));
+  }
+
+  /** All that this process has registered and that hold nothing. */
+  async endIdle(used: ReadonlySet<string>): Promise<void> {
+    for (const sessionId of this.registered) if (!used.has(sessionId)) await this.end(sessionId);
+  }
+
+  async claimNext(sessionId: string): Promise<Claimed | null> {
+    const { dibs, project, now, agent } = this.options;
+    const input = { ...project, sessionId, resume: false, metadata: { spool: agent } };
+    const idempotencyKey = newKey();
+    this.isUncertain = true;
+    const askedAt = now();
+    const answer = await this.known(sessionId, () => dibs.tasks.claimNext(input, { idempotencyKey }));
+    this.isUncertain = false;
+    return answer.claim && answer.task ? { claim: answer.claim, task: answer.task, askedAt } : null;
+  }
+
+  async claim(sessionId: string, taskId: string): Promise<Claimed> {
+    const { dibs, project, now, agent } = this.options;
+    const input = { ...project, taskId, sessionId, metadata: { spool: agent } };
+    const askedAt = now();
+    const { claim, task } = await this.known(sessionId, () => dibs.tasks.claim(input)).catch((error) => {
+      if (!(error instanceof DibsError) || error.retryable) this.isUncertain = true;
+      throw error;
+    });
+    return { claim, task, askedAt };
+  }
+
+  /** What our sessions hold by the store. */
+  async held(): Promise<Claimed[]> {
+    const { dibs, project, now } = this.options;
+    const askedAt = now();
+    const { inFlight } = await dibs.tasks.inFlight(project);
+    const claimed: Claimed[] = [];
+    for (const { claim, taskId } of inFlight.filter((each) => this.isOurs(each.claim.sessionId))) {
+      const found = await dibs.tasks.get({ ...project, taskId }).catch(unlessCode("TASK_NOT_FOUND"));
+      if (found) claimed.push({ claim, task: found.task, askedAt });
+    }
+    this.isUncertain = false;
+    return claimed;
+  }
+
+  /** A session that was silent for long is forgotten. */
+  private async known<T>(sessionId: string, call: () => Promise<T>): Promise<T> {
+    if (!this.registered.has(sessionId)) await this.register(sessionId);
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") throw error;
+      await this.register(sessionId);
+      return call();
+    }
+  }
+}
+
+function unlessCode(code: DibsError["code"]): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof DibsError && error.code === code) return null;
+    throw error;
+  };
+}

@@ -1,0 +1,121 @@
+// `spool`: shell agents that move files, joined to the store. The bridge does it; here is what people see of it.
+
+import { resolve } from "node:path";
+import { type Happening, Spool } from "../../../bridges/spool/index.js";
+import { type Command, nothingToDo, type SingleCommand } from "../command.js";
+import { type Context, given } from "../context.js";
+import { type Look, lookOf, type Style } from "../print/look.js";
+import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
+
+const styles: Partial<Record<Happening["type"], Style>> = {
+  completed: "green",
+  failed: "red",
+  stale: "yellow",
+  lost: "red",
+  released: "yellow",
+  refused: "red",
+};
+
+/** One line, beginning with the task or the file it is about. */
+function lineOf(happening: Happening, look: Look): string {
+  const said = look.paint(happening.type, styles[happening.type]);
+  switch (happening.type) {
+    case "trouble":
+      return `dibs: ${plain(happening.message)}`;
+    case "refused":
+      return `${plain(happening.path)} ${said}: it ${plain(happening.reason)}`;
+    default:
+      return `${plain(happening.taskId)} ${said}${detailsOf(happening)}`;
+  }
+}
+
+type OnTask = Exclude<Happening, { type: "trouble" } | { type: "refused" }>;
+
+function detailsOf(happening: OnTask): string {
+  switch (happening.type) {
+    case "created":
+      return ` from ${plain(happening.path)}: ${plain(happening.title)}`;
+    case "placed":
+      return ` in to_execute/${plain(happening.name)}: ${plain(happening.title)}`;
+    case "taken":
+      return happening.pid === null ? " by somebody without a process id" : ` by process ${happening.pid}`;
+    case "completed":
+      return "";
+    case "failed":
+      return `: ${plain(happening.error).slice(0, 200)}${happening.willRetry ? "; it is tried again" : ""}`;
+    case "stale":
+      return `: ${plain(happening.reason)}; back in the queue${whereTo(happening.path)}`;
+    case "lost":
+      return `: ${plain(happening.reason)}${whereTo(happening.path)}`;
+    case "released":
+    case "waiting":
+      return `: ${plain(happening.reason)}`;
+  }
+}
+
+const whereTo = (path: string | null) => (path === null ? "" : ` (${plain(path)})`);
+
+function needed(context: Context, flag: string, hint: string): string {
+  const text = context.text(flag);
+  if (text) return text;
+  throw usageError(`--${flag} is missing.`, hint);
+}
+
+const spool: SingleCommand["run"] = async (context) => {
+  const { parts } = context;
+  const agent = needed(context, "agent", "Whose tasks? --agent claude means ai_comms/claude/tasks.");
+  const directory = needed(context, "dir", "Where? The directory that holds the agents', such as ai_comms.");
+  if (context.on("once") && context.on("until-empty")) {
+    throw usageError("--once and --until-empty: which of them?");
+  }
+  const locks = context.text("locks");
+  const { hostId, isAlive, processStart } = await parts.machine();
+  const bridge = new Spool({
+    dibs: await context.dibs(),
+    agent,
+    directory: resolve(parts.cwd, directory),
+    machine: { hostId, isAlive, processStart },
+    signal: parts.stopping,
+    once: context.on("once"),
+    untilEmpty: context.on("until-empty"),
+    ...given({
+      project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
+      hold: context.number("hold"),
+      lockDirectory: locks === undefined ? undefined : resolve(parts.cwd, locks),
+    }),
+    onHappening: (happening) => {
+      if (happening.type !== "trouble" || context.isJson)
+        context.say(happening, (look) => lineOf(happening, look));
+      else parts.err(`${lineOf(happening, lookOf(parts))}\n`);
+    },
+  });
+  await bridge.open();
+  const { isAny } = await bridge.run();
+  return context.on("once") && !isAny ? nothingToDo : 0;
+};
+
+export const commands: Record<string, Command> = {
+  spool: {
+    name: "spool",
+    summary: "Let shell agents work by moving files",
+    details:
+      "A proxy for agents that coordinate through ai_comms/<agent>/tasks: it claims tasks, keeps their leases and lays them into to_execute/<id>/<id>.md.\n" +
+      "mv to in_progress/<id>/<id>.<pid>.md starts a task, mv to completed/<id>/ completes it with a result file beside it, an error file fails it, and a dead process sends it to stale/ and back into the queue. A file dropped into to_execute becomes a task.\n" +
+      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/BRIDGES.md tells the rest.\n" +
+      "Exit codes: 0 when it was stopped or is done, 1 when another spool runs there, 5 with --once when there was nothing to do.",
+    flags: {
+      agent: { value: "<name>", help: "whose tasks: the directory's name, and the type of its sessions" },
+      dir: { value: "<directory>", help: "ai_comms; made if it is missing" },
+      hold: { value: "<n>", help: "how many tasks wait in to_execute; default 4" },
+      once: { help: "look once and end; leases go on, for the next call to find" },
+      "until-empty": { help: "end when nothing is held and nothing can be claimed" },
+      locks: { value: "<directory>", help: "write the session lock there too, such as ~/.claude/locks" },
+    },
+    examples: [
+      "dibs spool --agent claude --dir ai_comms",
+      "dibs spool --agent claude --dir ai_comms --hold 8 --until-empty",
+    ],
+    run: spool,
+  },
+};
