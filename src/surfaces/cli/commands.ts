@@ -85,6 +85,10 @@ export const groups: Record<string, Record<string, Entry>> = {
       summary: "serve an agent's MCP client on standard input and output",
       load: () => import("./commands/mcp.js").then(({ commands }) => commands),
     },
+    spool: {
+      summary: "let shell agents work by moving files",
+      load: () => import("./commands/spool.js").then(({ commands }) => commands),
+    },
   },
   "Run it": {
     serve: { summary: "run the server: HTTP API, live stream, MCP, a page to watch", load: server },
