@@ -130,6 +130,11 @@ const parts: Parts = {
       process: { pid: process.pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) },
     });
   },
+  hearHook: async (dibs, { event, agent }) => {
+    const { hearHook } = await import("./surfaces/mcp/hooks.js");
+    return hearHook(dibs, event, agent, Date.now());
+  },
+  endWithin: (ms) => void setTimeout(() => process.exit(0), ms).unref(),
   version: async () => (await import("./runtime/version.js")).version,
 };
 

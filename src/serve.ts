@@ -25,7 +25,7 @@ import { Housekeeping } from "./operations/housekeeping.js";
 import { wireEvent } from "./operations/render.js";
 import { isTokenLive, verifyToken } from "./operations/tokens.js";
 import { systemClock } from "./runtime/clock.js";
-import { hostId, processStart } from "./runtime/liveness.js";
+import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { makeRoomFor } from "./runtime/locate.js";
 import { createLogger, type Logger, type LogLevel } from "./runtime/log.js";
 import { readPrivate, writePrivate } from "./runtime/private-file.js";
@@ -79,6 +79,8 @@ export interface ServeOptions extends Omit<OpenOptions, "actor"> {
   allowHosts?: readonly string[];
   /** Archive events that are older. Default: keep all. */
   retainEventsMs?: number;
+  /** A tasks.json that is kept in step with the server's project. */
+  sync?: { file: string; dialect?: "s0" | "s2" };
   logLevel?: LogLevel;
   /** Instead of stderr. */
   log?: (line: string) => void;
@@ -204,6 +206,14 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   if ("path" in place && (isLoopback(host) || isAnyAddress(host))) {
     const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;
     undo.push(announceServer(place.path, { url: local, version }));
+  }
+  if (options.sync) {
+    const project = options.project ?? system.project;
+    // Not ended by the stop, but after it: what was committed last is written out, too.
+    const dibs = clientFor(executor, { ...system, project }, new AbortController().signal);
+    const { keepInStep } = await import("./bridges/tasks-json/index.js");
+    const machine = { hostId, isAlive, processStart };
+    undo.push(await keepInStep({ ...options.sync, dibs, project, machine, log }));
   }
   log.info({ url, store: store.location, auth }, "listening");
 

@@ -1,6 +1,15 @@
 // Files of people's own that Dibs makes or changes with their consent.
 
-import { existsSync, realpathSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { makeDirectory } from "./directory.js";
 import { readText } from "./read-text.js";
@@ -21,6 +30,11 @@ export function read(path: string): string | null {
 export function create(path: string, text: string): void {
   makeDirectory(dirname(path));
   writeFileSync(path, text, { flag: "wx" });
+}
+
+/** Whatever others add meanwhile. */
+export function append(path: string, text: string): void {
+  appendFileSync(path, text);
 }
 
 /** As a whole, through links, with the mode it had. */

@@ -20,6 +20,7 @@ import { type DibsServer, serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { main } from "../../src/surfaces/cli/main.js";
 import type { Parts } from "../../src/surfaces/cli/parts.js";
+import { hearHook } from "../../src/surfaces/mcp/hooks.js";
 
 export type Way = "embedded" | "server";
 export const ways: Way[] = ["embedded", "server"];
@@ -154,6 +155,8 @@ export class Desk {
       },
       demo: async () => 0,
       serveMcp: async () => undefined,
+      hearHook: (dibs, { event, agent }) => hearHook(dibs, event, agent, clock.now()),
+      endWithin: () => undefined,
       databaseFor: async (directory) => databaseFor(directory),
       makeRoomFor: async (database) => makeRoomFor(database),
       findServer: async (database) => {

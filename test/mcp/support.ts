@@ -47,6 +47,7 @@ export class McpWorld {
 
 export interface AgentOptions {
   env?: Record<string, string>;
+  cwd?: string;
   client?: ClientOptions;
   /** Before it connects. */
   prepare?: (client: Client) => void;
@@ -83,12 +84,13 @@ export class Agent {
 
 export async function connectAgent(flags: string[], options: AgentOptions = {}): Promise<Agent> {
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(DIBS|NODE|VITEST)_/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(CLAUDE|DIBS|NODE|VITEST)_/.test(name)),
   ) as Record<string, string>;
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [bin, "mcp", ...flags],
     env: { ...env, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stderr: "pipe",
   });
   let errors = "";

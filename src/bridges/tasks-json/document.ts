@@ -1,6 +1,7 @@
 // The text of tasks.json and what it is made of: tasks in a list or by their ids, alone or in an object with other things beside
 // them. It is written back in the form in which it was found.
 
+import { parseJson } from "../plan/json-parse.js";
 import { type Dialect, type Raw, valueIn } from "./dialect.js";
 
 /** It is no tasks.json, or only half of one. */
@@ -76,8 +77,12 @@ function parsed(text: string): unknown {
   if (text.trim() === "") throw new BrokenFile("it is empty");
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new BrokenFile(`it is not JSON (${(error as Error).message})`);
+  } catch {
+    const read = parseJson(text);
+    const where = read.ok
+      ? "a comment or a comma too much"
+      : `line ${read.at.line}, column ${read.at.column}`;
+    throw new BrokenFile(`it is not JSON (${where})`);
   }
 }
 

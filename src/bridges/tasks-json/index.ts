@@ -3,4 +3,5 @@
 export { type Dialect, dialects } from "./dialect.js";
 export type { Machine } from "./lock.js";
 export { happenings, type News, needsAttention } from "./report.js";
+export { keepInStep } from "./served.js";
 export { type Sync, type SyncOptions, startSync, syncOnce, type Timings, usualTimings } from "./sync.js";

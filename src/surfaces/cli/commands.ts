@@ -114,6 +114,10 @@ export const groups: Record<string, Record<string, Entry>> = {
 /** Called by programs only. */
 const hidden: Record<string, Entry> = {
   fence: { summary: "say whether a claim is still held; asked by git's hooks", load: run },
+  hook: {
+    summary: "hear an event of Claude Code; called by its hooks",
+    load: () => import("./commands/hook.js").then(({ commands }) => commands),
+  },
   __complete: { summary: "say what can stand next", load: completion },
 };
 

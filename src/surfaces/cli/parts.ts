@@ -16,6 +16,8 @@ export interface ServeRequest extends Place {
   auth: boolean;
   allowHosts: string[];
   retainEventsMs?: number;
+  /** A tasks.json to keep in step. */
+  sync?: { file: string; dialect?: "s0" | "s2" } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -48,6 +50,8 @@ export interface Files {
   replace(path: string, text: string): Promise<void>;
   /** Also where it is a link. */
   isInside(path: string, directory: string): Promise<boolean>;
+  /** Whatever others add meanwhile. */
+  append(path: string, text: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** A directory and those above it, below the root, as long as nothing is in them. */
   prune(directory: string, root: string): Promise<void>;
@@ -107,6 +111,18 @@ export interface McpRequest {
   onTrouble(error: unknown): void;
 }
 
+/** An event of Claude Code, and for whom it is. */
+export interface HookRequest {
+  event: {
+    name: string;
+    source: string | undefined;
+    reason: string | undefined;
+    goesOn: boolean;
+  };
+  /** Own: nobody else acts under its name. */
+  agent: { sessionId: string; isOwn: boolean } | null;
+}
+
 export interface Parts {
   env: Record<string, string | undefined>;
   cwd: string;
@@ -139,6 +155,10 @@ export interface Parts {
   serve(request: ServeRequest): Promise<Running>;
   /** Settled when the client is gone. */
   serveMcp(request: McpRequest): Promise<void>;
+  /** What Claude Code is told. */
+  hearHook(dibs: Dibs, request: HookRequest): Promise<object | null>;
+  /** Ends the program well, whatever it is doing then. */
+  endWithin(ms: number): void;
   version(): Promise<string>;
   /** Aborted when the process is asked to end. */
   stopping: AbortSignal;

@@ -1,13 +1,24 @@
 // `mcp`: the program that an agent's MCP client starts. Its answers are the protocol; everything else goes to standard error.
 
+import { clientName, inDirectory } from "../client-name.js";
 import type { Command, SingleCommand } from "../command.js";
 import { connectionFor } from "../connection.js";
 import { type Context, given } from "../context.js";
+import type { Parts } from "../parts.js";
 import { plain } from "../print/text.js";
 
-/** A name that no other process has. */
-function ownName({ parts }: Context): string {
-  return `mcp-${parts.now().toString(36)}-${Math.floor(Math.random() * 36 ** 4)
+/** Claude Code sets this for the servers and hooks it starts, and for nothing else: they are one agent. */
+const isOfClaude = ({ parts }: Context) => Boolean(parts.env.CLAUDE_PROJECT_DIR);
+
+/** A name that no other agent has. */
+async function ownName(context: Context): Promise<string> {
+  const { parts } = context;
+  const ofClient = isOfClaude(context) ? await clientName(parts, parts.parentPid) : null;
+  return ofClient ?? freshName(parts);
+}
+
+function freshName({ now }: Parts): string {
+  return `mcp-${now().toString(36)}-${Math.floor(Math.random() * 36 ** 4)
     .toString(36)
     .padStart(4, "0")}`;
 }
@@ -18,8 +29,15 @@ function heldBy(context: Context, sessionId: string | undefined) {
   return sessionId && taskId && epoch !== undefined ? { sessionId, taskId, epoch } : undefined;
 }
 
+/** A client that does not know the variable leaves it as it is. */
+function whereOf(context: Context): Parts {
+  const directory = context.text("directory");
+  const isNamed = directory !== undefined && directory !== "" && !directory.includes("${");
+  return isNamed ? inDirectory(context.parts, directory) : context.parts;
+}
+
 const mcp: SingleCommand["run"] = async (context) => {
-  const { parts } = context;
+  const parts = whereOf(context);
   const named = context.asSession;
   const opened = new Set<{ close(): Promise<void> }>();
   try {
@@ -33,7 +51,7 @@ const mcp: SingleCommand["run"] = async (context) => {
         opened.delete(dibs);
         void dibs.close();
       },
-      defaultAgent: named ?? ownName(context),
+      defaultAgent: named ?? (await ownName(context)),
       onTrouble: (error) => parts.err(`dibs mcp: ${plain((error as Error).message)}\n`),
       ...given({
         agentType: context.text("agent-type"),
@@ -53,6 +71,7 @@ export const commands: Record<string, Command> = {
     details:
       "Works on the store directly, or through its server when one runs. Claims live as long as this process: they are renewed while the agent is heard of, and go back when the client is gone.",
     flags: {
+      directory: { value: "<path>", help: "whose store is meant, where a client starts this elsewhere" },
       "agent-type": { value: "<word>", help: "what kind of agent this is, for tasks that ask for one" },
       capability: { value: "<word>", many: true, help: "what it can do, for tasks that require it" },
     },

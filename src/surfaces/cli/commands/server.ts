@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
+import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
 import { placeFor } from "../connection.js";
-import { given } from "../context.js";
+import { type Context, given } from "../context.js";
 import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
@@ -9,6 +11,16 @@ import { ago } from "../print/time.js";
 import { usageError } from "../spec.js";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+
+function syncOf(context: Context): ServeRequest["sync"] {
+  const named = context.text("sync");
+  const dialect = context.text("sync-dialect") as Dialect | undefined;
+  if (named !== undefined)
+    return { file: resolve(context.parts.cwd, named), ...(dialect === undefined ? {} : { dialect }) };
+  if (dialect !== undefined)
+    throw usageError("--sync-dialect is about the file of --sync, which is missing.");
+  return undefined;
+}
 
 const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
@@ -22,7 +34,7 @@ const serve: SingleCommand["run"] = async (context) => {
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
-    ...given({ retainEventsMs: context.duration("retain-events") }),
+    ...given({ retainEventsMs: context.duration("retain-events"), sync: syncOf(context) }),
   });
   // At once: whoever reads the first line only must not end the server.
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
@@ -82,6 +94,8 @@ export const commands: Record<string, Command> = {
         value: "<duration>",
         help: "archive events older than this, such as 90d; default: keep all",
       },
+      sync: { value: "<file>", help: "a tasks.json to keep in step with the project, see dibs sync" },
+      "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },
       "log-level": { value: "<level>", choices: logLevels, help: "how much is logged to stderr" },
     },
     run: serve,
