@@ -190,6 +190,14 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   });
   observeStore = (operation, ms) => app.figures.storeTook(operation, ms);
 
+  if (options.sync) {
+    const project = options.project ?? system.project;
+    // Ended after the last answer, not by the stop: what was committed last is written out, too.
+    const dibs = clientFor(executor, { ...system, project }, new AbortController().signal);
+    const { keepInStep } = await import("./bridges/tasks-json/index.js");
+    const machine = { hostId, isAlive, processStart };
+    undo.push(await keepInStep({ ...options.sync, dibs, project, machine, log }));
+  }
   const listening = await listen(app, { host, port, ...limits });
   undo.push(() => listening.stop(limits.graceMs));
   hosts = allowedHosts(host, listening.port, options.allowHosts ?? []);
@@ -206,14 +214,6 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   if ("path" in place && (isLoopback(host) || isAnyAddress(host))) {
     const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;
     undo.push(announceServer(place.path, { url: local, version }));
-  }
-  if (options.sync) {
-    const project = options.project ?? system.project;
-    // Not ended by the stop, but after it: what was committed last is written out, too.
-    const dibs = clientFor(executor, { ...system, project }, new AbortController().signal);
-    const { keepInStep } = await import("./bridges/tasks-json/index.js");
-    const machine = { hostId, isAlive, processStart };
-    undo.push(await keepInStep({ ...options.sync, dibs, project, machine, log }));
   }
   log.info({ url, store: store.location, auth }, "listening");
 
