@@ -60,11 +60,13 @@ const notInherited = [
 const responseBytesMax = 96 * 1024;
 
 function environmentFor(context: CommandContext): Record<string, string> {
-  const { task, sessionId, epoch, resultFile, env, connectionEnv } = context;
+  const { task, sessionId, epoch, cwd, resultFile, env, connectionEnv } = context;
   const inherited = Object.entries(env).filter(([name]) => !notInherited.includes(name));
   const all: Record<string, string | undefined> = {
     ...Object.fromEntries(inherited),
     ...connectionEnv,
+    // As a shell would: there are agents that believe it more than the system, and would work in the runner's directory.
+    PWD: cwd,
     DIBS_PROJECT: task.project,
     DIBS_TASK: task.id,
     DIBS_SESSION: sessionId,

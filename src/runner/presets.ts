@@ -8,6 +8,8 @@ export interface Preset {
   stdin: "prompt" | "empty";
   /** Added when nobody is there to approve what the agent does. */
   unattended: readonly string[];
+  /** Likewise, in its environment. */
+  unattendedEnv?: Readonly<Record<string, string>>;
 }
 
 const presets = {
@@ -21,16 +23,32 @@ const presets = {
     stdin: "prompt",
     unattended: ["--sandbox", "workspace-write"],
   },
-  gemini: { command: ["gemini"], stdin: "prompt", unattended: ["--approval-mode", "auto_edit"] },
+  // Without a terminal it refuses to begin in a directory that nobody has called trusted, such as a new worktree.
+  gemini: {
+    command: ["gemini"],
+    stdin: "prompt",
+    unattended: ["--approval-mode", "auto_edit"],
+    unattendedEnv: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
+  },
   qwen: { command: ["qwen"], stdin: "prompt", unattended: ["--approval-mode", "auto-edit"] },
   opencode: { command: ["opencode", "run"], stdin: "prompt", unattended: [] },
+  // Whoever says yes to everything also says yes to an update in the middle of the work, and to being watched.
   aider: {
     command: ["aider", "--message-file", "{promptFile}", "--no-pretty", "--no-stream"],
     stdin: "empty",
-    unattended: ["--yes-always"],
+    unattended: ["--yes-always", "--no-check-update", "--no-analytics"],
   },
-  goose: { command: ["goose", "run", "--instructions", "-"], stdin: "prompt", unattended: [] },
-  "cursor-agent": { command: ["cursor-agent", "--print"], stdin: "prompt", unattended: ["--force"] },
+  goose: {
+    command: ["goose", "run", "--no-session", "--instructions", "-"],
+    stdin: "prompt",
+    unattended: [],
+  },
+  // In a directory that nobody has called trusted it does nothing and exits with 0.
+  "cursor-agent": {
+    command: ["cursor-agent", "--print", "--trust"],
+    stdin: "prompt",
+    unattended: ["--force"],
+  },
   amp: { command: ["amp", "--execute"], stdin: "prompt", unattended: [] },
 } as const satisfies Record<string, Preset>;
 
@@ -42,7 +60,7 @@ export const agentNames = Object.keys(presets) as AgentName[];
 export function presetFor(
   name: string,
   { unattended = true, extra = [] }: { unattended?: boolean; extra?: readonly string[] } = {},
-): Pick<Preset, "stdin"> & { command: string[] } {
+): Pick<Preset, "stdin"> & { command: string[]; env: Readonly<Record<string, string>> } {
   if (!Object.hasOwn(presets, name)) {
     throw new DibsError("VALIDATION_FAILED", `There is no preset for agent '${name.slice(0, 100)}'.`, {
       hint: `Known are ${agentNames.join(", ")}; for any other pass its command after --.`,
@@ -53,5 +71,6 @@ export function presetFor(
   // `-` stands for standard input and comes last.
   const dash = args.at(-1) === "-" && name === "codex" ? [args.pop()!] : [];
   const flags = unattended ? preset.unattended : [];
-  return { command: [file, ...args, ...flags, ...extra, ...dash], stdin: preset.stdin };
+  const env = (unattended && preset.unattendedEnv) || {};
+  return { command: [file, ...args, ...flags, ...extra, ...dash], stdin: preset.stdin, env };
 }

@@ -60,13 +60,19 @@ describe("a command is ended", () => {
     expect(await runner.done).toMatchObject({ lost: 1 });
   });
 
-  test("when its time is over", async () => {
+  test("when its time is over, by the runner's own clock", async () => {
     const here = await stage(short);
     const task = await here.add("too slow", { timeoutMs: 2_000 });
-    const runner = here.work({ once: true, command: here.command({ wait: true, stubborn: true }) });
+    // Nobody tells it: no event comes, and no heartbeat is due.
+    const runner = here.work({
+      dibs: deaf(here.dibs),
+      once: true,
+      command: here.command({ wait: true, stubborn: true }),
+    });
     const { pid } = await here.seen(task.id);
     await gone(pid);
     await runner.done;
+    expect(here.ends[0]).toMatchObject({ reason: "ran longer than 2000 ms" });
     const { attempts } = await here.dibs.tasks.attempts({ taskId: task.id });
     expect(attempts[0]?.releaseReason).toBe("timeout");
   });

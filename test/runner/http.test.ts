@@ -56,3 +56,28 @@ test("what is done while the server is away is reported when it is back", async 
   expect(await runner.done).toMatchObject({ completed: 1 });
   expect((await here.task(task.id)).result?.output).toBe("done meanwhile");
 });
+
+test("a server that stays away: the command is ended when the lease is over, and not before", async () => {
+  const { here, server, path } = await stageOverHttp();
+  await here.dibs.projects.update({ settings: { claim: { minTtlMs: 500 } } as never });
+  const task = await here.add("cut off");
+  const ttlMs = 3_000;
+  const runner = here.work({
+    once: true,
+    ttlMs,
+    command: here.command({ wait: true }),
+    timings: { killGraceMs: 200, heartbeatMs: 200 },
+  });
+  const { pid } = await here.seen(task.id);
+  await until("it was renewed", async () => ((await here.task(task.id)).claim?.heartbeatCount ?? 0) > 1);
+  const { port } = server;
+  const since = performance.now();
+  await server.close();
+  await gone(pid);
+  // The last heartbeat was about an interval before, and the grace comes off the lease.
+  expect(performance.now() - since).toBeGreaterThan(ttlMs / 2);
+  expect(await runner.done).toMatchObject({ lost: 1 });
+  expect(here.ends[0]?.reason).toContain("could not be renewed in time");
+  await serve(path, port);
+  await here.becomes(task.id, "queued");
+});

@@ -6,6 +6,7 @@ test("a preset is a command with its way of being told", () => {
   expect(presetFor("claude")).toEqual({
     command: ["claude", "--print", "--permission-mode", "acceptEdits"],
     stdin: "prompt",
+    env: {},
   });
   expect(presetFor("codex", { extra: ["--model", "o5"] }).command).toEqual([
     "codex",
@@ -20,6 +21,12 @@ test("a preset is a command with its way of being told", () => {
     command: expect.arrayContaining(["--message-file", "{promptFile}"]),
     stdin: "empty",
   });
+});
+
+test("an agent that asks for trust where nobody can answer is given it", () => {
+  expect(presetFor("gemini").env).toEqual({ GEMINI_CLI_TRUST_WORKSPACE: "true" });
+  expect(presetFor("gemini", { unattended: false }).env).toEqual({});
+  expect(presetFor("cursor-agent", { unattended: false }).command).toContain("--trust");
 });
 
 test("every agent is told its prompt in one way", () => {

@@ -33,6 +33,27 @@ describe("what a command is given", () => {
     expect(existsSync(seen.env.DIBS_RESULT_FILE!)).toBe(false);
   });
 
+  test("its directory, also for those who believe PWD", async () => {
+    const here = await stage();
+    const task = await here.add("where");
+    const runner = here.work({
+      untilEmpty: true,
+      command: [process.execPath, "-p", "process.env.PWD"],
+      cwd: here.directory,
+      env: { ...process.env, PWD: "/of/the/runner" },
+    });
+    await runner.done;
+    expect((await here.task(task.id)).result?.output).toBe(here.directory);
+  });
+
+  test("no say in which program runs: a placeholder there is only a name", async () => {
+    const here = await stage();
+    const task = await here.add("x", { title: process.execPath });
+    const error = await here.work({ command: ["{title}", "-e", ""] }).done.catch((refused) => refused);
+    expect(error.message).toContain("{title}");
+    expect(await here.task(task.id)).toMatchObject({ state: "queued", retryCount: 0 });
+  });
+
   test("hostile prompts byte for byte, and they start nothing", async () => {
     const here = await stage();
     const tasks = [];
@@ -83,6 +104,19 @@ describe("what a command is given", () => {
     await here.dibs.tasks.respond({ taskId: task.id, response: "the blue one\n" });
     await here.work({ untilEmpty: true }).done;
     expect((await here.seen(task.id, 2)).env.DIBS_RESPONSE).toBe("the blue one\n");
+  });
+
+  test("an answer that is longer than an environment takes, cut between characters", async () => {
+    const here = await stage();
+    const task = await here.add("ask me");
+    await here.dibs.tasks.claim({ taskId: task.id, sessionId: "asker", start: true, register: true });
+    await here.dibs.tasks.ask({ taskId: task.id, sessionId: "asker", question: "which?" });
+    await here.dibs.tasks.release({ taskId: task.id, sessionId: "asker" });
+    await here.dibs.tasks.respond({ taskId: task.id, response: `x${"€".repeat(60_000)}` });
+    expect(await here.work({ untilEmpty: true }).done).toMatchObject({ completed: 1 });
+    const { DIBS_RESPONSE = "" } = (await here.seen(task.id, 2)).env;
+    expect(DIBS_RESPONSE).toMatch(/^x€+$/);
+    expect(Buffer.byteLength(DIBS_RESPONSE)).toBe(96 * 1024 - 2);
   });
 });
 

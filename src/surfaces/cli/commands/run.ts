@@ -67,7 +67,7 @@ async function commandOf(context: Context) {
   const words = context.args;
   const agent = await agentOf(context);
   if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words });
-  if (words.length > 0) return { command: [...words], stdin: "prompt" as const };
+  if (words.length > 0) return { command: [...words], stdin: "prompt" as const, env: {} };
   throw usageError(
     "Which command? It is missing.",
     `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
@@ -94,14 +94,14 @@ function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, look: Look):
 async function optionsFor(context: Context): Promise<RunnerOptions> {
   const { parts } = context;
   const look = lookOf(parts);
-  const { command, stdin } = await commandOf(context);
+  const { command, stdin, env } = await commandOf(context);
   return {
     dibs: await context.dibs(),
     command,
     stdin,
     machine: await parts.machine(),
     connectionEnv: await connectionEnv(context),
-    env: parts.env,
+    env: { ...env, ...parts.env },
     cwd: parts.cwd,
     signal: parts.stopping,
     ...given({
