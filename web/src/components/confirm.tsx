@@ -1,8 +1,9 @@
-// Asks before something that cannot be taken back, shows the same as a command, and does it.
+// Asks before something that cannot be taken back, shows the same as a command, and does it. A refusal is said in its place.
 
 import { type ReactNode, useState } from "react";
+import { troubleOf } from "../data/dibs.js";
 import { CopyText, Dialog } from "./parts.js";
-import { act } from "./toasts.js";
+import { say } from "./toasts.js";
 
 interface ConfirmProps {
   title: string;
@@ -20,11 +21,19 @@ interface ConfirmProps {
 
 export function Confirm({ title, verb, isDanger, command, done, run, onClose, children }: ConfirmProps) {
   const [isBusy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<string | null>(null);
   const go = async () => {
     setBusy(true);
-    const isDone = await act(done, run);
-    setBusy(false);
-    if (isDone) onClose();
+    setTrouble(null);
+    try {
+      await run();
+      say(done);
+      onClose();
+    } catch (error) {
+      const { message, hint } = troubleOf(error);
+      setTrouble([message, hint].filter(Boolean).join(" "));
+      setBusy(false);
+    }
   };
   return (
     <Dialog title={title} onClose={onClose}>
@@ -37,6 +46,11 @@ export function Confirm({ title, verb, isDanger, command, done, run, onClose, ch
       >
         {children}
         {command && <CopyText text={command} label="as a command" />}
+        {trouble && (
+          <p className="trouble wraps" role="alert">
+            {trouble}
+          </p>
+        )}
         <div className="actions">
           <button type="button" onClick={onClose}>
             Back

@@ -35,6 +35,15 @@ class SharedStream {
   private readonly onResets = new Set<() => void>();
   private readonly onStatuses = new Set<() => void>();
 
+  /** Notes where the log ends before anything is read, so that nothing is missed between reading and following. */
+  async begin(): Promise<void> {
+    try {
+      this.seq = (await dibs.events.list({ project: "*", limit: 1 })).lastSeq;
+    } catch {
+      // Signed out, or the server is away: the page says so when it asks for more.
+    }
+  }
+
   start(): void {
     if (this.channel && navigator.locks) {
       this.channel.onmessage = ({ data }: MessageEvent<Message>) => this.hear(data);
