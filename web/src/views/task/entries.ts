@@ -12,7 +12,7 @@ export interface Entry {
   tone?: "good" | "bad" | "wait" | "link" | "calm";
   /** Said by somebody: shown as text, folded where it is long. */
   text?: string | null;
-  percent?: number | null;
+  isError?: boolean;
   /** Another task that has to do with it. */
   taskId?: string | null;
   /** A time that is still to come, perhaps. */
@@ -43,7 +43,6 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
   "task:started": () => ({ what: "started", tone: "link" }),
   "task:progress": ({ note, percent }) => ({
     what: typeof percent === "number" ? `progress ${Math.round(percent)}%` : "progress",
-    percent: typeof percent === "number" ? percent : null,
     text: textOf(note),
   }),
   "task:awaiting-response": ({ question }) => ({ what: "asked", tone: "wait", text: textOf(question) }),
@@ -60,11 +59,13 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     what: after("failed for good", durationMs),
     tone: "bad",
     text: textOf(error),
+    isError: true,
   }),
   "task:retry-scheduled": ({ error, durationMs, retryAt }) => ({
     what: `${after("failed", durationMs)}, will be tried again`,
     tone: "bad",
     text: textOf(error),
+    isError: true,
     until: textOf(retryAt),
   }),
   "task:retried": ({ from }) => ({ what: `retried${textOf(from) ? `, it was ${textOf(from)}` : ""}` }),

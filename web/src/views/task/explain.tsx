@@ -33,17 +33,15 @@ export function Explain({ task, explanation }: Seen) {
   );
 }
 
-const linksMax = 12;
-
 function ReasonLine({ reason, project }: { reason: Reason; project: string }) {
   const now = useNow();
   const named = useProjectToName(project);
-  const { message, until, taskIds = [], count = taskIds.length, fix } = reason;
+  const { message, until, taskIds = [], fix } = reason;
   const left = until ? Date.parse(until) - now : 0;
   return (
     <div className="task-reason">
       <p className="wraps">
-        {message}
+        <Linked text={message} taskIds={taskIds} project={project} />
         {until && left > 0 && (
           <>
             {" "}
@@ -53,17 +51,22 @@ function ReasonLine({ reason, project }: { reason: Reason; project: string }) {
           </>
         )}
       </p>
-      {taskIds.length > 0 && (
-        <p className="row wrapping small">
-          {taskIds.slice(0, linksMax).map((id) => (
-            <Link key={id} className="mono" href={taskHref(project, id)}>
-              {id}
-            </Link>
-          ))}
-          {count > linksMax && <span className="quiet">and {count - linksMax} more</span>}
-        </p>
-      )}
       {fix && <CopyText text={named ? `${fix} --project ${named}` : fix} label={`what helps: ${fix}`} />}
     </div>
+  );
+}
+
+/** A sentence in which ids are links. */
+function Linked({ text, taskIds, project }: { text: string; taskIds: string[]; project: string }) {
+  const known = new Set(taskIds);
+  return text.split(/([A-Za-z0-9._-]*[A-Za-z0-9_-])/).map((word, at) =>
+    known.has(word) ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: words have no other name.
+      <Link key={at} className="mono" href={taskHref(project, word)}>
+        {word}
+      </Link>
+    ) : (
+      word
+    ),
   );
 }

@@ -11,7 +11,6 @@ export function Facts({ task }: { task: Task }) {
   const now = useNow(5_000);
   const when = (at: string | null) => at !== null && <When at={at} now={now} />;
   const facts: [string, ReactNode][] = [
-    ["Project", task.project],
     [
       "Created",
       <span key="created">

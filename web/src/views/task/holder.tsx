@@ -1,7 +1,7 @@
 // Who works on it, and for how long the lease still holds.
 
 import { leaseLeftMs } from "../../../../src/client/view/health.js";
-import { clock, percent } from "../../../../src/client/view/words.js";
+import { clock, duration, percent } from "../../../../src/client/view/words.js";
 import { Badge } from "../../components/parts.js";
 import { When } from "../../components/when.js";
 import type { Claim, Task } from "../../data/dibs.js";
@@ -30,8 +30,11 @@ export function Holder({ task }: { task: Task }) {
         </Badge>
         <Lease claim={claim} now={now} />
         <span className="quiet">
-          attempt {claim.epoch} · since <When at={claim.claimedAt} now={now} /> · heard of{" "}
-          <When at={claim.lastHeartbeat} now={now} />
+          attempt {claim.epoch} ·{" "}
+          <time dateTime={claim.claimedAt} title={`since ${claim.claimedAt}`}>
+            for {duration(now - Date.parse(claim.claimedAt))}
+          </time>{" "}
+          · heard of <When at={claim.lastHeartbeat} now={now} />
         </span>
       </div>
       <Progress claim={claim} taskId={task.id} now={now} />

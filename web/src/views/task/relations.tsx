@@ -1,4 +1,5 @@
-// What a task belongs to, consists of, waits for, and who waits for it: with their states, as links.
+// What a task belongs to, consists of, waits for, and who waits for it: with their states, as links. Parts and those that wait are
+// found among all tasks, which may take a moment in a large org.
 
 import { useMemo, useState } from "react";
 import { claimMark } from "../../../../src/client/view/health.js";
@@ -25,14 +26,12 @@ export function Relations({ task }: { task: Task }) {
   const { children, dependents } = useKin(index, project, id);
   const named = (ids: readonly string[]): Kin[] =>
     ids.map((each) => ({ id: each, row: index.get(project, each) }));
-  const isReading = !index.progress.complete;
   return (
     <>
       {parentId !== null && <Kinship title="Part of" kin={named([parentId])} project={project} />}
       <Kinship title="Parts" kin={children} project={project} filter={`parent:${id}`} />
       <Kinship title="Waits for" kin={named(dependsOn)} project={project} />
       <Kinship title="Waited for by" kin={dependents} project={project} />
-      {isReading && <p className="quiet small">Looking for parts and for tasks that wait for it…</p>}
     </>
   );
 }
@@ -106,4 +105,13 @@ function Kinship({ title, kin, project, filter }: KinshipProps) {
       )}
     </section>
   );
+}
+
+/** Said below everything else, so that nothing moves when it is done. */
+export function StillLooking() {
+  const index = useTaskIndex();
+  const now = useNow();
+  const [since] = useState(now);
+  if (index.progress.complete || now - since < 2_000) return null;
+  return <p className="quiet small">Still looking for parts and for tasks that wait for it…</p>;
 }

@@ -16,7 +16,7 @@ import { Explain } from "./explain.js";
 import { Facts } from "./facts.js";
 import { type Doing, doingsOf, Header } from "./header.js";
 import { Holder } from "./holder.js";
-import { Relations } from "./relations.js";
+import { Relations, StillLooking } from "./relations.js";
 import { Folded, Part, ResultTexts } from "./texts.js";
 import { Timeline } from "./timeline.js";
 import { type Seen, useTask } from "./use-task.js";
@@ -63,7 +63,7 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
         {question && <OpenQuestion key={question.id} task={task} question={question} answer={answer} />}
         <Holder task={task} />
         <Explain task={task} explanation={explanation} />
-        {error !== null && (
+        {error !== null && !task.claim && (
           <Part title={task.state === "failed" ? "Error" : "Error of the last attempt"} id="task-error">
             <Folded text={error} name="the error" isCode />
           </Part>
@@ -85,6 +85,7 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
       <div className="task-side">
         <Relations task={task} />
         <Facts task={task} />
+        <StillLooking />
       </div>
       <Timeline project={project} taskId={id} claim={task.claim} />
       <Dialogs

@@ -29,7 +29,7 @@ export function beginningOf(text: string, linesMax: number): string | null {
 export function Folded({ text, name, linesMax = 12, isCode = false }: FoldedProps) {
   const [isOpen, setOpen] = useState(false);
   const beginning = beginningOf(text, linesMax);
-  const shown = isOpen || beginning === null ? text : `${beginning}…`;
+  const shown = isOpen || beginning === null ? text : `${beginning} …`;
   return (
     <div className="task-text">
       {isCode ? <pre>{shown}</pre> : <p className="wraps">{shown}</p>}

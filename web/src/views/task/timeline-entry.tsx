@@ -19,11 +19,13 @@ interface EntryProps {
 }
 
 export function TimelineEntry({ entry, project, taskId, logs, now }: EntryProps) {
-  const { at, who, what, tone, text, percent, until, attempt, late } = entry;
+  const { at, who, what, tone, text, until, attempt, late, isError } = entry;
+  const isShort = !isError && text != null && text.length <= 160 && !text.includes("\n");
   return (
     <li className="task-entry" data-tone={tone}>
       <p className="task-entry-head">
         <span className="strong wraps">{what}</span>
+        {isShort && <span className="wraps">{text}</span>}
         {entry.taskId && (
           <span>
             by{" "}
@@ -37,17 +39,16 @@ export function TimelineEntry({ entry, project, taskId, logs, now }: EntryProps)
             next attempt <When at={until} now={now} />
           </span>
         )}
-        {who !== null && (
-          <span className="quiet wraps" title={who}>
-            {nameOf(who)}
-          </span>
-        )}
         <span className="quiet small task-entry-time">
+          {who !== null && (
+            <span className="wraps" title={who}>
+              {nameOf(who)}{" "}
+            </span>
+          )}
           <When at={at} now={now} />
         </span>
       </p>
-      {typeof percent === "number" && <progress max={100} value={percent} aria-label="Progress then" />}
-      {text != null && text !== "" && <Folded text={text} name="the text" linesMax={8} />}
+      {text && !isShort && <Folded text={text} name="the text" linesMax={8} isCode={isError === true} />}
       {late && <LateResult late={late} />}
       {attempt && <EndedAttempt attempt={attempt} project={project} taskId={taskId} logs={logs} />}
     </li>
@@ -131,10 +132,9 @@ export function CurrentAttempt({ project, claim, logs, now }: CurrentProps) {
     <li className="task-entry" data-tone="link" data-now>
       <p className="task-entry-head">
         <span className="strong">attempt {epoch} goes on</span>
-        <span className="quiet wraps">{sessionId}</span>
         {healthStatus === "paused" && <span className="quiet">waits for the answer</span>}
         <span className="quiet small task-entry-time">
-          since <When at={claimedAt} now={now} />
+          <span className="wraps">{sessionId}</span> since <When at={claimedAt} now={now} />
         </span>
       </p>
       <LogFold epoch={epoch} isRunning project={project} taskId={taskId} logs={logs} />

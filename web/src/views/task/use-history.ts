@@ -17,8 +17,6 @@ interface Known {
 }
 
 const pageSize = 60;
-/** Further behind than this, reading starts anew. */
-const catchUpPagesMax = 5;
 
 const nothing: Known = { events: [], hasOlder: false, hasNewer: false, isBusy: true, error: undefined };
 
@@ -78,17 +76,6 @@ class TaskHistory {
     if (!this.known.isBusy) this.takeHeard();
   }
 
-  /** The stream is there again: what it did not tell is read. */
-  async catchUp(): Promise<void> {
-    if (this.known.isBusy || this.known.hasNewer) return;
-    for (let page = 0; page < catchUpPagesMax; page++) {
-      const { events, isLast } = await pageAfter(this.read, this.lastKnown, pageSize);
-      for (const event of events) this.hear(event);
-      if (isLast || this.isClosed) return;
-    }
-    await this.begin();
-  }
-
   private get lastKnown(): number {
     return this.known.events.at(-1)?.seq ?? 0;
   }
@@ -139,9 +126,6 @@ export function useHistory(project: string, taskId: string, order: Order): Histo
         if (event.project === project && event.taskId === taskId) own.hear(event);
       }),
       stream.onReset(() => void own.begin()),
-      stream.onStatus(() => {
-        if (stream.status.state === "live") own.catchUp().catch(() => undefined);
-      }),
     ];
     return () => {
       own.close();
