@@ -23,6 +23,7 @@ describe("a command is ended", () => {
     const runner = here.work({
       once: true,
       command: here.command({ wait: true, stubborn: true, grandchild: true }),
+      timings: { heartbeatMs: 600_000 },
     });
     const { pid, grandchild } = await here.seen(task.id);
     expect(isRunning(grandchild!)).toBe(true);
@@ -37,7 +38,11 @@ describe("a command is ended", () => {
   test("when somebody takes the task away", async () => {
     const here = await stage(short);
     const task = await here.add("take me");
-    const runner = here.work({ once: true, command: here.command({ wait: true }) });
+    const runner = here.work({
+      once: true,
+      command: here.command({ wait: true }),
+      timings: { heartbeatMs: 600_000 },
+    });
     const { pid } = await here.seen(task.id);
     await here.dibs.tasks.release({ taskId: task.id, force: true, reason: "needed elsewhere" });
     await gone(pid);
@@ -114,10 +119,18 @@ describe("a command is ended", () => {
   test("and whoever it left behind in its group, before its task is reported", async () => {
     const here = await stage(short);
     const task = await here.add("leave one behind");
-    const runner = here.work({ once: true, command: here.command({ grandchild: true, out: "done" }) });
+    const left: boolean[] = [];
+    const complete: Dibs["tasks"]["complete"] = async (...report) => {
+      left.push(isRunning((await here.seen(task.id)).grandchild!));
+      return here.dibs.tasks.complete(...report);
+    };
+    const runner = here.work({
+      dibs: { ...here.dibs, tasks: { ...here.dibs.tasks, complete } },
+      once: true,
+      command: here.command({ grandchild: true, out: "done" }),
+    });
     expect(await runner.done).toMatchObject({ completed: 1 });
-    const { grandchild } = await here.seen(task.id);
-    expect(isRunning(grandchild!)).toBe(false);
+    expect(left).toEqual([false]);
   });
 });
 
