@@ -65,6 +65,22 @@ describe("a command is ended", () => {
     expect(await runner.done).toMatchObject({ lost: 1 });
   });
 
+  test("when what it prints is refused, also if nothing else tells", async () => {
+    const here = await stage(short);
+    const task = await here.add("talk on");
+    const runner = here.work({
+      dibs: deaf(here.dibs),
+      once: true,
+      command: [process.execPath, "-e", "setInterval(() => console.log(process.pid), 20)"],
+      timings: { heartbeatMs: 600_000 },
+    });
+    await until("it talks", () => here.lines.length > 0);
+    await here.dibs.tasks.cancel({ taskId: task.id });
+    expect(await runner.done).toMatchObject({ lost: 1 });
+    expect(isRunning(Number(here.lines[0]))).toBe(false);
+    expect((await here.task(task.id)).state).toBe("cancelled");
+  });
+
   test("when its time is over, by the runner's own clock", async () => {
     const here = await stage(short);
     const task = await here.add("too slow", { timeoutMs: 2_000 });
