@@ -52,7 +52,7 @@ const { output } = await bundle.generate({
 await bundle.close();
 
 mkdirSync(out, { recursive: true });
-const old = new Set(readdirSync(out).filter((file) => file !== "LICENSES.txt"));
+const old = new Set(readdirSync(out).filter((file) => !["LICENSES.txt", ".npmignore"].includes(file)));
 // The first file last: it names the others.
 for (const { fileName, code } of [...output].sort((a, b) => Number(a.isEntry) - Number(b.isEntry))) {
   const text = ascii(`(function (exports, require, module, __filename, __dirname) {${code}\n})`);
@@ -68,6 +68,9 @@ for (const file of old) {
   if (Date.now() - statSync(path).mtimeMs > 600_000) rmSync(path, { force: true });
 }
 writeFileSync(join(out, "LICENSES.txt"), licenses());
+// What is packed is this build and nothing else that lies here.
+const shipped = ["LICENSES.txt", ...output.map(({ fileName }) => fileName)];
+writeFileSync(join(out, ".npmignore"), ["*", ...shipped.map((file) => `!${file}`), ""].join("\n"));
 warmUp();
 
 /** Of the packages that are in the bundle. */

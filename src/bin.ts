@@ -3,16 +3,18 @@
 // what earlier runs used, those load in a fraction of the time that the modules take; where they are missing, the modules are loaded.
 //
 // Bytecode is code. It is kept in our own directory only, and believed if it is whole and was made from these very files by this
-// version of V8. The first run of a command adds what it used; where we may not write, nothing is kept.
+// version of Node. The first run of a command adds what it used; where we may not write, nothing is made.
 
 import type { Script } from "node:vm";
 
 // Not imported: that would list all that they export.
-const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } =
+  process.getBuiltinModule("node:fs");
 const vm = process.getBuiltinModule("node:vm");
 
 interface Program {
-  run(argv: readonly string[]): Promise<number>;
+  /** In the bundle nobody answers an `import()`: what is not in it and must be imported is loaded from here. */
+  run(argv: readonly string[], load: (address: string) => Promise<unknown>): Promise<number>;
 }
 
 interface Kept {
@@ -21,7 +23,7 @@ interface Kept {
 }
 
 const directory = `${import.meta.dirname}/cli`;
-const keptFile = `${directory}/${process.versions.v8}-${process.arch}.cache`;
+const keptFile = `${directory}/${process.version}-${process.arch}${otherFlags()}.cache`;
 /** V8 forgets what has not run for a while. */
 const keepWithinSeconds = 10;
 
@@ -65,10 +67,27 @@ class Bundle {
     const { commands, parts } = this.kept;
     if (commands.includes(command) || !/^[a-z-]+$/.test(command) || process.uptime() > keepWithinSeconds)
       return;
-    // Made under other flags of V8: whoever made it shall have it.
+    // This Node made it, and yet V8 refuses it here: whoever made it shall have it.
     if ([...this.scripts.values()].some((script) => script.cachedDataRejected)) return;
+    if (!mayKeep()) return;
     const fresh = [...this.scripts].map(([name, script]) => [name, script.createCachedData()] as const);
     writeKept(this.fingerprint, { commands: [...commands, command], parts: new Map([...parts, ...fresh]) });
+  }
+}
+
+/** V8 takes bytecode only under the flags it was made under: whoever sets some has a file of their own. */
+function otherFlags(): string {
+  const hasFlags = process.execArgv.length > 0 || process.env.NODE_OPTIONS;
+  return hasFlags ? `-${process.getBuiltinModule("node:v8").cachedDataVersionTag()}` : "";
+}
+
+/** Asked before any is made: a package that was installed for all belongs to somebody else, and to make it takes a while. */
+function mayKeep(): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -128,5 +147,5 @@ const argv = process.argv.slice(2);
 const first = read(`${directory}/program.cjs`)?.toString("latin1");
 const bundle = first === undefined ? null : new Bundle(first);
 const { run } = bundle?.program ?? (await import("./program.js"));
-process.exitCode = await run(argv);
+process.exitCode = await run(argv, (address) => import(address));
 if (process.exitCode === 0) bundle?.keep(argv[0] ?? "");

@@ -1,8 +1,11 @@
-// The program as it is built: quick where its bytecode can be kept, and the same program where it cannot.
+// The program as it is built: quick where its bytecode can be kept, the same program where it cannot, and packed without what
+// earlier builds left.
 
-import { spawnSync } from "node:child_process";
+import { type SpawnSyncOptions, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -22,12 +25,13 @@ let copy: string;
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), "dibs-bundle-test-"));
   copy = join(scratch, "package");
-  const build = spawnSync(process.execPath, [join(root, "scripts/ensure.mjs")], { encoding: "utf8" });
-  expect(build.status, build.stderr).toBe(0);
-  cpSync(join(root, "dist"), join(copy, "dist"), { recursive: true });
+  const program = join(root, "dist/cli/program.cjs");
+  if (!existsSync(program)) throw new Error("The bundle is missing: run `npm run build` first.");
+  const isNeeded = (path: string) => !/[\\/]dist[\\/]web$|\.map$/.test(path);
+  cpSync(join(root, "dist"), join(copy, "dist"), { recursive: true, filter: isNeeded });
   cpSync(join(root, "package.json"), join(copy, "package.json"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
-}, 120_000);
+});
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -35,10 +39,16 @@ const cli = () => join(copy, "dist", "cli");
 const kept = () => readdirSync(cli()).filter((file) => file.endsWith(".cache"));
 const keptFile = () => join(cli(), kept()[0]!);
 
-function dibs(args: string[], flags: string[] = []) {
-  const env = { ...process.env, DIBS_DATABASE_URL: join(scratch, "dibs.db"), DIBS_SESSION: "agent" };
+function dibs(args: string[], flags: string[] = [], options: SpawnSyncOptions = {}) {
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
+  const env = { ...inherited, DIBS_DATABASE_URL: join(scratch, "dibs.db"), DIBS_SESSION: "agent" };
   const bin = join(copy, "dist", "bin.js");
-  const run = spawnSync(process.execPath, [...flags, bin, ...args], { cwd: scratch, env, encoding: "utf8" });
+  const run = spawnSync(process.execPath, [...flags, bin, ...args], {
+    cwd: scratch,
+    env,
+    ...options,
+    encoding: "utf8",
+  });
   return { code: run.status, out: run.stdout, err: run.stderr };
 }
 
@@ -77,10 +87,18 @@ describe("bytecode", () => {
     expect(readFileSync(keptFile()).length).toBeGreaterThan(length);
   });
 
-  test("made under other flags is neither used nor replaced", () => {
+  test("is of one version of Node and one set of flags: each has a file of its own", () => {
+    const usual = `${process.version}-${process.arch}.cache`;
+    expect(kept()).toEqual([usual]);
     const before = readFileSync(keptFile());
-    expect(dibs(["list"], ["--no-opt", "--stack-size=900"])).toEqual(list);
-    expect(readFileSync(keptFile()).equals(before)).toBe(true);
+    const flags = ["--no-opt", "--stack-size=900"];
+    expect(dibs(["list"], flags)).toEqual(list);
+    const [other] = kept().filter((file) => file !== usual);
+    expect(other).toMatch(new RegExp(`^${process.version}-${process.arch}-\\d+\\.cache$`));
+    const made = readFileSync(join(cli(), other!));
+    expect(dibs(["list"], flags)).toEqual(list);
+    expect(readFileSync(join(cli(), other!)).equals(made)).toBe(true);
+    expect(readFileSync(join(cli(), usual)).equals(before)).toBe(true);
   });
 
   test("is not needed where nothing can be written", () => {
@@ -90,6 +108,49 @@ describe("bytecode", () => {
     expect(dibs(["list"])).toEqual(list);
     expect(dibs(["list"])).toEqual(list);
   });
+
+  test("is not even made where the package belongs to somebody else", () => {
+    for (const file of kept()) rmSync(join(cli(), file));
+    const watch = join(scratch, "watch.cjs");
+    writeFileSync(
+      watch,
+      `const { Script } = require("node:vm"); const { createCachedData } = Script.prototype;
+Script.prototype.createCachedData = function () { console.error("made"); return createCachedData.call(this); };`,
+    );
+    // For the superuser every directory can be written.
+    const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    chmodSync(scratch, 0o755);
+    chmodSync(cli(), 0o555);
+    try {
+      const run = () => dibs(["completion", "bash"], ["--require", watch], somebody);
+      expect(run()).toMatchObject({ code: 0, err: "", out: expect.stringContaining("_dibs") });
+      expect(kept()).toEqual([]);
+      chmodSync(cli(), 0o777);
+      expect(run().err).toContain("made");
+      expect(kept()).toHaveLength(1);
+    } finally {
+      chmodSync(cli(), 0o755);
+    }
+  });
+});
+
+test("what is packed is the present build, without what earlier ones left and without bytecode", () => {
+  dibs(["list"]);
+  writeFileSync(join(cli(), "base-older000.cjs"), "of an earlier build");
+  const pack = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: copy,
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  const [{ files }] = JSON.parse(pack.stdout) as [{ files: { path: string }[] }];
+  const packed = files.flatMap(({ path }) => (path.startsWith("dist/cli/") ? [path.slice(9)] : []));
+  expect(packed).toContain("LICENSES.txt");
+  const chunks = new Set(["program.cjs"]);
+  for (const chunk of chunks) {
+    const text = readFileSync(join(cli(), chunk), "utf8");
+    for (const [, name] of text.matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)) chunks.add(name!);
+  }
+  expect(packed.filter((file) => file !== "LICENSES.txt").sort()).toEqual([...chunks].sort());
 });
 
 test("without the bundle the modules answer the same", () => {
