@@ -100,11 +100,12 @@ function withoutKey(form: Form, value: Raw): Document {
 const listed = (tasks: unknown[]): Entry[] => tasks.map((value) => ({ key: null, value }));
 const keyed = (tasks: Raw): Entry[] => Object.entries(tasks).map(([key, value]) => ({ key, value }));
 
+/** A file without lines stays without, unless there was nothing in it to break. */
 function styleOf(text: string): Partial<Form> {
   const [, newline = "\n", indent] = /^\s*[[{](\r?\n)([ \t]+)/.exec(text) ?? [];
   const end = /[\]}](\s*)$/.exec(text)?.[1] ?? "";
-  const hasLines = indent !== undefined || /[[{]\s*[\]}]/.test(text);
-  return { newline, indent: indent ?? (hasLines ? "  " : ""), end };
+  const isOneLine = !text.trim().includes("\n") && /[[:]\s*\{/.test(text);
+  return { newline, indent: indent ?? (isOneLine ? "" : plainForm.indent), end };
 }
 
 export function writeDocument({ form, entries }: Document, rev: number): string {

@@ -123,6 +123,9 @@ export class Exchange {
     this.told = this.telling;
     this.hasEdits = true;
     sight.isTaken = true;
+    // What follows from the edits: groups that ended, leases that were found to be over.
+    await mirror.catchUp();
+    await mirror.refresh();
     // Before the file is overwritten.
     await this.record.add(this.unrecorded);
     this.unrecorded = [];

@@ -26,6 +26,8 @@ interface Rule {
   means?(value: unknown, task: WireTask, dialect: Dialect): boolean;
   /** The dialects in which it stands in every entry, empty or not. */
   always?: readonly Dialect[];
+  /** The one dialect that knows it. */
+  only?: Dialect;
 }
 
 const both = ["s0", "s2"] as const;
@@ -108,8 +110,8 @@ const rules: Record<Field, Rule> = {
     of: ({ type }) => (type === "task" ? null : type),
     means: (value, { type }) => value === type || (value !== "group" && type === "task"),
   },
-  claimedBy: { of: ({ claim }) => claim?.sessionId ?? null, always: s2 },
-  claimedAt: { of: ({ claim }) => claim?.claimedAt ?? null, read: time, always: s2 },
+  claimedBy: { of: ({ claim }) => claim?.sessionId ?? null, always: s2, only: "s2" },
+  claimedAt: { of: ({ claim }) => claim?.claimedAt ?? null, read: time, always: s2, only: "s2" },
   claim: { of: claimIn, always: both },
   question: {
     of: ({ question }) => question && { id: question.id, text: question.text, options: question.options },
@@ -188,16 +190,19 @@ const isEmpty = (value: unknown) =>
 export function renderEntry(task: WireTask, dialect: Dialect, before: Raw = {}): Raw {
   let entry = before;
   for (const field of Object.keys(rules) as Field[]) {
-    const { of, written, always } = rules[field];
+    const { of, written } = rules[field];
     const key = keyIn(before, field, dialect);
-    if (
-      key === undefined
-        ? isEmpty(of(task)) && !always?.includes(dialect)
-        : means(before, field, task, dialect)
-    )
-      continue;
+    const isRight = key === undefined ? !isShown(field, task, dialect) : means(before, field, task, dialect);
+    if (isRight) continue;
     if (entry === before) entry = { ...before };
     entry[key ?? nameOf(field, dialect)] = written ? written(task, dialect) : of(task);
   }
   return entry;
+}
+
+/** In an entry that does not have it yet. */
+function isShown(field: Field, task: WireTask, dialect: Dialect): boolean {
+  const { of, always, only } = rules[field];
+  if (only !== undefined && only !== dialect) return false;
+  return always?.includes(dialect) === true || !isEmpty(of(task));
 }
