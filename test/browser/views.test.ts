@@ -20,7 +20,7 @@ const views = [
   { name: "inbox", path: "/inbox", shows: (page: Page) => page.getByText("Should list_tasks").first() },
   { name: "task", path: "/tasks/demo/api", shows: (page: Page) => page.getByText("routes done").first() },
   { name: "graph", path: "/graph", shows: (page: Page) => page.getByText("Serve tasks over HTTP").first() },
-  { name: "metrics", path: "/metrics", shows: (page: Page) => page.getByText("Throughput").first() },
+  { name: "metrics", path: "/figures", shows: (page: Page) => page.getByText("Throughput").first() },
 ];
 
 test.each(["light", "dark"] as const)(

@@ -12,6 +12,7 @@ import { stream } from "./data/stream.js";
 import { Help } from "./help.js";
 import { useKeys } from "./keys.js";
 import { hrefTo, Link, navigate, usePlace } from "./router.js";
+import { Boundary } from "./shell/boundary.js";
 import { LiveMark, StaleBanner } from "./shell/live-mark.js";
 import { ProjectChoice } from "./shell/project-choice.js";
 import { SignedOut } from "./shell/signed-out.js";
@@ -31,7 +32,8 @@ const views = [
   { path: "/queue", name: "Queue", keys: "g q" },
   { path: "/inbox", name: "Inbox", keys: "g i" },
   { path: "/graph", name: "Graph", keys: "g g" },
-  { path: "/metrics", name: "Metrics", keys: "g m" },
+  // /metrics itself is for Prometheus.
+  { path: "/figures", name: "Metrics", keys: "g m" },
 ] as const;
 
 export function App({ refused }: { refused: Refused | null }) {
@@ -115,9 +117,11 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
       </header>
       <StaleBanner />
       <main className="view" id="view" tabIndex={-1}>
-        <Suspense fallback={<Empty title="Loading…" />}>
-          <View isEmpty={isEmpty} />
-        </Suspense>
+        <Boundary place={path}>
+          <Suspense fallback={<Empty title="Loading…" />}>
+            <View isEmpty={isEmpty} />
+          </Suspense>
+        </Boundary>
       </main>
       {isHelping && <Help onClose={() => setHelping(false)} />}
       <Toasts />
@@ -141,7 +145,7 @@ function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
       return <Inbox />;
     case "/graph":
       return <Graph />;
-    case "/metrics":
+    case "/figures":
       return <Metrics />;
     default:
       return (

@@ -78,7 +78,7 @@ function candidates(
   neighbours: Neighbours,
   { focus, hops, isFolded }: SelectOptions,
 ): string[] {
-  if (focus !== undefined && byId.has(focus)) return within([focus], neighbours, hops);
+  if (focus !== undefined && byId.has(focus)) return within(focus, byId, neighbours, hops);
   if (!isFolded) return [...inImportance(rows)];
   // What is finished stays only where something open still hangs on it directly.
   const open = new Set(rows.filter((row) => !isFinished(row)).map(({ id }) => id));
@@ -94,11 +94,18 @@ function inImportance(rows: readonly WireTaskRow[]): string[] {
   return [...rows].sort((a, b) => rank(a) - rank(b) || b.priority - a.priority).map(({ id }) => id);
 }
 
-function within(start: readonly string[], neighbours: Neighbours, hops: number): string[] {
-  const found = new Set(start);
-  let edge = [...start];
+/** A group is seen, but not looked through: everything is near to everything through the groups. */
+function within(
+  focus: string,
+  byId: ReadonlyMap<string, WireTaskRow>,
+  neighbours: Neighbours,
+  hops: number,
+): string[] {
+  const found = new Set([focus]);
+  let edge = [focus];
   for (let hop = 0; hop < hops && edge.length > 0; hop++) {
-    edge = edge
+    const open = edge.filter((id) => id === focus || byId.get(id)!.type !== "group");
+    edge = open
       .flatMap((id) => [...(neighbours.get(id) ?? [])])
       .filter((id) => !found.has(id) && found.add(id));
   }
@@ -131,11 +138,13 @@ export function criticalPath(
     if (isFinished(start) || lengths.has(start.id)) continue;
     // Chains may be longer than a stack of calls.
     const path = [start];
+    const onPath = new Set([start.id]);
     while (path.length > 0) {
       const row = path.at(-1)!;
       const waiting = openDependencies(row);
       const next = waiting.find((id) => !lengths.has(id));
-      if (next !== undefined && !path.some(({ id }) => id === next)) {
+      if (next !== undefined && !onPath.has(next)) {
+        onPath.add(next);
         path.push(byId.get(next)!);
         continue;
       }
@@ -151,7 +160,8 @@ export function criticalPath(
   let end: string | undefined;
   for (const [id, length] of lengths) if (length > (end === undefined ? 1 : lengths.get(end)!)) end = id;
   const chain = new Set<string>();
-  for (let id = end; id !== undefined; id = before.get(id)) chain.add(id);
+  // Rows are read one after another and may tell of a circle that never was.
+  for (let id = end; id !== undefined && !chain.has(id); id = before.get(id)) chain.add(id);
   return chain;
 }
 
@@ -160,17 +170,18 @@ function edgesAmong(
   kept: ReadonlySet<string>,
   critical: ReadonlySet<string>,
 ): GraphEdge[] {
-  return nodes.flatMap(({ row: { id, dependsOn, parentId } }) => [
-    ...dependsOn
-      .filter((from) => kept.has(from))
-      .map((from) => ({
-        from,
-        to: id,
-        kind: "dependency" as const,
-        isCritical: critical.has(from) && critical.has(id),
-      })),
-    ...(parentId !== null && kept.has(parentId)
-      ? [{ from: parentId, to: id, kind: "parent" as const, isCritical: false }]
-      : []),
-  ]);
+  return nodes.flatMap(({ row: { id, dependsOn, parentId } }) => {
+    const before = dependsOn.filter((from) => kept.has(from));
+    // A parent is joined to those of its parts that come first: lines to all of them would hide everything else.
+    if (before.length === 0)
+      return parentId !== null && kept.has(parentId)
+        ? [{ from: parentId, to: id, kind: "parent" as const, isCritical: false }]
+        : [];
+    return before.map((from) => ({
+      from,
+      to: id,
+      kind: "dependency" as const,
+      isCritical: critical.has(from) && critical.has(id),
+    }));
+  });
 }
