@@ -92,7 +92,11 @@ export function addPages(
   });
 }
 
-function show({ type, body, packed = {}, isForever, tag }: Page, asked: Headers, requestId: string): Response {
+function show(
+  { type, body, packed = {}, isForever, tag }: Page,
+  asked: Headers,
+  requestId: string,
+): Response {
   const headers: Record<string, string> = {
     ...pageHeaders,
     "content-type": type,
