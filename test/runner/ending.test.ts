@@ -150,6 +150,25 @@ describe("a command is ended", () => {
   });
 });
 
+test("a report that nobody can hear is given up when the lease is over", async () => {
+  const here = await stage(short);
+  const task = await here.add("done, but");
+  const line = { isCut: false };
+  const runner = here.work({
+    dibs: cuttable(here.dibs, line),
+    once: true,
+    ttlMs: 1_500,
+    command: here.command({ wait: true }),
+    timings: { killGraceMs: 100 },
+  });
+  await here.seen(task.id);
+  line.isCut = true;
+  here.go(task.id);
+  expect(await runner.done).toMatchObject({ lost: 1 });
+  expect(here.ends[0]).toMatchObject({ exitCode: 0 });
+  await until("the store has taken it back", async () => (await here.task(task.id)).state === "queued");
+});
+
 describe("a question", () => {
   test("stops the clocks: the command may wait longer than its lease and its time", async () => {
     const here = await stage(short);

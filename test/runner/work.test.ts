@@ -266,6 +266,16 @@ describe("the loop", () => {
     expect(await runner.done).toMatchObject({ completed: 1 });
   });
 
+  test("a runner whose session somebody ended registers again and goes on", async () => {
+    const here = await stage();
+    const runner = here.work({ sessionId: "worker", timings: { claimWaitMs: 50 } });
+    await until("it is there", async () => (await here.dibs.sessions.list({})).sessions.length === 1);
+    await here.dibs.sessions.end({ sessionId: "worker" });
+    const task = await here.add("after that");
+    await here.becomes(task.id, "completed");
+    await runner.stop();
+  });
+
   test("a command that cannot be started ends the runner, and costs no task an attempt of its retries", async () => {
     const here = await stage();
     const task = await here.add("never run");
