@@ -137,17 +137,15 @@ for (const way of ["on the store itself", "through its server"]) {
 }
 
 test(
-  "a tool that was used renews what is held, when it is time; an answer and a loss are told",
+  "a tool that was used renews what is held, when it is time, and brings an answer",
   withClaude(async (claude, world) => {
     const sessionId = await claude.name();
     await world.dibs.tasks.create({ prompt: "do it" });
     await world.dibs.tasks.claim({ taskId: "0001", sessionId, register: true, start: true });
     const beats = async () => (await world.dibs.tasks.get({ taskId: "0001" })).task.claim?.heartbeatCount;
-    const settle = (claim: Record<string, number>) =>
-      world.dibs.projects.update({ id: "shop", settings: { claim } });
     expect(await claude.hook("PostToolUse", { tool_name: "Bash" })).toMatchObject(nothing);
     expect(await beats()).toBe(0);
-    await settle({ heartbeatIntervalMs: 1, minTtlMs: 1, defaultTtlMs: 60_000 });
+    await world.dibs.projects.update({ id: "shop", settings: { claim: { heartbeatIntervalMs: 1 } } });
     expect(await claude.hook("PostToolUse", { tool_name: "Bash" })).toMatchObject(nothing);
     expect(await beats()).toBe(1);
     await world.dibs.tasks.ask({ taskId: "0001", sessionId, question: "Which?" });
@@ -157,12 +155,6 @@ test(
     expect(context).toBe(
       `A human answered your question about Dibs task 0001:\n<task-data of="human's answer for 0001">\n‹/task-data> the blue one\n</task-data>`,
     );
-    await world.dibs.tasks.release({ taskId: "0001", sessionId });
-    await world.dibs.tasks.claim({ taskId: "0001", sessionId, ttlMs: 1, start: true });
-    expect((await claude.hook("PostToolUse", { tool_name: "Edit" })).context).toContain(
-      "Dibs task 0001 is no longer yours (CLAIM_EXPIRED): stop working on it",
-    );
-    expect(await claude.hook("PostToolUse", { tool_name: "Edit" })).toMatchObject(nothing);
   }),
 );
 
@@ -239,20 +231,15 @@ test(
     const { command } = claude;
     const start = JSON.stringify({ hook_event_name: "SessionStart", cwd: claude.directory });
     const silent = { code: 0, out: "" };
-    for (const input of [
-      "",
-      "nonsense",
-      "null",
-      "[]",
-      '{"hook_event_name":7}',
-      '{"hook_event_name":"toString"}',
-    ])
-      expect(await claude.run(command, input), input).toMatchObject(silent);
-    expect(await claude.run(command, `"${"x".repeat(20_000_000)}"`)).toMatchObject(silent);
-    expect(await claude.run(command, start, { PATH: "/usr/bin:/bin" })).toMatchObject(silent);
-    expect(await claude.run("dibs hook --client 999999999", start)).toMatchObject(silent);
-    expect(await claude.run(command, start, { DIBS_URL: "http://127.0.0.1:9" })).toMatchObject(silent);
-    expect(await claude.run(command, start, { DIBS_DATABASE_URL: claude.envFile })).toMatchObject(silent);
+    const broken = ["", "nonsense", "null", "[]", '{"hook_event_name":7}', '{"hook_event_name":"toString"}'];
+    const heard = await Promise.all([
+      ...[...broken, `"${"x".repeat(20_000_000)}"`].map((input) => claude.run(command, input)),
+      claude.run(command, start, { PATH: "/usr/bin:/bin" }),
+      claude.run("dibs hook --client 999999999", start),
+      claude.run(command, start, { DIBS_URL: "http://127.0.0.1:9" }),
+      claude.run(command, start, { DIBS_DATABASE_URL: claude.envFile }),
+    ]);
+    for (const each of heard) expect(each).toMatchObject(silent);
     const elsewhere = join(world.directory, "elsewhere");
     mkdirSync(join(elsewhere, ".git"), { recursive: true });
     expect(await claude.run(command, start, { CLAUDE_PROJECT_DIR: elsewhere })).toMatchObject(nothing);

@@ -1,10 +1,22 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { withBlock } from "../../src/surfaces/cli/agents-md.js";
 import { filesFor, integrationNames, type OwnFile } from "../../src/surfaces/cli/integrations/index.js";
 import { parseJsonc } from "../../src/surfaces/cli/integrations/jsonc.js";
+import { toolNames } from "../../src/surfaces/mcp/tools.js";
 import { type Desk, openDesk } from "../cli/desk.js";
+import { tokens } from "./support.js";
 
 const serversOf = (name: string): OwnFile => filesFor(name).find(({ what }) => what === "mcp")!;
 
@@ -254,5 +266,19 @@ test("the plugin is as Claude Code wants it: a manifest with a name, hooks by ev
       expect(["Bash", "Edit", "mcp__other__x"].every((tool) => new RegExp(matcher).test(tool))).toBe(true);
       expect(new RegExp(matcher).test("mcp__dibs__claim_task")).toBe(false);
     }
+  }
+});
+
+test("the block in AGENTS.md and the page for agents name the tools by their names, and are short", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/AGENTS.md"), "utf8");
+  const toPaste = page.slice(page.indexOf("## Tasks: Dibs"), page.indexOf("## Claude Code"));
+  for (const text of [withBlock(null), toPaste]) {
+    const named = new Set([...text.matchAll(/`([a-z]+_[a-z]+)`/g)].map(([, name]) => name));
+    const fields = new Set(["agent_id", "parent_id", "wait_seconds"]);
+    const known: string[] = [...toolNames];
+    for (const name of named) if (!fields.has(name!)) expect(known).toContain(name);
+    for (const name of ["claim_task", "update_progress", "ask_human", "complete_task", "fail_task"])
+      expect(named).toContain(name);
+    expect(tokens(text)).toBeLessThanOrEqual(600);
   }
 });

@@ -8,7 +8,9 @@ const block = `${begin}
 ## Tasks: Dibs
 
 Work in this repository is coordinated with \`dibs\`: one list of tasks, one holder per task. Work only on a task that you hold.
-Choose a name for yourself once, unlike any other agent's, and keep it: \`export DIBS_SESSION=<name>\`.
+If you have the MCP tools of Dibs, use them: \`claim_task\` (start, wait_seconds), \`update_progress\`, \`ask_human\`, \`complete_task\`,
+\`fail_task\`, \`release_task\`, \`create_task\`, \`list_tasks\`, \`get_task\`; each answer names the next call. Else use these commands. Unless
+DIBS_SESSION is set, choose a name for yourself once, unlike any other agent's, and keep it: \`export DIBS_SESSION=<name>\`.
 
 1. \`dibs claim --start --wait\` takes the best task and prints its id, its epoch and what to do. Exit code 5: there is none, stop.
 2. \`dibs progress <id> "what I did"\` after each step, and at least every 20 minutes: it keeps the task yours.

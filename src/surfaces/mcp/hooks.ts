@@ -5,7 +5,6 @@
 import type { Dibs } from "../../client/client.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock, questionLines } from "./answers.js";
-import { asDibsError, lostCodes } from "./refusals.js";
 import { block, clip, oneLine } from "./text.js";
 
 export interface HookEvent {
@@ -50,7 +49,7 @@ function forAgent({ name }: HookEvent, lines: readonly string[]): HookAnswer | n
 }
 
 const heldBy = async (dibs: Dibs, { sessionId }: HookAgent): Promise<InFlight[]> =>
-  (await dibs.tasks.inFlight({ sessionId, includeExpired: true })).inFlight;
+  (await dibs.tasks.inFlight({ sessionId })).inFlight;
 
 const started: Hear = async (dibs, event, agent) => {
   const held = agent ? await heldBy(dibs, agent) : [];
@@ -88,7 +87,7 @@ function messageFor(tasks: readonly WireTask[]): string {
 const counted = ({ length }: readonly unknown[]) =>
   length === 1 ? "there is a question" : `there are ${length >= 20 ? "20 or more" : length} questions`;
 
-/** What was not renewed for a while by anybody; what the agent must hear of it. */
+/** What nobody has renewed for a while; an answer that the agent has not heard comes with it. */
 async function renewed(dibs: Dibs, { sessionId }: HookAgent, held: readonly InFlight[]): Promise<string[]> {
   if (held.length === 0) return [];
   const { project } = await dibs.projects.get({});
@@ -100,16 +99,8 @@ async function renewed(dibs: Dibs, { sessionId }: HookAgent, held: readonly InFl
 }
 
 async function renew(dibs: Dibs, sessionId: string, { taskId, claim }: InFlight): Promise<string[]> {
-  try {
-    const { response } = await dibs.tasks.heartbeat({ taskId, sessionId, epoch: claim.epoch });
-    return response === null ? [] : [...answered(taskId), block(`human's answer for ${taskId}`, response)];
-  } catch (error) {
-    const { code } = asDibsError(error);
-    if (!lostCodes.has(code)) throw error;
-    // Told once: nobody else may come by to end a lease that is over.
-    await dibs.claims.cleanup({}).catch(() => undefined);
-    return [`Dibs task ${taskId} is no longer yours (${code}): stop working on it, others may.`];
-  }
+  const { response } = await dibs.tasks.heartbeat({ taskId, sessionId, epoch: claim.epoch });
+  return response === null ? [] : [...answered(taskId), block(`human's answer for ${taskId}`, response)];
 }
 
 const answered = (taskId: string) => [`A human answered your question about Dibs task ${taskId}:`];

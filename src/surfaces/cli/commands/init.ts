@@ -8,7 +8,7 @@ import { withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
-import { integrationNames } from "../integrations/index.js";
+import { beginWith, type IntegrationName, integrationNames } from "../integrations/index.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
@@ -20,9 +20,7 @@ const init: SingleCommand["run"] = async (context) => {
   }
   if (context.on("remove")) {
     const steps = await removeAll(context);
-    context.say({ success: true, steps }, (look) =>
-      steps.map((step) => stepLine(step, context, look)).join("\n"),
-    );
+    context.say({ success: true, steps }, (look) => stepLines(steps, context, look).join("\n"));
     return;
   }
   const files = await plannedFiles(context);
@@ -33,8 +31,8 @@ const init: SingleCommand["run"] = async (context) => {
   const hasAgentsMd = await context.parts.files.exists(agents.path);
   const steps = [before.store, ...settings, agents, ...(await writeFiles(context, files, { hasAgentsMd }))];
   context.say({ success: true, project: project.id, steps }, (look) => {
-    const lines = steps.map((step) => stepLine(step, context, look));
-    return [`project ${look.paint(plain(project.id), "bold")}`, ...lines, "", ...nextSteps(look)].join("\n");
+    const head = `project ${look.paint(plain(project.id), "bold")}`;
+    return [head, ...stepLines(steps, context, look), "", ...nextSteps(context, look)].join("\n");
   });
 };
 
@@ -163,22 +161,31 @@ const names: Record<Step["what"], string> = {
   memory: "leads the agent to AGENTS.md",
 };
 
-function stepLine({ what, did, path, note }: Step, { parts }: Context, look: Look): string {
-  const shown = relative(parts.cwd, path);
-  const isFile = path.startsWith(parts.cwd) || what !== "store";
-  const name = !isFile ? path : shown.startsWith("..") ? basename(path) : shown;
-  const word = look.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
-  return `  ${word} ${plain(name).padEnd(18)}  ${look.paint(note ?? names[what], "dim")}`;
+function stepLines(steps: readonly Step[], { parts }: Context, look: Look): string[] {
+  const nameOf = ({ what, path }: Step) => {
+    const shown = relative(parts.cwd, path);
+    const isFile = path.startsWith(parts.cwd) || what !== "store";
+    return plain(!isFile ? path : shown.startsWith("..") ? basename(path) : shown);
+  };
+  const width = Math.min(50, Math.max(18, ...steps.map((step) => nameOf(step).length)));
+  return steps.map((step) => {
+    const { did, note, what } = step;
+    const word = look.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
+    return `  ${word} ${nameOf(step).padEnd(width)}  ${look.paint(note ?? names[what], "dim")}`;
+  });
 }
 
-function nextSteps(look: Look): string[] {
-  const steps: [string, string][] = [
-    ['dibs add "Write the docs"', "add a task, or many: dibs plan plan.md"],
-    ["dibs work --agent claude", "let an agent work, or dibs work -- <command>"],
-    ["dibs serve", "watch in a browser"],
-    ["dibs inbox", "see what needs you"],
+function nextSteps(context: Context, look: Look): string[] {
+  const agents = [...new Set(context.list("agent"))].map((name) => beginWith[name as IntegrationName]);
+  const steps = [
+    { command: 'dibs add "Write the docs"', why: "add a task, or many: dibs plan plan.md" },
+    ...(agents.length > 0
+      ? agents
+      : [{ command: "dibs work --agent claude", why: "let an agent work, or dibs work -- <command>" }]),
+    { command: "dibs serve", why: "watch in a browser" },
+    { command: "dibs inbox", why: "see what needs you" },
   ];
-  return ["Next:", ...steps.map(([command, why]) => `  ${look.paint(command.padEnd(26), "bold")} ${why}`)];
+  return ["Next:", ...steps.map(({ command, why }) => `  ${look.paint(command.padEnd(26), "bold")} ${why}`)];
 }
 
 export const commands: Record<string, SingleCommand> = {

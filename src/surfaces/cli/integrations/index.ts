@@ -46,4 +46,14 @@ export type IntegrationName = keyof typeof integrations;
 
 export const integrationNames = Object.keys(integrations) as readonly IntegrationName[];
 
+/** What its user does next: no agent starts what a repository names without being allowed to. */
+export const beginWith: Record<IntegrationName, { command: string; why: string }> = {
+  claude: { command: "claude", why: "start it here, trust the folder, allow the server dibs" },
+  codex: { command: "codex", why: "start it here and trust the folder" },
+  cursor: { command: "cursor .", why: "turn the server dibs on in its settings" },
+  gemini: { command: "gemini", why: "start it here and trust the folder" },
+  qwen: { command: "qwen", why: "start it here and trust the folder" },
+  vscode: { command: "code .", why: "trust the folder and start the server dibs" },
+};
+
 export const filesFor = (name: string): readonly OwnFile[] => integrations[name as IntegrationName];
