@@ -21,6 +21,9 @@ for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP:
     (next === "killing" ? killing : stopping).abort();
   });
 }
+/** Imports a module as it is, outside the bundle. */
+let load: (address: string) => Promise<unknown>;
+
 const inputBytesMax = 16 * 1024 * 1024;
 
 async function tooMuchInput(): Promise<Error> {
@@ -135,7 +138,19 @@ const parts: Parts = {
     return hearHook(dibs, event, agent, Date.now());
   },
   endWithin: (ms) => void setTimeout(() => process.exit(0), ms).unref(),
+  watch: async (request) => {
+    // React's other build is slow, and remembers every frame.
+    process.env.NODE_ENV = "production";
+    const address = new URL("./tui/main.js", import.meta.url).href;
+    const { watch } = (await load(address)) as typeof import("./tui/main.js");
+    const { stdin, stdout } = process;
+    const isColoured = !process.env.NO_COLOR && process.env.TERM !== "dumb";
+    await watch(request, { stdin, stdout, isColoured, stopping: stopSignal() });
+  },
   version: async () => (await import("./runtime/version.js")).version,
 };
 
-export const run = (argv: readonly string[]): Promise<number> => main(argv, parts);
+export function run(argv: readonly string[], loader: typeof load): Promise<number> {
+  load = loader;
+  return main(argv, parts);
+}

@@ -154,6 +154,7 @@ export class Desk {
         return { pid, host: hostId, ...(processStartedAt === null ? {} : { processStartedAt }) };
       },
       demo: async () => 0,
+      watch: async () => undefined,
       serveMcp: async () => undefined,
       hearHook: (dibs, { event, agent }) => hearHook(dibs, event, agent, clock.now()),
       endWithin: () => undefined,

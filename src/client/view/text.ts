@@ -1,10 +1,13 @@
 // Text of tasks and agents comes from anywhere: nothing of it may move a cursor, change a terminal's look or hide itself.
 
+/** One line, with the blanks it has. */
+export function harmless(text: unknown): string {
+  return String(text ?? "").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ");
+}
+
 /** One line. */
 export function plain(text: unknown): string {
-  return String(text ?? "")
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ")
-    .trim();
+  return harmless(text).trim();
 }
 
 /** Several lines, each harmless; tabs become blanks. */

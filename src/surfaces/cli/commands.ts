@@ -58,6 +58,10 @@ export const groups: Record<string, Record<string, Entry>> = {
     attempts: { summary: "list the attempts at a task", load: tasks },
     sessions: { summary: "show who works on what", load: people },
     events: { summary: "show what happened; -f follows", load: people },
+    watch: {
+      summary: "fleet, queue and inbox live in the terminal",
+      load: () => import("./commands/watch.js").then(({ commands }) => commands),
+    },
     stats: { summary: "show figures", load: people },
   },
   "Do work": {

@@ -123,6 +123,15 @@ export interface HookRequest {
   agent: { sessionId: string; isOwn: boolean } | null;
 }
 
+/** A terminal that shows everything live. */
+export interface WatchRequest {
+  dibs: Dibs;
+  /** A project, or * for all; default: the client's own. */
+  project?: string | undefined;
+  view: "fleet" | "queue" | "inbox";
+  filter: string;
+}
+
 export interface Parts {
   env: Record<string, string | undefined>;
   cwd: string;
@@ -145,6 +154,8 @@ export interface Parts {
   processOf(pid: number): Promise<ProcessName>;
   /** Ends with its exit code. */
   demo(): Promise<number>;
+  /** Settled when somebody has seen enough. */
+  watch(request: WatchRequest): Promise<void>;
   databaseFor(directory: string): Promise<string>;
   makeRoomFor(database: string): Promise<void>;
   /** The server that runs for a database file, and its token. */

@@ -1,0 +1,40 @@
+import type { SingleCommand } from "../command.js";
+import { whereFor } from "../connection.js";
+import type { WatchRequest } from "../parts.js";
+import { usageError } from "../spec.js";
+
+const views = ["fleet", "queue", "inbox"] as const satisfies readonly WatchRequest["view"][];
+
+export const commands: Record<string, SingleCommand> = {
+  watch: {
+    name: "watch",
+    summary: "Watch sessions, the queue and the inbox live in the terminal, and answer, retry, cancel",
+    details:
+      "Keys: 1-4 or Tab switch views, j/k and arrows move, Enter opens, Esc goes back, / filters, a answers, r retries, c cancels, x releases by force, p chooses the project, ? shows all of them, q quits.",
+    flags: {
+      all: { short: "a", help: "of all projects" },
+      view: { value: "<view>", choices: views, help: "begin with" },
+      filter: {
+        value: "<text>",
+        short: "f",
+        help: "begin with this filter, such as 'is:blocked agent:a7 label:ui age:>1h'",
+      },
+    },
+    examples: ["dibs watch", "dibs watch --all --view inbox", "dibs watch -f 'is:open -label:later'"],
+    async run(context) {
+      const { stdin, stdout } = context.parts;
+      const instead = "dibs list shows tasks as text, dibs events -f what happens.";
+      if (context.isJson)
+        throw usageError("watch draws on a terminal; it has no JSON.", `With --json: ${instead}`);
+      if (!stdin.isTerminal || !stdout.isTerminal) throw usageError("watch needs a terminal.", instead);
+      const { project } = await whereFor(context, context.parts);
+      const filter = context.text("filter");
+      await context.parts.watch({
+        dibs: await context.dibs(),
+        project: context.on("all") ? "*" : project,
+        view: (context.text("view") ?? (filter === undefined ? "fleet" : "queue")) as WatchRequest["view"],
+        filter: filter ?? "",
+      });
+    },
+  },
+};

@@ -1,0 +1,105 @@
+// What people do to tasks. Every refusal becomes a line at the bottom, and every deed says which command would have done it.
+
+import { type Action, cliFor, type Details } from "../client/view/commands.js";
+import { plain } from "../client/view/text.js";
+import type { WireTask } from "../contract/shapes.js";
+import type { TaskName } from "./detail.js";
+import { Editor } from "./editor.js";
+import type { State } from "./state.js";
+
+/** With the project where a command would look elsewhere by itself. */
+export function commandFor(
+  state: State,
+  action: Action,
+  name: TaskName,
+  more: Partial<Details> = {},
+): string {
+  const isOwn = state.live.projects.find(({ id }) => id === name.project)?.isDefault === true;
+  return cliFor(action, { taskId: name.taskId, ...(isOwn ? {} : { project: name.project }), ...more });
+}
+
+async function attempt(state: State, command: string | undefined, act: () => Promise<string>): Promise<void> {
+  try {
+    state.say(await act(), { tone: "good", command });
+    state.live.refresh();
+    state.detail?.ask();
+  } catch (error) {
+    const { message, hint } = error as Error & { hint?: string };
+    state.say([message, hint].filter(Boolean).join(" "), { tone: "bad" });
+  }
+}
+
+export function retry(state: State, name: TaskName): Promise<void> {
+  return attempt(state, commandFor(state, "retry", name), async () => {
+    await state.dibs.tasks.retry(name);
+    return `queued ${name.taskId} again`;
+  });
+}
+
+export function askToCancel(state: State, name: TaskName): void {
+  const command = commandFor(state, "cancel", name);
+  const act = () =>
+    attempt(state, command, async () => {
+      await state.dibs.tasks.cancel(name);
+      return `cancelled ${name.taskId}`;
+    });
+  state.question = { text: `Cancel ${named(state, name)}?`, command, act };
+}
+
+export function askToRelease(state: State, name: TaskName): void {
+  const command = commandFor(state, "release", name);
+  const act = () =>
+    attempt(state, command, async () => {
+      await state.dibs.tasks.release({ ...name, force: true });
+      return `released ${name.taskId}`;
+    });
+  state.question = { text: `Take ${named(state, name)} from its holder?`, command, act };
+}
+
+function named(state: State, { project, taskId }: TaskName): string {
+  const title = state.live.index?.get(project, taskId)?.title;
+  return title === undefined ? taskId : `${taskId} ${plain(title)}`;
+}
+
+/** The whole question is needed: what can be answered, and which one it is. */
+export async function beginAnswer(state: State, name: TaskName): Promise<void> {
+  try {
+    const { task } = await state.dibs.tasks.get(name);
+    if (task.question) state.prompt = { kind: "answer", editor: new Editor(), choices: null, task };
+    else state.say(`${task.id} has no open question.`);
+    state.touched();
+  } catch (error) {
+    state.say((error as Error).message, { tone: "bad" });
+  }
+}
+
+/** An empty answer means the default, where there is one. */
+export function answerOf({ question }: WireTask, typed: string): string | null {
+  return typed.trim() === "" ? (question?.default ?? null) : typed;
+}
+
+export function answer(state: State, task: WireTask, response: string): Promise<void> {
+  const name = { project: task.project, taskId: task.id };
+  const questionId = task.question?.id;
+  const command = commandFor(state, "answer", name, { text: response });
+  return attempt(state, command, async () => {
+    const { task: after } = await state.dibs.tasks.respond({
+      ...name,
+      response,
+      ...(questionId === undefined ? {} : { questionId }),
+    });
+    return `answered ${task.id}, now ${after.state}`;
+  });
+}
+
+export async function markRead(state: State): Promise<void> {
+  const item = state.inbox.selected;
+  if (item?.kind !== "note") {
+    state.say("Only a notification can be marked as read; answer a question, retry or cancel a failure.");
+    return;
+  }
+  await attempt(state, undefined, async () => {
+    await state.dibs.notifications.read({ id: item.note.id });
+    return "marked as read";
+  });
+}

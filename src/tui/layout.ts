@@ -1,0 +1,24 @@
+// How much room there is.
+
+interface Size {
+  columns: number;
+  rows: number;
+}
+
+/** The bar above and the line below; where somebody types, one more. */
+export function bodyRows({ rows }: Size): number {
+  return Math.max(1, rows - 2);
+}
+
+const cardWidthMin = 38;
+export const cardHeight = 4;
+
+/** Cards side by side, as many as fit. */
+export function fleetShape(size: Size): { perLine: number; lines: number; width: number } {
+  const perLine = Math.max(1, Math.floor(size.columns / (cardWidthMin + 1)));
+  return {
+    perLine,
+    lines: Math.max(1, Math.floor(bodyRows(size) / cardHeight)),
+    width: Math.floor(size.columns / perLine),
+  };
+}

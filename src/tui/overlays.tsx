@@ -1,0 +1,113 @@
+// What lies over a view for a moment: help, the choice of a project, what a session has done.
+
+import { Box } from "ink";
+import type { ReactNode } from "react";
+import { plain } from "../client/view/text.js";
+import { ago, duration } from "../client/view/words.js";
+import { bodyRows } from "./layout.js";
+import { type Line, Lines, type Part } from "./parts.js";
+import type { Overlay, State } from "./state.js";
+
+const keys: [string, string][] = [
+  ["1 2 3 4, Tab", "fleet, queue, inbox, task"],
+  ["j k, arrows", "move; PgUp, PgDn, g, G further"],
+  ["Enter, Esc", "open a task, and back"],
+  ["/", "filter the queue; Tab completes, Esc leaves it"],
+  ["a", "answer the task's question; Tab goes through the options"],
+  ["r", "retry what failed or was cancelled"],
+  ["c", "cancel a task (asks)"],
+  ["x", "release: take a task from its holder (asks)"],
+  ["m", "mark a notification as read"],
+  ["h", "what a session has done"],
+  ["p", "another project, or all"],
+  ["? q", "help, quit"],
+];
+
+const legend: [string, string][] = [
+  ["[*]", "in flight"],
+  ["[!]", "in flight, but silent or nearly out of time"],
+  ["[?]", "waits for an answer"],
+  ["--", "can be claimed"],
+  ["is:", "ready blocked scheduled working waiting done failed stale open …"],
+  ["agent: label:", "phase: project: parent: id: assignee:"],
+  ["priority:>=high", "age:>1h  idle:>30m  -is:done  label:ui,api  “exact words”"],
+];
+
+export function OverlayView({ state, overlay }: { state: State; overlay: Overlay }): ReactNode {
+  const rows = bodyRows(state);
+  const lines = linesOf(state, overlay, rows);
+  return (
+    <Box paddingX={2} height={rows}>
+      <Lines lines={lines} rows={rows} />
+    </Box>
+  );
+}
+
+function linesOf(state: State, overlay: Overlay, rows: number): readonly Line[] {
+  switch (overlay.kind) {
+    case "help": {
+      const lines = helpLines(Math.min(16, Math.floor(state.columns / 3)));
+      overlay.top = Math.min(overlay.top, Math.max(0, lines.length - rows));
+      return lines.slice(overlay.top);
+    }
+    case "projects":
+      return projectLines(state, overlay.list, rows);
+    case "history":
+      return historyLines(overlay.session, state.now);
+  }
+}
+
+function helpLines(width: number): Line[] {
+  const lines = (rows: [string, string][]) =>
+    rows.map(([left, right]): Line => [{ text: `${left.padEnd(width)} `, bold: true }, { text: right }]);
+  const head = (text: string): Line => [{ text, tone: "cyan", bold: true }];
+  return [head("Keys"), ...lines(keys), [], head("Marks and filters"), ...lines(legend)];
+}
+
+function projectLines(
+  { live }: State,
+  list: Extract<Overlay, { kind: "projects" }>["list"],
+  rows: number,
+): Line[] {
+  const { from, items } = list.window(Math.max(1, rows - 2));
+  const shown = items.map((id, at): Line => {
+    const isSelected = from + at === list.index;
+    const edge: Part = isSelected ? { text: "▌ ", tone: "cyan", bold: true } : { text: "  " };
+    const project = live.projects.find((each) => each.id === id);
+    const marks = [project?.isDefault && "default", project?.paused && "paused"].filter(Boolean).join(", ");
+    return [
+      edge,
+      { text: id === "*" ? "all projects" : id, bold: isSelected },
+      { text: marks === "" ? "" : `  ${marks}`, tone: "dim" },
+    ];
+  });
+  return [[{ text: "Project", tone: "cyan", bold: true }], ...shown];
+}
+
+function historyLines(session: Extract<Overlay, { kind: "history" }>["session"], now: number): Line[] {
+  const { id, agentType, host, pid, capabilities, startedAt, lastSeenAt, claimHistory, currentTask } =
+    session;
+  const facts = [
+    plain(agentType),
+    pid === null ? null : `pid ${pid}`,
+    host === null ? null : plain(host).slice(0, 24),
+    capabilities.length > 0 ? `can ${capabilities.map(plain).join(", ")}` : null,
+    `started ${ago(startedAt, now)}`,
+    `seen ${ago(lastSeenAt, now)}`,
+  ];
+  return [
+    [{ text: plain(id), bold: true }],
+    [{ text: facts.filter(Boolean).join(" · "), tone: "dim" }],
+    [],
+    ...(currentTask ? [[{ text: `now   ${currentTask.taskId}  ${plain(currentTask.title)}` }], []] : []),
+    [{ text: "Its last claims", tone: "cyan", bold: true }],
+    ...(claimHistory.length === 0 ? [[{ text: "none yet", tone: "dim" as const }]] : []),
+    ...claimHistory.map(
+      ({ taskId, releasedAt, releaseReason, duration: ms }): Line => [
+        { text: taskId.padEnd(12), tone: "cyan" },
+        { text: ` ${plain(releaseReason).padEnd(16)}` },
+        { text: ` ${duration(ms).padStart(4)}  ${ago(releasedAt, now)}`, tone: "dim" },
+      ],
+    ),
+  ];
+}

@@ -1,0 +1,61 @@
+// Something that is read again when asked and every few seconds: one request at a time, and not too soon after the last.
+
+export interface ReadingOptions {
+  /** The least time between two. */
+  gapMs: number;
+  /** Read anyway after so long. */
+  everyMs: number;
+}
+
+export class Reading {
+  /** Why the last one failed. */
+  error: Error | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private dueAt = Number.POSITIVE_INFINITY;
+  private isBusy = false;
+  private isWanted = false;
+  private isClosed = false;
+  private endedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly read: () => Promise<void>,
+    private readonly options: ReadingOptions,
+  ) {
+    this.plan(0);
+  }
+
+  /** As soon as may be. */
+  ask(): void {
+    if (this.isBusy) this.isWanted = true;
+    else this.plan(Math.max(0, this.endedAt + this.options.gapMs - performance.now()));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    if (this.timer) clearTimeout(this.timer);
+  }
+
+  private plan(ms: number): void {
+    const at = performance.now() + ms;
+    if (this.isClosed || at >= this.dueAt) return;
+    if (this.timer) clearTimeout(this.timer);
+    this.dueAt = at;
+    this.timer = setTimeout(() => void this.run(), ms);
+  }
+
+  private async run(): Promise<void> {
+    this.dueAt = Number.POSITIVE_INFINITY;
+    this.isBusy = true;
+    this.isWanted = false;
+    try {
+      await this.read();
+      this.error = null;
+    } catch (error) {
+      this.error = error as Error;
+    }
+    this.isBusy = false;
+    this.endedAt = performance.now();
+    const { gapMs, everyMs } = this.options;
+    this.plan(this.isWanted && this.error === null ? gapMs : everyMs);
+  }
+}
