@@ -10,7 +10,16 @@ import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { columnsOf } from "./print/look.js";
 import { plainLines } from "./print/text.js";
-import { globalFlags, helpOf, introduction, parse, twoColumns, usageError } from "./spec.js";
+import {
+  exitCodes,
+  exitLines,
+  globalFlags,
+  helpOf,
+  introduction,
+  parse,
+  twoColumns,
+  usageError,
+} from "./spec.js";
 
 export async function main(argv: readonly string[], parts: Parts): Promise<number> {
   try {
@@ -94,20 +103,10 @@ function nextWord(argv: readonly string[]): { word: string | undefined; rest: re
   return { word: undefined, rest: argv };
 }
 
-const exitCodes = [
-  ["0", "it went well"],
-  ["1", "the state forbids it: somebody else holds it, it is over, it is busy"],
-  ["2", "it was said wrongly"],
-  ["3", "there is no such thing"],
-  ["4", "it is not allowed: the wrong holder, token or role"],
-  ["5", "there is nothing to claim or to do"],
-  ["6", "the store or the network is not there"],
-] as const;
-
 function overview(columns: number): string {
   const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group, columns)}`);
   const head = "dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n";
-  return `${head}\n${parts.join("\n")}\nExit codes\n${twoColumns(exitCodes, columns)}`;
+  return `${head}\n${parts.join("\n")}\n${exitLines(exitCodes, columns)}`;
 }
 
 function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {

@@ -12,6 +12,11 @@ export const resultFlags: Record<string, FlagSpec> = {
   modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
 };
 
+/** What whoever has lost a task is told. */
+export const lostExit = {
+  1: "the claim is lost: it ran out, was taken back or cancelled; or the state does not allow it",
+};
+
 interface Holder {
   taskId: string;
   sessionId: string;

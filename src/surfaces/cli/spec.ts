@@ -20,6 +20,21 @@ export interface FlagSpec {
   choices?: readonly string[];
 }
 
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6;
+
+export const exitCodes: Record<ExitCode, string> = {
+  0: "it went well",
+  1: "the state forbids it: somebody else holds it, it is over, it is busy",
+  2: "it was said wrongly",
+  3: "there is no such thing",
+  4: "it is not allowed: the wrong holder, token or role",
+  5: "there is nothing to claim or to do",
+  6: "the store or the network is not there",
+};
+
+/** Any command that asks a store may end so. */
+const usualExits: readonly ExitCode[] = [0, 2, 3, 4, 6];
+
 export interface CommandSpec {
   /** As it is typed: `add`, `lock acquire`. */
   name: string;
@@ -29,6 +44,8 @@ export interface CommandSpec {
   /** Below the summary in its own help. */
   details?: string;
   flags?: Record<string, FlagSpec>;
+  /** What 1 and 5 mean here, and others where they mean something of their own; null: it never ends so. */
+  exits?: Partial<Record<ExitCode, string | null>>;
   examples?: readonly string[];
 }
 
@@ -193,12 +210,21 @@ export function introduction(summary: string, details: string | undefined, colum
   return [sentence, ...(details ? [details] : [])].map((text) => hanging("", text, columns)).join("\n");
 }
 
+export function exitLines(told: CommandSpec["exits"], columns: number): string {
+  const usual = Object.fromEntries(usualExits.map((code) => [code, exitCodes[code]]));
+  const rows = Object.entries({ ...usual, ...told }).flatMap(([code, means]) =>
+    means === null ? [] : [[code, means] as const],
+  );
+  return `Exit codes\n${twoColumns(rows, columns)}`;
+}
+
 export function helpOf(spec: CommandSpec, columns = 80): string {
-  const { summary, details, flags, examples } = spec;
+  const { summary, details, flags, exits, examples } = spec;
   return [
     `${usageOf(spec)}\n\n${introduction(summary, details, columns)}`,
     flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags, columns)}` : "",
     `\nEverywhere\n${flagLines(globalFlags, columns)}`,
+    `\n${exitLines(exits, columns)}`,
     examples ? `\nExamples\n${examples.map((each) => `  ${each}\n`).join("")}` : "",
   ].join("");
 }

@@ -1,10 +1,16 @@
 import type { SingleCommand } from "../command.js";
+import { usageError } from "../spec.js";
 
 export const commands: Record<string, SingleCommand> = {
   demo: {
     name: "demo",
     summary: "Watch a small fleet at work, in a store of its own that is removed afterwards",
     details: "DIBS_DEMO_SPEED multiplies every duration: 0.1 is ten times as fast.",
-    run: (context) => context.parts.demo(),
+    exits: { 1: "a task was not completed exactly once", 3: null, 4: null, 6: null },
+    examples: ["dibs demo", "DIBS_DEMO_SPEED=0.1 dibs demo"],
+    async run(context) {
+      if (!context.isJson) return context.parts.demo();
+      throw usageError("The demo is for people; it has no JSON.", "Its exit code is its verdict.");
+    },
   },
 };

@@ -186,9 +186,11 @@ export const commands: Record<string, SingleCommand> = {
     name: "doctor",
     summary: "Look for trouble: version, database, permissions, server, claims, worktrees",
     details:
-      "Exit code 1 when there is a problem; 0 with warnings only. Without --fix it only looks.\n" +
+      "Without --fix it only looks.\n" +
       "With --fix what the dead hold is queued again, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
     flags: { fix: { help: "mend what can be mended without harm" } },
+    exits: { 0: "all is well, or there are warnings only", 1: "there is a problem" },
+    examples: ["dibs doctor", "dibs doctor --fix"],
     run: doctor,
   },
 };

@@ -89,6 +89,7 @@ export const commands: Record<string, SingleCommand> = {
       ...taskFlags,
       correlation: { value: "<word>", help: "an id of your own systems, kept through all attempts" },
     },
+    exits: { 1: "the id is taken, or what it is to be a part of is over" },
     examples: [
       'dibs add "Write the docs" -p high -l docs',
       'dibs add -d 0001 -- "--help must show examples"',
@@ -116,6 +117,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Change a task that is not over",
     details: 'Lists replace the old ones. An empty value takes something away: --assignee "".',
     flags: { prompt: { value: "<text>", help: "a new prompt; - reads standard input" }, ...taskFlags },
+    exits: { 1: "it is over" },
     examples: ["dibs edit 0001 -p critical -l docs,urgent", 'dibs edit 0001 --assignee ""'],
     async run(context) {
       const prompt = context.text("prompt");
@@ -134,6 +136,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "<id>",
     summary: "Cancel a task; its holder's next call is refused",
     flags: { cascade: { help: "also its open descendants" }, reason: { value: "<text>", help: "why" } },
+    exits: { 1: "it is over already" },
+    examples: ["dibs cancel 0001", 'dibs cancel 0001 --cascade --reason "no longer needed"'],
     async run(context) {
       const dibs = await context.dibs();
       const answer = await dibs.tasks.cancel(
@@ -154,6 +158,8 @@ export const commands: Record<string, SingleCommand> = {
     name: "retry",
     args: "<id>",
     summary: "Queue a failed or cancelled task again",
+    exits: { 1: "it is neither failed nor cancelled" },
+    examples: ["dibs retry 0001"],
     async run(context) {
       const dibs = await context.dibs();
       const answer = await dibs.tasks.retry({ taskId: context.taskId });
@@ -164,6 +170,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "next-id",
     args: "[parent]",
     summary: "Reserve the next id, for scripts that make their own tasks",
+    exits: { 1: "there are no more ids" },
     examples: ["id=$(dibs next-id)", "dibs next-id 0001"],
     async run(context) {
       const dibs = await context.dibs();

@@ -61,6 +61,7 @@ export const commands: Record<string, SingleCommand> = {
       limit: { value: "<n>", help: "with --json: how many tasks a page has" },
       cursor: { value: "<cursor>", help: "with --json: go on where a page ended" },
     },
+    examples: ["dibs graph", "dibs graph 0001", "dibs graph --dot | dot -Tsvg > graph.svg"],
     run: graph,
   },
 };

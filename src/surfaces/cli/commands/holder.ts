@@ -6,7 +6,7 @@ import { type Context, given } from "../context.js";
 import type { Look } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
-import { complete, fail, resultFlags, start } from "../result.js";
+import { complete, fail, lostExit, resultFlags, start } from "../result.js";
 import { usageError } from "../spec.js";
 
 /** One call waits no longer on the server; a longer wait is several of them. */
@@ -152,7 +152,7 @@ export const commands: Record<string, SingleCommand> = {
   claim: {
     name: "claim",
     args: "[id]",
-    summary: "Claim a task, or the best one that fits; exit code 5 when there is none",
+    summary: "Claim a task, or the best one that fits",
     flags: {
       start: { help: "start it at once" },
       wait: {
@@ -166,6 +166,7 @@ export const commands: Record<string, SingleCommand> = {
       "no-resume": { help: "nothing, rather than what this session holds already" },
       metadata: { value: "<json>", help: "an object of your own, kept with the claim" },
     },
+    exits: { 1: "somebody else holds it, or it cannot be claimed now", 5: "there is nothing to claim" },
     examples: ["dibs claim --session agent-1 --start --wait 60s", "dibs claim 0001 --session agent-1"],
     run: claim,
   },
@@ -173,6 +174,8 @@ export const commands: Record<string, SingleCommand> = {
     name: "start",
     args: "[id]",
     summary: "Start working on what was claimed",
+    exits: lostExit,
+    examples: ["dibs start 0001 --session agent-1"],
     run: (context) => start(context, context.holder),
   },
   heartbeat: {
@@ -180,6 +183,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id]",
     summary: "Renew the lease",
     flags: { extend: { value: "<duration>", help: "by this much; default: the claim's own length" } },
+    exits: lostExit,
+    examples: ["dibs heartbeat 0001 --session agent-1", "dibs heartbeat 0001 --extend 1h --session agent-1"],
     async run(context) {
       const answer = await (await context.dibs()).tasks.heartbeat({
         ...context.holder,
@@ -197,6 +202,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [note...]",
     summary: "Put a note on the timeline and renew the lease",
     flags: { percent: { value: "<0-100>", help: "how far it is" } },
+    exits: lostExit,
+    examples: ['dibs progress 0001 "half of the tests pass" --percent 50 --session agent-1'],
     async run(context) {
       const { holder, words } = await holderAndWords(context);
       const answer = await (await context.dibs()).tasks.progress({
@@ -210,12 +217,17 @@ export const commands: Record<string, SingleCommand> = {
     name: "ask",
     args: "[id] [question...]",
     summary: "Ask a human; the lease stands still until the answer",
-    details: 'Inside `dibs work` the task is known: dibs ask --wait "Teal or orange?"',
+    details: "Inside `dibs work` the task and the session are known.",
     flags: {
-      wait: { help: "wait for the answer and print it; exit code 1 when the task is cancelled or lost" },
+      wait: { help: "wait for the answer and print it" },
       option: { value: "<text>", many: true, help: "a possible answer" },
       default: { value: "<text>", help: "what happens if nobody minds" },
     },
+    exits: { ...lostExit, 5: "the waiting was ended before there was an answer" },
+    examples: [
+      'dibs ask 0001 "Teal or orange?" --option teal --option orange --session agent-1',
+      'dibs ask --wait "May I drop the old table?"',
+    ],
     run: ask,
   },
   done: {
@@ -223,6 +235,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [result...]",
     summary: "Complete a task",
     flags: resultFlags,
+    exits: { 1: `${lostExit[1]}; or parts of it are open` },
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     run: withWords(complete),
   },
@@ -231,6 +244,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [error...]",
     summary: "Report a failed attempt; it is retried with backoff while retries last",
     flags: { "no-retry": { help: "it will never work" } },
+    exits: lostExit,
+    examples: ['dibs fail 0001 "bcrypt is missing" --session agent-1'],
     run: withWords(fail),
   },
   release: {
@@ -238,6 +253,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [reason...]",
     summary: "Give a task back to the queue",
     flags: { force: { help: "take it from whoever holds it" } },
+    exits: lostExit,
+    examples: ["dibs release 0001 --session agent-1", 'dibs release 0001 --force "its agent hangs"'],
     async run(context) {
       const { taskId, words } = context.taskAndWords;
       const by = context.on("force") ? { taskId, force: true } : context.holderOf(taskId);

@@ -92,6 +92,7 @@ export const commands: Record<string, SingleCommand> = {
     details:
       "Called by the plugin that dibs init --agent claude writes. SessionStart shows open questions and what is held; PostToolUse renews what is held; Stop reminds of what was not reported; SessionEnd gives it back. It always ends with 0, within seconds, and does nothing where there is no store.",
     flags: { client: { value: "<pid>", help: "the process of Claude Code; default: the one that called" } },
+    exits: { 0: "always", 2: null, 3: null, 4: null, 6: null },
     examples: ["dibs hook --client $PPID || true"],
     run: hook,
   },

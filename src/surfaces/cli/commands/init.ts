@@ -209,6 +209,7 @@ export const commands: Record<string, SingleCommand> = {
         help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only",
       },
     },
+    exits: { 1: "a file that is there cannot be changed safely", 4: "a link leads out of the repository" },
     examples: ["dibs init", "dibs init --yes --project shop --agent claude", "dibs init --remove"],
     run: init,
   },

@@ -64,12 +64,13 @@ export const commands: Record<string, CommandGroup> = {
       acquire: {
         name: "lock acquire",
         args: "<name>",
-        summary: "acquire a lock, or renew it; exit code 1 when somebody else holds it",
+        summary: "acquire a lock, or renew it",
         flags: {
           pid: pidFlag,
           ttl: { value: "<duration>", help: "give it up after this long unless it is renewed" },
           metadata: { value: "<json>", help: "an object of your own" },
         },
+        exits: { 1: "somebody else holds it" },
         examples: ["dibs lock acquire deploy || exit 1", "dibs lock acquire deploy --pid $$ --ttl 10m"],
         async run(context) {
           const answer = await (await context.dibs()).locks.acquire({
@@ -88,6 +89,8 @@ export const commands: Record<string, CommandGroup> = {
         args: "<name>",
         summary: "release a lock; one that is free stays so",
         flags: { pid: pidFlag, force: { help: "whoever holds it" } },
+        exits: { 1: "somebody else holds it" },
+        examples: ["dibs lock release deploy", "dibs lock release deploy --force"],
         async run(context) {
           const name = context.args[0]!;
           const by = context.on("force") ? { force: true } : await holderOf(context);
@@ -98,7 +101,9 @@ export const commands: Record<string, CommandGroup> = {
       status: {
         name: "lock status",
         args: "<name>",
-        summary: "show who holds a lock; exit code 0 for held and free alike",
+        summary: "show who holds a lock",
+        exits: { 0: "it is told, whether the lock is held or free" },
+        examples: ["dibs lock status deploy"],
         async run(context) {
           const name = context.args[0]!;
           const answer = await (await context.dibs()).locks.get({ name });
@@ -112,6 +117,7 @@ export const commands: Record<string, CommandGroup> = {
       list: {
         name: "lock list",
         summary: "list the locks that are held",
+        examples: ["dibs lock list"],
         async run(context) {
           const answer = await (await context.dibs()).locks.list({ limit: 1000 });
           context.say(answer, (look) =>

@@ -65,6 +65,7 @@ export const commands: Record<string, SingleCommand> = {
       all: listFlags.all,
       limit: { value: "<n>", help: "how many of each at most; default 100" },
     },
+    examples: ["dibs inbox", "dibs inbox --all"],
     async run(context) {
       const answer = await (await context.dibs()).notifications.inbox({
         ...context.listed,
@@ -78,6 +79,8 @@ export const commands: Record<string, SingleCommand> = {
     args: "<id> [text...]",
     summary: "Answer the open question of a task",
     flags: { question: { value: "<id>", help: "refuse if another question is open by now" } },
+    exits: { 1: "no question is open, or another one" },
+    examples: ['dibs answer 0001 "teal"', "dibs answer 0001 - < answer.md"],
     async run(context) {
       const response = await context.textOrInput(context.args.slice(1).join(" "));
       if (response === "") throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
@@ -99,6 +102,7 @@ export const commands: Record<string, SingleCommand> = {
       limit: listFlags.limit,
       cursor: listFlags.cursor,
     },
+    examples: ["dibs sessions", "dibs sessions --ended --json"],
     run: sessions,
   },
   events: {
@@ -119,6 +123,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "stats",
     summary: "Show figures: how much there is, how fast it goes",
     flags: { all: listFlags.all },
+    examples: ["dibs stats", "dibs stats --all --json"],
     async run(context) {
       const answer = await (await context.dibs()).stats.get(context.listed);
       context.say(answer, (look) => statsPage(answer, look));

@@ -160,6 +160,10 @@ export const commands: Record<string, SingleCommand> = {
       format: { value: "<format>", choices: formats, help: "default: found out by itself" },
       parent: { value: "<id>", help: "make them parts of this task" },
     },
+    exits: {
+      1: "an id is taken, or what they are to be parts of is over",
+      5: "everything in it is done already",
+    },
     examples: ["dibs plan plan.md", "dibs plan plan.md --yes", "my-planner | dibs plan - --yes --json"],
     run: plan,
   },

@@ -101,6 +101,7 @@ export const commands: Record<string, CommandGroup> = {
           limit: listFlags.limit,
           cursor: listFlags.cursor,
         },
+        examples: ["dibs project list"],
         async run(context) {
           const answer = await (await context.dibs()).projects.list(
             given({ limit: context.number("limit"), cursor: context.text("cursor") }),
@@ -125,6 +126,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project show",
         args: "[project]",
         summary: "show a project and its settings",
+        examples: ["dibs project show", "dibs project show docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.get(named(context));
           context.say(answer, (look) => projectPage(answer.project, look));
@@ -134,6 +136,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project create",
         args: "<project> [settings...]",
         summary: "create a project, with settings if you like",
+        exits: { 1: "there is such a project" },
         examples: ["dibs project create docs", "dibs project create docs order=depth-first maxRetries=1"],
         async run(context) {
           const [id = "", ...words] = context.args;
@@ -162,6 +165,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project pause",
         args: "[project]",
         summary: "pause a project: nothing of it can be claimed",
+        examples: ["dibs project pause docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.pause(named(context));
           context.say(answer, () => `paused ${plain(answer.project.id)}: nothing of it can be claimed`);
@@ -171,6 +175,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project resume",
         args: "[project]",
         summary: "resume a paused project",
+        examples: ["dibs project resume docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.resume(named(context));
           context.say(answer, () => `resumed ${plain(answer.project.id)}`);

@@ -232,10 +232,15 @@ export const commands: Record<string, Command> = {
       "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
     flags: {
       concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
-      once: { help: "one task, then end; exit code 5 when there is none" },
+      once: { help: "one task, then end" },
       "until-empty": { help: "end when nothing can be claimed" },
       label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
       ...sharedFlags,
+    },
+    exits: {
+      0: "it ended as it was told to; with --once the task was done or given back",
+      1: "with --once: the attempt failed, or the task was lost",
+      5: "with --once: there is nothing to claim",
     },
     examples: [
       "dibs work --agent claude --worktree -n 3",
@@ -262,6 +267,10 @@ export const commands: Record<string, Command> = {
       },
       ...sharedFlags,
     },
+    exits: {
+      0: "it was done, given back or queued",
+      1: "the attempt failed, the task was lost or cannot be claimed, or the lock is busy",
+    },
     examples: ['dibs run --prompt "Fix the build" --lock builder --on-conflict queue -- my-agent'],
     run,
   },
@@ -270,6 +279,8 @@ export const commands: Record<string, Command> = {
     args: "[words...]",
     summary:
       "Exit 0 if the claim in DIBS_TASK, DIBS_SESSION and DIBS_EPOCH is still held; asked by git's hooks",
+    exits: { 0: "it is held", 1: "it is not", 3: null, 4: null, 6: null },
+    examples: ["dibs fence"],
     run: fence,
   },
 };

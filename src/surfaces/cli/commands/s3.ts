@@ -7,7 +7,7 @@ import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
 import { taskTable } from "../print/task.js";
 import { plain } from "../print/text.js";
-import { complete, fail, resultFlags, start } from "../result.js";
+import { complete, fail, lostExit, resultFlags, start } from "../result.js";
 import { usageError } from "../spec.js";
 
 const priorityWords = ["critical", "high", "medium", "normal", "low"];
@@ -68,6 +68,7 @@ export const commands: Record<string, CommandGroup> = {
           priority: { value: "<1-5>", short: "p", help: "1 is the most urgent, 5 the default" },
           depends: { value: "<id>", short: "d", rest: true, help: "tasks that must be done first" },
         },
+        exits: { 1: "there are no more ids" },
         examples: ['dibs leader add-task "Create endpoints" -p 2 -d task-001 task-002'],
         run: addTask,
       },
@@ -75,6 +76,8 @@ export const commands: Record<string, CommandGroup> = {
         name: "leader cancel",
         args: "<id>",
         summary: "cancel a task",
+        exits: { 1: "it is over already" },
+        examples: ["dibs leader cancel 0001"],
         async run(context) {
           const answer = await (await context.dibs()).tasks.cancel({ taskId: context.args[0]! });
           context.say(answer, () => `cancelled ${plain(answer.task.id)}`);
@@ -84,6 +87,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "leader list",
         summary: "list the tasks",
         flags: { status: { value: "<state>", short: "s", many: true, help: stateHelp } },
+        examples: ["dibs leader list", "dibs leader list -s available"],
         async run(context) {
           const answer = await tasksBy(await context.dibs(), context.list("status"), {}, context.parts.now());
           context.say(answer, (look) => taskTable(answer.tasks, look));
@@ -92,6 +96,7 @@ export const commands: Record<string, CommandGroup> = {
       status: {
         name: "leader status",
         summary: "show how many there are in each state, and how fast it goes",
+        examples: ["dibs leader status"],
         async run(context) {
           const answer = await (await context.dibs()).stats.get();
           context.say(answer, (look) => statsPage(answer, look));
@@ -106,7 +111,8 @@ export const commands: Record<string, CommandGroup> = {
       claim: {
         name: "worker claim",
         args: "<agent>",
-        summary: "claim the best task; exit code 5 when there is none",
+        summary: "claim the best task",
+        exits: { 5: "there is nothing to claim" },
         examples: ["dibs worker claim terminal-2"],
         run: claim,
       },
@@ -114,6 +120,8 @@ export const commands: Record<string, CommandGroup> = {
         name: "worker start",
         args: "<agent> <id>",
         summary: "start working on it",
+        exits: lostExit,
+        examples: ["dibs worker start terminal-2 0001"],
         run: (context) => start(context, holderOf(context)),
       },
       complete: {
@@ -121,6 +129,7 @@ export const commands: Record<string, CommandGroup> = {
         args: "<agent> <id> [output...]",
         summary: "complete it",
         flags: resultFlags,
+        exits: lostExit,
         examples: ['dibs worker complete terminal-2 0001 "Created User model" -c src/models/user.ts'],
         run: async (context) => complete(context, holderOf(context), await wordsOf(context)),
       },
@@ -128,6 +137,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "worker fail",
         args: "<agent> <id> [error...]",
         summary: "report that it failed; it is tried again while retries last",
+        exits: lostExit,
         examples: ['dibs worker fail terminal-2 0001 "Missing dependency: bcrypt"'],
         run: async (context) => fail(context, holderOf(context), await wordsOf(context)),
       },

@@ -98,6 +98,12 @@ export const commands: Record<string, Command> = {
       "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },
       "log-level": { value: "<level>", choices: logLevels, help: "how much is logged to stderr" },
     },
+    exits: { 0: "it was told to end" },
+    examples: [
+      "dibs serve",
+      "dibs serve --port 0 --log-level warn",
+      "dibs serve --host 0.0.0.0 --allow-host dibs.example.com",
+    ],
     run: serve,
   },
   token: {
@@ -118,6 +124,7 @@ export const commands: Record<string, Command> = {
           },
           bound: { help: "it ends with the token that made it" },
         },
+        exits: { 1: "there is such a token" },
         examples: ["dibs token create --name ci --role worker --expires 30d"],
         run: create,
       },
@@ -125,12 +132,14 @@ export const commands: Record<string, Command> = {
         name: "token list",
         summary: "list the tokens",
         flags: { limit: { value: "<n>", help: "how many at most" } },
+        examples: ["dibs token list"],
         run: list,
       },
       revoke: {
         name: "token revoke",
         args: "<id>",
         summary: "revoke a token: it is refused at once",
+        examples: ["dibs token revoke 3f9a1c"],
         async run(context) {
           const id = context.args[0]!;
           const answer = await (await context.dibs()).tokens.revoke({ id });

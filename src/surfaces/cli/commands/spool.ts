@@ -102,8 +102,7 @@ export const commands: Record<string, Command> = {
     details:
       "A proxy for agents that coordinate through ai_comms/<agent>/tasks: it claims tasks, keeps their leases and lays them into to_execute/<id>/<id>.md.\n" +
       "mv to in_progress/<id>/<id>.<pid>.md starts a task, mv to completed/<id>/ completes it with a result file beside it, an error file fails it, and a dead process sends it to stale/ and back into the queue. A file dropped into to_execute becomes a task.\n" +
-      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/BRIDGES.md tells the rest.\n" +
-      "Exit codes: 0 when it was stopped or is done, 1 when another spool runs there, 5 with --once when there was nothing to do.",
+      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/BRIDGES.md tells the rest.",
     flags: {
       agent: { value: "<name>", help: "whose tasks: the directory's name, and the type of its sessions" },
       dir: { value: "<directory>", help: "ai_comms; made if it is missing" },
@@ -111,6 +110,11 @@ export const commands: Record<string, Command> = {
       once: { help: "look once and end; leases go on, for the next call to find" },
       "until-empty": { help: "end when nothing is held and nothing can be claimed" },
       locks: { value: "<directory>", help: "write the session lock there too, such as ~/.claude/locks" },
+    },
+    exits: {
+      0: "it was told to end, or is done",
+      1: "another spool runs there",
+      5: "with --once: there was nothing to do",
     },
     examples: [
       "dibs spool --agent claude --dir ai_comms",

@@ -88,7 +88,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "[file]",
     summary: "Keep a tasks.json in step with the project, both ways",
     details:
-      "Default file: ~/.dibs/teams/{project}/tasks/tasks.json. Who holds what the store decides; the last editor wins on text. With --once the exit code is 1 if something needs a look: a conflict, a refused edit, a removed task.",
+      "Default file: ~/.dibs/teams/{project}/tasks/tasks.json. Who holds what the store decides; the last editor wins on text.",
     flags: {
       dialect: {
         value: "<name>",
@@ -103,6 +103,7 @@ export const commands: Record<string, SingleCommand> = {
         help: "a task that was removed from the file is written back (default) or cancelled",
       },
     },
+    exits: { 1: "with --once: something needs a look: a conflict, a refused edit, a removed task" },
     examples: ["dibs sync tasks.json", "dibs sync tasks.json --once --json"],
     run: sync,
   },

@@ -100,6 +100,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "ready",
     summary: "List what can be claimed now, in the order of claiming",
     flags: { limit: listFlags.limit },
+    examples: ["dibs ready", "dibs ready --session agent-1 --limit 1"],
     async run(context) {
       const dibs = await context.dibs();
       const limit = given({ limit: context.number("limit") });
@@ -117,6 +118,7 @@ export const commands: Record<string, SingleCommand> = {
       log: { help: "show the output that its last attempt's runner kept (with --epoch: of that attempt)" },
       attempts: { help: "show its attempts" },
     },
+    examples: ["dibs show 0001", "dibs show 0001 --log"],
     async run(context) {
       if (context.on("log")) return showLog(context);
       if (context.on("attempts")) return showAttempts(context);
@@ -129,6 +131,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id]",
     summary: "List the attempts at a task, newest first",
     flags: { limit: listFlags.limit },
+    examples: ["dibs attempts 0001"],
     run: showAttempts,
   },
   "in-flight": {
@@ -138,6 +141,7 @@ export const commands: Record<string, SingleCommand> = {
       expired: { help: "also leases that are over" },
       all: listFlags.all,
     },
+    examples: ["dibs in-flight", "dibs in-flight --session agent-1"],
     async run(context) {
       const answer = await (await context.dibs()).tasks.inFlight({
         ...context.listed,
@@ -154,6 +158,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "explain",
     args: "[id]",
     summary: "Say why a task is not running, and what would help",
+    examples: ["dibs explain 0001", "dibs explain 0001 --session agent-1"],
     async run(context) {
       const dibs = await context.dibs();
       const { taskId } = context;
@@ -165,6 +170,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "blocked-by",
     args: "<id>",
     summary: "List who waits for a task, directly and through others",
+    examples: ["dibs blocked-by 0001"],
     async run(context) {
       const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
       context.say(answer, () => {

@@ -99,6 +99,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Write everything of the org as lines of JSON, to a new file or standard output",
     details:
       "A fleet may be at work: it is the state of one moment. Imported elsewhere it gives the same bytes again.",
+    exits: { 1: "the file is there already" },
     examples: ["dibs export fleet.jsonl", "dibs export | gzip > fleet.jsonl.gz"],
     run: exportAll,
   },
@@ -107,6 +108,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "<file|->",
     summary: "Read an export into a store that has nothing yet",
     details: "The file is judged as a whole first: a broken one changes nothing.",
+    exits: { 1: "the store is not empty" },
     examples: ["dibs import fleet.jsonl --db new.db", "dibs import fleet.jsonl --db postgres://…"],
     run: importAll,
   },
@@ -114,6 +116,8 @@ export const commands: Record<string, SingleCommand> = {
     name: "backup",
     args: "<file>",
     summary: "Copy the database into a new file while it is in use",
+    exits: { 1: "the file is there already" },
+    examples: ["dibs backup ../shop-backup.db"],
     async run(context) {
       const place = await ownPlace(context, "A backup");
       const name = context.args[0]!;
