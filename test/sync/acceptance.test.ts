@@ -1,7 +1,7 @@
 // The second seed's list of what must hold, line by line, by somebody who only reads and writes tasks.json in the seed's own words.
 
 import { describe, expect, test } from "vitest";
-import { type Entry, openScene, type Scene, told } from "./support.js";
+import { type Entry, eventually, openScene, type Scene, told } from "./support.js";
 
 /** The seed's program: it knows the file and nothing else. */
 class TaskStore {
@@ -201,10 +201,10 @@ describe("the second seed's acceptance list", () => {
     const sync = await scene.start();
     expect(store.get("task-1").Status).toBe("Pending");
     scene.editEntry("task-1", { Status: "InProgress", ClaimedByAgentId: "agent-1" });
-    await expect.poll(() => store.get("task-1").claim?.epoch).toBe(1);
+    await eventually(() => store.get("task-1").claim?.epoch).toBe(1);
     scene.clock.advance(31 * 60_000);
     // Nobody but the sync looks.
-    await expect.poll(() => store.get("task-1")).toMatchObject({ Status: "Pending", ClaimedByAgentId: null });
+    await eventually(() => store.get("task-1")).toMatchObject({ Status: "Pending", ClaimedByAgentId: null });
     await sync.stop();
     expect(told(scene.news, "trouble")).toEqual([]);
   });

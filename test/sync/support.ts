@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import {
   type News,
   type Sync,
@@ -135,5 +135,9 @@ export async function openScene(more: Partial<SyncOptions> = {}): Promise<Scene>
 
 export const told = (news: readonly News[], what: News["what"]): News[] =>
   news.filter((each) => each.what === what);
+
+/** Looks until it is so; the machine may be busy. */
+export const eventually = <T>(look: () => T | Promise<T>) =>
+  expect.poll(look, { timeout: 20_000, interval: 10 });
 
 export { machine };

@@ -32,6 +32,8 @@ const roundsMax = 5;
 export class Exchange {
   /** How much there was that somebody should look at. */
   attentionCount = 0;
+  /** What the last write cost. */
+  writeMs = 0;
   private base: Base;
   private dialect: Dialect;
   private readonly looking: Looking;
@@ -143,6 +145,7 @@ export class Exchange {
   private async write(sight: Sight): Promise<void> {
     const { file, mirror } = this.options;
     const { base, dialect, hasEdits } = this;
+    const startedAt = Date.now();
     const locked = <T>(work: () => T) => this.locked(work);
     const written = await writeOut({ sight, base, dialect, mirror, file, hasEdits, locked });
     if (!written) return;
@@ -152,6 +155,7 @@ export class Exchange {
     this.isUnfinished = false;
     mirror.forgetEdits();
     if (text === null) return;
+    this.writeMs = Date.now() - startedAt;
     this.looking.wrote(text, document, stamp);
     this.tell({ what: "wrote", message: `${tasks} tasks, ${changed} changed`, tasks, changed });
   }

@@ -13,7 +13,6 @@ import {
   readSync,
   renameSync,
   rmSync,
-  unlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -37,55 +36,60 @@ export interface LockOptions {
   pause?: (ms: number) => Promise<unknown>;
 }
 
-export interface LockHolder {
-  pid: number | null;
-  startedAt: string | null;
-  host: string | null;
+interface Found {
+  content: string;
   ageMs: number;
-  inode: bigint;
+  /** Another lock has another one. Inodes alone are given out again at once. */
+  identity: string;
 }
 
 const pauseMs = 20;
 const contentMax = 1024;
-/** A name that no other process uses, also not one with our pid on another host. */
-const aside = (path: string) => `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
+
+const newToken = () => `${process.pid}-${randomBytes(4).toString("hex")}`;
 
 export class FileLock {
   private constructor(
     readonly path: string,
-    private readonly inode: bigint,
+    private readonly content: string,
   ) {}
 
   /** Throws STORE_BUSY, with who has it, when the time is over. */
   static async acquire(path: string, options: LockOptions): Promise<FileLock> {
     const { now = Date.now, pause = sleep, timeoutMs } = options;
-    for (const deadline = now() + timeoutMs; ; await pause(pauseMs)) {
-      const lock = FileLock.make(path, options.machine);
-      if (lock) return lock;
-      const holder = holderOf(path, now());
-      if (holder && isStale(holder, options)) removeStale(path, holder);
-      else if (holder && now() >= deadline) throw busy(path, holder);
+    for (const deadline = now() + timeoutMs; ; ) {
+      const found = find(path, now());
+      if (!found) {
+        const lock = FileLock.make(path, options.machine);
+        if (lock) return lock;
+      } else if (isStale(found, options)) {
+        removeStale(path, found);
+        continue;
+      } else if (now() >= deadline) throw busy(path, found);
+      await pause(pauseMs);
     }
   }
 
   /** A link appears together with its content: nobody sees a lock without its holder. */
   private static make(path: string, { hostId, processStart }: Machine): FileLock | null {
-    const draft = aside(path);
-    const words = [process.pid, processStart(process.pid) ?? "-", hostId, new Date().toISOString()];
-    writeFileSync(draft, `${words.join(" ")}\n`, { flag: "wx", mode: 0o644 });
+    const token = newToken();
+    const words = [process.pid, processStart(process.pid) ?? "-", hostId, new Date().toISOString(), token];
+    const content = `${words.join(" ")}\n`;
+    const draft = `${path}.${token}`;
+    writeFileSync(draft, content, { flag: "wx", mode: 0o644 });
     try {
       linkSync(draft, path);
-      return new FileLock(path, lstatSync(path, { bigint: true }).ino);
+      return new FileLock(path, content);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
       throw error;
     } finally {
-      unlinkSync(draft);
+      rmSync(draft, { force: true });
     }
   }
 
   get isOurs(): boolean {
-    return lstatSync(this.path, { bigint: true, throwIfNoEntry: false })?.ino === this.inode;
+    return contentOf(this.path) === this.content;
   }
 
   /** It is young again; false if somebody else took it. */
@@ -102,18 +106,12 @@ export class FileLock {
 }
 
 /** Null if nobody has it. */
-export function holderOf(path: string, now: number): LockHolder | null {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  if (!found) return null;
-  const [pid = "", startedAt, host] = contentOf(path).trim().split(/\s+/);
-  const isPid = /^[1-9]\d{0,9}$/.test(pid);
-  return {
-    pid: isPid ? Number(pid) : null,
-    startedAt: isPid && /^\d+$/.test(startedAt ?? "") ? startedAt! : null,
-    host: (isPid && host) || null,
-    ageMs: now - Number(found.mtimeMs),
-    inode: found.ino,
-  };
+function find(path: string, now: number): Found | null {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (!stats) return null;
+  const content = contentOf(path);
+  const identity = [stats.ino, stats.mtimeNs, content].join(" ");
+  return { content, ageMs: now - Number(stats.mtimeMs), identity };
 }
 
 /** Some programs lock with a directory, and those say nothing. */
@@ -133,21 +131,29 @@ function contentOf(path: string): string {
   }
 }
 
-function isStale({ pid, startedAt, host, ageMs }: LockHolder, { machine, staleMs }: LockOptions): boolean {
+/** Shell scripts write no more than their pid. */
+function holderIn(content: string): { pid: number | null; startedAt: string | null; host: string | null } {
+  const [pid = "", startedAt = "", host] = content.trim().split(/\s+/);
+  if (!/^[1-9]\d{0,9}$/.test(pid)) return { pid: null, startedAt: null, host: null };
+  return { pid: Number(pid), startedAt: /^\d+$/.test(startedAt) ? startedAt : null, host: host ?? null };
+}
+
+function isStale({ content, ageMs }: Found, { machine, staleMs }: LockOptions): boolean {
   if (ageMs > staleMs) return true;
-  // Pids mean something on their own host only; shell scripts write no host and are taken to be on ours.
+  const { pid, startedAt, host } = holderIn(content);
+  // Pids mean something on their own host only; whoever writes none is taken to be on ours.
   return pid !== null && (host === null || host === machine.hostId) && !machine.isAlive(pid, startedAt);
 }
 
 /** Taken away under a name of our own and looked at again: somebody quicker may have made a fresh one in its place. */
-function removeStale(path: string, stale: LockHolder): void {
-  const taken = aside(path);
+function removeStale(path: string, stale: Found): void {
+  const taken = `${path}.${newToken()}`;
   try {
     renameSync(path, taken);
   } catch {
     return; // Somebody was quicker.
   }
-  if (lstatSync(taken, { bigint: true }).ino !== stale.inode) {
+  if (find(taken, 0)?.identity !== stale.identity) {
     try {
       linkSync(taken, path);
     } catch {
@@ -157,9 +163,11 @@ function removeStale(path: string, stale: LockHolder): void {
   rmSync(taken, { recursive: true, force: true });
 }
 
-function busy(path: string, { pid, ageMs }: LockHolder): DibsError {
+function busy(path: string, { content, ageMs }: Found): DibsError {
+  const { pid } = holderIn(content);
   const who = pid === null ? "another program" : `process ${pid}`;
-  return new DibsError("STORE_BUSY", `${path} has been held by ${who} for ${Math.round(ageMs / 1000)} s.`, {
+  const seconds = Math.round(ageMs / 1000);
+  return new DibsError("STORE_BUSY", `${path} is held by ${who}, for ${seconds} s by now.`, {
     hint: "If nobody is writing the file, remove the lock.",
     details: { lock: path, pid },
   });

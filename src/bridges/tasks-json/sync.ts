@@ -186,9 +186,8 @@ class Keeper {
     try {
       await this.refresh();
       if (!this.exchange.isDue) return;
-      const startedAt = Date.now();
       await this.exchange.run();
-      this.notBefore = Date.now() + Math.max(this.timings.writeEveryMs, 10 * (Date.now() - startedAt));
+      this.notBefore = Date.now() + Math.max(this.timings.writeEveryMs, 10 * this.exchange.writeMs);
       if (this.trouble) this.options.tell({ what: "whole", message: "it works again" });
       this.trouble = null;
     } catch (error) {
