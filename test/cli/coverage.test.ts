@@ -146,15 +146,6 @@ test("the overview lists every command that people call", async () => {
   expect(out).not.toContain("__complete");
 });
 
-test.each([...callable.keys()])("dibs %s --help fits into 80 columns", async (name) => {
-  const desk = await openDesk();
-  const { code, out } = await desk.dibs([...name.split(" "), "--help"]);
-  expect(code).toBe(0);
-  expect(out).toContain(`dibs ${name}`);
-  const isLong = (line: string) => line.length > 80 && !line.startsWith("  dibs");
-  expect(out.split("\n").filter(isLong)).toEqual([]);
-});
-
 test.each(all.filter(({ command }) => "parts" in command).map(({ entry }) => entry))(
   "dibs %s --help lists its parts, and alone it is refused",
   async (name) => {

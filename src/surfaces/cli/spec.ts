@@ -212,10 +212,10 @@ export function introduction(summary: string, details: string | undefined, colum
 
 export function exitLines(told: CommandSpec["exits"], columns: number): string {
   const usual = Object.fromEntries(usualExits.map((code) => [code, exitCodes[code]]));
-  const rows = Object.entries({ ...usual, ...told }).flatMap(([code, means]) =>
-    means === null ? [] : [[code, means] as const],
+  const lines = Object.entries({ ...usual, ...told }).map(([code, means]) =>
+    means === null ? "" : hanging(`  ${code}  `, means, columns),
   );
-  return `Exit codes\n${twoColumns(rows, columns)}`;
+  return `Exit codes\n${lines.join("")}`;
 }
 
 export function helpOf(spec: CommandSpec, columns = 80): string {

@@ -1,0 +1,63 @@
+// What `--help` says, of the program and of every command: one golden file each, exit codes as the contract has them, and examples
+// that can be typed.
+
+import { describe, expect, test } from "vitest";
+import { exitCode } from "../../src/contract/codes.js";
+import { operations } from "../../src/contract/registry.js";
+import type { Command, SingleCommand } from "../../src/surfaces/cli/command.js";
+import { entries } from "../../src/surfaces/cli/commands.js";
+import { parse } from "../../src/surfaces/cli/spec.js";
+import { openDesk } from "./desk.js";
+
+const loaded = new Map<string, Command>();
+for (const [name, { load }] of entries) loaded.set(name, (await load())[name]!);
+
+const callable: SingleCommand[] = [...loaded.values()].flatMap((command) =>
+  "parts" in command ? Object.values(command.parts) : [command],
+);
+const groups = [...loaded.values()].filter((command) => "parts" in command);
+const byName = (commands: readonly { name: string }[]) => commands.map(({ name }) => name);
+
+test.each(["", ...byName(groups), ...byName(callable)])("dibs %s --help", async (name) => {
+  const desk = await openDesk();
+  const { code, out, err } = await desk.dibs([...name.split(" "), "--help"].filter((word) => word !== ""));
+  expect([code, err]).toEqual([0, ""]);
+  // An example is one line, to be taken as it is.
+  const isLong = (line: string) => line.length > 80 && !line.startsWith("  dibs ");
+  expect(out.split("\n").filter(isLong)).toEqual([]);
+  await expect(out).toMatchFileSnapshot(`golden/help/${name.replaceAll(" ", "-") || "dibs"}.txt`);
+});
+
+describe.each(callable.map((command) => [command.name, command] as const))("dibs %s", (name, command) => {
+  test("names its exit codes and shows an example", async () => {
+    const desk = await openDesk();
+    const { out } = await desk.dibs([...name.split(" "), "--help"]);
+    expect(out).toMatch(/^Exit codes\n {2}0 +\w/m);
+    expect(out).toMatch(new RegExp(`^Examples\n(.*\n)*.*dibs ${name}`, "m"));
+  });
+
+  test("its examples can be typed", () => {
+    for (const example of command.examples ?? []) {
+      expect(() => parse(command, wordsAfter(`dibs ${name}`, example)), example).not.toThrow();
+    }
+  });
+
+  test("ends with 1 where the contract refuses by state", () => {
+    const refusals = operations.filter(({ cli }) => cli === name).flatMap((operation) => operation.refusals);
+    if (operations.some(({ cli }) => cli === name))
+      expect(command.exits?.[1] !== undefined).toBe(refusals.some((code) => exitCode[code] === 1));
+  });
+});
+
+/** The words that a shell would give to the command. */
+function wordsAfter(start: string, example: string): string[] {
+  const words: string[] = [];
+  const typed = example.slice(example.lastIndexOf(start) + start.length);
+  for (const [, quoted, alsoQuoted, word, end] of typed.matchAll(
+    /"([^"]*)"|'([^']*)'|([^\s"'|)#<>&]+)|([|)#<>&])/g,
+  )) {
+    if (end !== undefined) break;
+    words.push(quoted ?? alsoQuoted ?? word!);
+  }
+  return words;
+}
