@@ -4,6 +4,8 @@ import type { Command } from "./command.js";
 
 export interface Entry {
   summary: string;
+  /** Called by programs only. */
+  isHidden?: true;
   load: () => Promise<Record<string, Command>>;
 }
 
@@ -115,14 +117,14 @@ export const groups: Record<string, Record<string, Entry>> = {
   },
 };
 
-/** Called by programs only. */
 const hidden: Record<string, Entry> = {
-  fence: { summary: "say whether a claim is still held; asked by git's hooks", load: run },
+  fence: { summary: "say whether a claim is still held; asked by git's hooks", isHidden: true, load: run },
   hook: {
     summary: "hear an event of Claude Code; called by its hooks",
+    isHidden: true,
     load: () => import("./commands/hook.js").then(({ commands }) => commands),
   },
-  __complete: { summary: "say what can stand next", load: completion },
+  __complete: { summary: "say what can stand next", isHidden: true, load: completion },
 };
 
 export const entries: ReadonlyMap<string, Entry> = new Map([

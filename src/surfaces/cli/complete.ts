@@ -116,7 +116,7 @@ async function placeIn(catalogue: Context["catalogue"], words: readonly string[]
 }
 
 const visible = (catalogue: Context["catalogue"]) =>
-  Object.fromEntries([...catalogue].filter(([name]) => !name.startsWith("_")));
+  Object.fromEntries([...catalogue].filter(([, { isHidden }]) => !isHidden));
 
 function valueFlag(word: string, command: Command | null): string | null {
   const flags: Record<string, FlagSpec> = {
