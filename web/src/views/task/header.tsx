@@ -28,8 +28,10 @@ export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => voi
   return (
     <header className="task-header">
       <div className="task-headline">
-        <p className="quiet small">
-          <Link href={hrefTo("/queue", { project })}>{project}</Link> / <span className="mono">{id}</span>
+        <p className="row quiet small">
+          <Link href={hrefTo("/queue", { project })}>{project}</Link>
+          <span>/</span>
+          <span className="mono wraps">{id}</span>
         </p>
         <h1 className="wraps">{title}</h1>
         <p className="row wrapping">

@@ -2,7 +2,6 @@
 // found among all tasks, which may take a moment in a large org.
 
 import { useMemo, useState } from "react";
-import { claimMark } from "../../../../src/client/view/health.js";
 import { TaskState } from "../../components/task-state.js";
 import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
@@ -82,7 +81,6 @@ function Kinship({ title, kin, project, filter }: KinshipProps) {
               <span className="cut grows" title={row?.title}>
                 {row?.title}
               </span>
-              {row && <span className="quiet mono small">{claimMark(row, now)}</span>}
               {row && <TaskState task={row} now={now} />}
             </Link>
           </li>

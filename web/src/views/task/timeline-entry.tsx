@@ -24,8 +24,7 @@ export function TimelineEntry({ entry, project, taskId, logs, now }: EntryProps)
   return (
     <li className="task-entry" data-tone={tone}>
       <p className="task-entry-head">
-        <span className="strong wraps">{what}</span>
-        {isShort && <span className="wraps">{text}</span>}
+        <span className="strong wraps">{what}</span> {isShort && <span className="wraps">{text}</span>}
         {entry.taskId && (
           <span>
             by{" "}
@@ -34,7 +33,7 @@ export function TimelineEntry({ entry, project, taskId, logs, now }: EntryProps)
             </Link>
           </span>
         )}
-        {until && (
+        {until && Date.parse(until) > now && (
           <span className="quiet">
             next attempt <When at={until} now={now} />
           </span>
