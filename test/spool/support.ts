@@ -3,7 +3,16 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -142,7 +151,9 @@ export class Rig {
   }
 
   async add(...prompts: string[]): Promise<string[]> {
-    return (await this.dibs.tasks.batch({ tasks: prompts.map((prompt) => ({ prompt })) })).tasks.map(({ id }) => id);
+    return (await this.dibs.tasks.batch({ tasks: prompts.map((prompt) => ({ prompt })) })).tasks.map(
+      ({ id }) => id,
+    );
   }
 
   /** Files come, and are left alone for a moment: the second look may read them. */

@@ -10,7 +10,7 @@ import type { Hold } from "./hold.js";
 import type { Ledger } from "./ledger.js";
 import type { Happening, SpoolMachine, Timings } from "./options.js";
 import { errorOf, errorPathOf, resultOf } from "./results.js";
-import type { Paper, Scanner } from "./scan.js";
+import type { Paper } from "./scan.js";
 import type { Settling } from "./settling.js";
 import type { Shelf } from "./shelf.js";
 import type { Slots } from "./slots.js";
@@ -23,7 +23,6 @@ export interface DeskParts {
   ledger: Ledger;
   shelf: Shelf;
   slots: Slots;
-  scanner: Scanner;
   settling: Settling;
   machine: SpoolMachine;
   timings: Timings;
@@ -32,8 +31,6 @@ export interface DeskParts {
   onOddity(path: string, problem: string): void;
   /** It is held no longer. */
   drop(hold: Hold): void;
-  /** Its directory in `completed` needs no more looking at. */
-  settled(name: string): void;
 }
 
 /** Refusals that only say "not yet". */
@@ -71,16 +68,10 @@ export class Desk {
   /** Where it has got to; of several, the one whose worker we know. */
   private choose({ record }: Hold, papers: readonly Paper[]): Paper | null {
     const furthest = papers.at(-1);
-    if (!furthest) return this.movedToStale(record.name);
+    if (!furthest) return null;
     const there = papers.filter(({ stage }) => stage === furthest.stage);
     if (furthest.stage !== "to_execute") this.withdrawCopies(papers);
     return there.find(({ pid }) => pid !== null && pid === record.pid) ?? there[0]!;
-  }
-
-  /** By a worker that found its own kind dead; what we put there ourselves has a mark. */
-  private movedToStale(name: string): Paper | null {
-    const paper = this.parts.scanner.inStale(name);
-    return paper && this.parts.ledger.markIn(paper.directory) === null ? paper : null;
   }
 
   /** Who copies instead of moving leaves it to be taken twice. */
@@ -131,7 +122,7 @@ export class Desk {
   }
 
   private async complete(hold: Hold, paper: Paper): Promise<void> {
-    const { dibs, tree, shelf, tell, onOddity, settled } = this.parts;
+    const { dibs, tree, shelf, tell, onOddity } = this.parts;
     const result = resultOf(tree, paper, onOddity);
     try {
       await dibs.tasks
@@ -146,7 +137,6 @@ export class Desk {
       return;
     }
     shelf.settleCompleted(paper, this.mark(hold, "completed"));
-    settled(paper.name);
     this.drop(hold);
     tell({ type: "completed", ...onTask(hold) });
   }
@@ -238,13 +228,12 @@ export class Desk {
 
   /** It was reported by its worker; the file follows when the worker has moved it, or is gone. */
   private putAway(hold: Hold, paper: Paper): void {
-    const { machine, shelf, settled, tell } = this.parts;
+    const { machine, shelf, tell } = this.parts;
     const { pid } = paper;
     const isAtWork =
       pid !== null && machine.isAlive(pid, pid === hold.record.pid ? hold.record.processStartedAt : null);
     if (paper.stage === "in_progress" && isAtWork) return;
     shelf.settleCompleted(paper, this.mark(hold, "completed"));
-    settled(paper.name);
     this.drop(hold);
     tell({ type: "completed", ...onTask(hold) });
   }

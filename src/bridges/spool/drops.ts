@@ -7,6 +7,7 @@ import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import type { Counters } from "./counters.js";
+import { textOf } from "./holdings.js";
 import type { Ledger } from "./ledger.js";
 import { isTopLevel, numberOf, parentIn } from "./names.js";
 import { bounds, type Happening } from "./options.js";
@@ -27,7 +28,7 @@ export interface DropParts {
   counters: Counters;
   tell(happening: Happening): void;
   onOddity(path: string, problem: string): void;
-  settled(name: string): void;
+  settle(paper: Paper): void;
   claim(taskId: string): Promise<Claimed>;
   hold(name: string, claimed: Claimed): void;
 }
@@ -49,18 +50,20 @@ export class Drops {
     const { ledger, shelf } = this.parts;
     if (paper.stage === "to_execute" && !this.isReady(paper)) return false;
     if (paper.stage === "to_execute" && paper.isLoose) return shelf.intoDirectory(paper);
-    if (paper.stage === "completed" && this.isHistory(paper)) return false;
+    if (this.isHistory(paper)) return false;
     const mark = paper.isLoose ? null : ledger.markIn(paper.directory);
     return mark ? this.takeUpAgain(paper, mark.taskId) : this.takeIn(paper);
   }
 
-  /** Reported already, or from a time before this was a spool of ours. */
+  /** From a time before this was a spool of ours. */
   private isHistory(paper: Paper): boolean {
-    const { ledger, tree, settled } = this.parts;
-    const isReported = !paper.isLoose && ledger.markIn(paper.directory) !== null;
+    const { ledger, tree, settle } = this.parts;
+    if (paper.stage !== "completed" && paper.stage !== "stale") return false;
     const path = paper.isLoose ? join(paper.directory, paper.file) : paper.directory;
-    const isHistory = isReported || (tree.stats(path)?.ctimeMs ?? 0) < ledger.since;
-    if (isHistory) settled(paper.isLoose ? paper.file : paper.name);
+    // A file alone in `stale` cannot say what became of it.
+    const isMute = paper.stage === "stale" && paper.isLoose;
+    const isHistory = isMute || (tree.stats(path)?.ctimeMs ?? 0) < ledger.since;
+    if (isHistory) settle(paper);
     return isHistory;
   }
 
@@ -82,6 +85,8 @@ export class Drops {
     const key = createHash("sha256")
       .update(JSON.stringify([this.parts.ledger.spoolId, paper.name, ino, mtimeMs, reading.text]))
       .digest("hex");
+    const known = await this.sameTask(paper.name, reading.text, key);
+    if (known !== null) return this.takeUpAgain(paper, known);
     const task = await this.create(paper.name, reading.text, key, path);
     if (!task) {
       if (this.hopeless.size >= hopelessMax) this.hopeless.clear();
@@ -89,8 +94,33 @@ export class Drops {
       return false;
     }
     tell({ type: "created", taskId: task.id, name: paper.name, path: tree.shown(path), title: task.title });
-    await this.claim(paper, task.id, { isFresh: true });
+    if (paper.stage === "stale") this.leaveInStale(paper, task.id);
+    else await this.claim(paper, task.id, { isFresh: true });
     return true;
+  }
+
+  /** Taken and found dead before we saw it: what is there is for inspection, and the task waits in the queue. */
+  private leaveInStale(paper: Paper, taskId: string): void {
+    const { ledger, settle } = this.parts;
+    ledger.mark(paper.directory, { taskId, epoch: 0, outcome: "stale" });
+    settle(paper);
+  }
+
+  /** Laid out by us once, and somewhere else when we looked: not a second task. */
+  private async sameTask(taskId: string, text: string, key: string): Promise<string | null> {
+    const task = await this.taskOf(taskId);
+    const isOfThisFile = (task?.metadata?.spool as { key?: unknown } | null | undefined)?.key === key;
+    return task && !isOfThisFile && textOf(task) === text ? task.id : null;
+  }
+
+  private async taskOf(taskId: string): Promise<WireTask | null> {
+    const { dibs, project } = this.parts;
+    try {
+      return (await dibs.tasks.get({ ...project, taskId })).task;
+    } catch (error) {
+      if (error instanceof DibsError && error.code === "TASK_NOT_FOUND") return null;
+      throw error;
+    }
   }
 
   /** Under its name if that can be an id; under its parent if the name tells of one that is open. */
@@ -123,28 +153,29 @@ export class Drops {
 
   /** By this very file, just before a crash. */
   private async madeEarlier(taskId: string, key: string): Promise<WireTask | null> {
-    const { dibs, project } = this.parts;
-    const { task } = await dibs.tasks.get({ ...project, taskId });
-    return (task.metadata?.spool as { key?: unknown } | null | undefined)?.key === key ? task : null;
+    const task = await this.taskOf(taskId);
+    return (task?.metadata?.spool as { key?: unknown } | null | undefined)?.key === key ? task : null;
   }
 
-  /** A person brings it back for another try. */
+  /** A person brings it back for another try. Elsewhere than in `to_execute` nobody may have worked on it. */
   private async takeUpAgain(paper: Paper, taskId: string): Promise<boolean> {
     const { dibs, project, ledger, tree } = this.parts;
+    if (paper.stage !== "to_execute") {
+      this.refuse(paper, taskId, "it was not held by this spool when it was moved");
+      return true;
+    }
     try {
       const { task } = await dibs.tasks.get({ ...project, taskId });
       if (task.state === "failed" || task.state === "cancelled")
         await dibs.tasks.retry({ ...project, taskId });
     } catch (error) {
       if (!(error instanceof DibsError) || error.retryable) throw error;
-      this.refuse(paper, taskId, error);
+      this.refuse(paper, taskId, error.message);
       return true;
     }
     if (!(await this.claim(paper, taskId))) return true;
     ledger.unmark(paper.directory);
-    if (paper.stage === "to_execute") {
-      tree.move(join(paper.directory, paper.file), join(paper.directory, `${paper.name}.md`));
-    }
+    tree.move(join(paper.directory, paper.file), join(paper.directory, `${paper.name}.md`));
     return true;
   }
 
@@ -159,16 +190,18 @@ export class Drops {
     } catch (error) {
       if (!(error instanceof DibsError) || !notOurs.includes(error.code)) throw error;
       if (isFresh && paper.stage === "to_execute") shelf.withdraw(paper);
-      else this.refuse(paper, taskId, error);
+      else this.refuse(paper, taskId, error.message);
       return false;
     }
   }
 
-  private refuse(paper: Paper, taskId: string, error: DibsError): void {
+  private refuse(paper: Paper, taskId: string, reason: string): void {
     const { shelf, tree, tell } = this.parts;
-    const mark = { taskId, epoch: 0, outcome: "refused" };
-    const path = shelf.toStale(paper, mark);
-    const reason = error.message;
+    if (paper.stage === "stale") {
+      this.leaveInStale(paper, taskId);
+      return;
+    }
+    const path = shelf.toStale(paper, { taskId, epoch: 0, outcome: "refused" });
     tell({ type: "lost", taskId, name: paper.name, reason, path: path && tree.shown(path) });
   }
 }

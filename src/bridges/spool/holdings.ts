@@ -18,7 +18,8 @@ export interface HoldingParts {
   now(): number;
   tell(happening: Happening): void;
   onOddity(path: string, problem: string): void;
-  unsettled(name: string): void;
+  /** What lies in `completed` and `stale` under that name from now on is its own. */
+  unsettle(name: string): void;
 }
 
 export class Holdings {
@@ -85,7 +86,7 @@ export class Holdings {
 
   /** A file of that name lies there already. */
   hold(name: string, { claim, task, askedAt }: Claimed): Hold {
-    const { project, ledger, unsettled } = this.parts;
+    const { project, ledger, unsettle } = this.parts;
     const { sessionId, epoch, ttlMs } = claim;
     const record = {
       name,
@@ -101,7 +102,7 @@ export class Holdings {
       processStartedAt: null,
     };
     ledger.write(record);
-    unsettled(name);
+    unsettle(name);
     const hold = holdOf(record, project, { askedAt, isKnown: false });
     this.byName.set(name, hold);
     return hold;
@@ -126,7 +127,8 @@ export class Holdings {
   }
 }
 
-function textOf({ prompt, response }: WireTask): string {
+/** What a worker is told. */
+export function textOf({ prompt, response }: Pick<WireTask, "prompt" | "response">): string {
   const text = prompt.endsWith("\n") ? prompt : `${prompt}\n`;
   return response === null ? text : `${text}\nAnswer to the question that was asked: ${response}\n`;
 }

@@ -30,16 +30,19 @@ export interface Picture {
 
 interface ScanOptions {
   isHeld(name: string): boolean;
-  /** It lay in `completed` before the task of that name was held. */
+  /** It lay there before the task of that name was held. */
   isOlder(name: string, path: string): boolean;
-  /** What lies in `completed` and is settled; found ones are to be added by whoever settles them. */
-  settled: Set<string>;
+  /** It is known what became of it. */
+  isMarked(directory: string): boolean;
 }
 
-/** Finished work stays in `completed` for years: it is read again only when something came or went. */
+const archives = ["completed", "stale"] as const;
+type Archive = (typeof archives)[number];
+
+/** What is over stays for years: it is read again only when something came or went, and what is settled not even then. */
 export class Scanner {
-  private completedAt = 0;
-  private completed: Entry[] = [];
+  private readonly entries = new Map<Archive, { changedAt: number; found: Entry[] }>();
+  private readonly settled = new Set<string>();
 
   constructor(
     private readonly tree: Tree,
@@ -51,18 +54,30 @@ export class Scanner {
     for (const stage of ["to_execute", "in_progress"] as const) {
       for (const entry of this.list(this.tree.stage(stage), picture)) this.see(stage, entry, picture);
     }
-    for (const entry of this.completedEntries(picture)) {
-      if (!this.options.settled.has(entry.name)) this.see("completed", entry, picture);
+    for (const stage of archives) {
+      for (const entry of this.archived(stage, picture)) {
+        if (!this.isSettled(stage, entry)) this.see(stage, entry, picture);
+      }
     }
     return picture;
   }
 
-  /** Only asked for what is nowhere else: `stale` is never tidied up by us. */
-  inStale(name: string): Paper | null {
-    const picture: Picture = { papers: new Map(), oddities: [] };
-    const kind = this.tree.stats(this.tree.stage("stale", name))?.isDirectory() ? "directory" : "other";
-    this.see("stale", { name, kind }, picture);
-    return picture.papers.get(name)?.[0] ?? null;
+  /** It need not be looked at again. */
+  settle({ stage, name, file, isLoose }: Paper): void {
+    this.settled.add(`${stage}/${isLoose ? file : name}`);
+  }
+
+  /** A task of that name is held: what comes there now is its own. */
+  unsettle(name: string): void {
+    for (const stage of archives) this.settled.delete(`${stage}/${name}`);
+  }
+
+  private isSettled(stage: Archive, { name, kind }: Entry): boolean {
+    const key = `${stage}/${name}`;
+    if (this.settled.has(key)) return true;
+    const isMarked = kind === "directory" && this.options.isMarked(this.tree.stage(stage, name));
+    if (isMarked) this.settled.add(key);
+    return isMarked;
   }
 
   private list(path: string, { oddities }: Picture): Entry[] {
@@ -74,16 +89,15 @@ export class Scanner {
     }
   }
 
-  private completedEntries(picture: Picture): Entry[] {
-    const path = this.tree.stage("completed");
+  private archived(stage: Archive, picture: Picture): Entry[] {
+    const path = this.tree.stage(stage);
     const changedAt = this.tree.stats(path)?.mtimeMs ?? 0;
-    // A change within the clock's grain of the last look would not show.
-    const isOld = Date.now() - changedAt > 2_000;
-    if (changedAt !== this.completedAt || !isOld) {
-      this.completed = this.list(path, picture);
-      this.completedAt = isOld ? changedAt : 0;
-    }
-    return this.completed;
+    const known = this.entries.get(stage);
+    if (known?.changedAt === changedAt) return known.found;
+    const found = this.list(path, picture);
+    // A change within the grain of the file system's clock would not show.
+    if (Date.now() - changedAt > 2_000) this.entries.set(stage, { changedAt, found });
+    return found;
   }
 
   private see(stage: Stage, { name, kind }: Entry, picture: Picture): void {
@@ -106,7 +120,11 @@ export class Scanner {
     const loose = this.options.isHeld(whole.name) ? whole : looseName(file, stage !== "to_execute")!;
     const directory = this.tree.stage(stage);
     if (!isName(loose.name)) odd("has a name that cannot be a task's id");
-    else if (stage !== "completed" || !this.options.isOlder(loose.name, this.tree.stage(stage, file)))
+    else if (
+      stage === "in_progress" ||
+      stage === "to_execute" ||
+      !this.options.isOlder(loose.name, this.tree.stage(stage, file))
+    )
       add(picture, { stage, ...loose, directory, file, isLoose: true, beside: [] });
   }
 

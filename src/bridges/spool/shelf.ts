@@ -25,8 +25,7 @@ export class Shelf {
 
   private isFree(name: string): boolean {
     const { tree } = this;
-    if (tree.stats(tree.stage("completed", name))) return false;
-    return (["to_execute", "in_progress"] as const).every((stage) => {
+    return (["to_execute", "in_progress", "completed"] as const).every((stage) => {
       const path = tree.stage(stage, name);
       return !tree.stats(path) || tree.isEmpty(path);
     });
@@ -59,6 +58,8 @@ export class Shelf {
         this.putBack(target, paper.directory);
         return null;
       }
+      // What it had begun to put there; the next attempt's result is its own.
+      if (paper.stage === "in_progress") this.gather(tree.stage("completed", paper.name), target);
       this.ledger.mark(target, mark);
       return target;
     }

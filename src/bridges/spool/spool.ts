@@ -73,8 +73,6 @@ export class Spool {
   private readonly desk: Desk;
   private readonly drops: Drops;
   private readonly wake: Wake;
-  /** Names in `completed` that need no more looking at. */
-  private readonly settled = new Set<string>();
   private lock: ProxyLock | null = null;
   private beatMs = 1_000;
   private lockAt = 0;
@@ -98,21 +96,20 @@ export class Spool {
       ...{ dibs, project, tree, ledger, shelf, settling, slots, machine, timings, now },
       tell: reports.tell,
       onOddity: reports.oddity,
-      settled: (name: string) => void this.settled.add(name),
-      unsettled: (name: string) => void this.settled.delete(name),
     };
-    const holdings = new Holdings(shared);
+    const holdings: Holdings = new Holdings({ ...shared, unsettle: (name) => scanner.unsettle(name) });
     const scanner = new Scanner(tree, {
       isHeld: (name) => holdings.has(name),
       isOlder: (name, path) => (tree.stats(path)?.ctimeMs ?? 0) < (holdings.since(name) ?? 0),
-      settled: this.settled,
+      isMarked: (directory) => ledger.markIn(directory) !== null,
     });
     const counters = new Counters({ ...shared, unusedIdMs: timings.unusedIdMs });
-    this.desk = new Desk({ ...shared, scanner, drop: (hold) => holdings.drop(hold) });
+    this.desk = new Desk({ ...shared, drop: (hold) => holdings.drop(hold) });
     this.drops = new Drops({
       ...shared,
       agent,
       counters,
+      settle: (paper) => scanner.settle(paper),
       claim: (taskId) => slots.claim(holdings.freeSession(), taskId),
       hold: (name, claimed) => void holdings.hold(name, claimed),
     });
@@ -191,7 +188,7 @@ export class Spool {
     let taken = 0;
     const dropped = [...papers].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [name, found] of dropped) {
-      if (this.holdings.has(name) || this.holdings.isFull || !this.isNews(name, found)) continue;
+      if (this.holdings.has(name) || this.holdings.isFull || !this.isNews(found)) continue;
       await this.trying(async () => {
         if (await this.drops.take(found)) taken++;
       });
@@ -200,9 +197,10 @@ export class Spool {
   }
 
   /** Not of a hold that ended in this very look, after the picture was taken. */
-  private isNews(name: string, papers: readonly Paper[]): boolean {
-    const { directory, file } = papers.at(-1)!;
-    return !this.settled.has(name) && this.tree.stats(join(directory, file)) !== null;
+  private isNews(papers: readonly Paper[]): boolean {
+    const { stage, directory, file, isLoose } = papers.at(-1)!;
+    const isMarked = stage === "completed" && !isLoose && this.ledger.markIn(directory) !== null;
+    return !isMarked && this.tree.stats(join(directory, file)) !== null;
   }
 
   /** As many as are to wait in `to_execute`. */
