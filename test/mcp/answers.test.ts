@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import type { z } from "zod";
+import { operations } from "../../src/contract/registry.js";
 import { openDibs } from "../../src/index.js";
 import { Desk } from "../../src/surfaces/mcp/desk.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
 import { block, clipToWeight, weigh } from "../../src/surfaces/mcp/text.js";
+import { toolNames, tools } from "../../src/surfaces/mcp/tools.js";
 import { connectInMemory, inWorld, tokens } from "./support.js";
 
 /** Texts that a tokenizer finds hard, or that try to be more than data. */
@@ -142,6 +145,112 @@ test("a page of ten thousand tasks stays below 2000 tokens, whatever is in them,
     const { contents } = await agent.client.readResource({ uri: "dibs://ready" });
     expect(tokens((contents[0] as { text: string }).text)).toBeLessThanOrEqual(2_000);
     expect(tokens(await agent.do("claim_task"))).toBeLessThanOrEqual(2_000);
+    for (let number = 0; number < 30; number++) {
+      const holder = {
+        sessionId: `asker-${number}`,
+        taskId: (await dibs.tasks.create({ prompt: "ask" })).task.id,
+      };
+      await dibs.tasks.claim({ ...holder, register: true });
+      const question = titles[number % titles.length]!.repeat(40).slice(0, 16_000);
+      await dibs.tasks.ask({ ...holder, question, options: ["yes", "no"] });
+    }
+    const inbox = await agent.client.readResource({ uri: "dibs://inbox" });
+    const asked = (inbox.contents[0] as { text: string }).text;
+    expect(tokens(asked)).toBeLessThanOrEqual(2_000);
+    expect(asked.match(/^\S+ by asker-\d+ ·/gm)).toHaveLength(20);
+    expect(ownLines(asked)).toEqual(["What waits for a human; get_task shows one whole:"]);
+  } finally {
+    await agent.close();
+    await dibs.close();
+  }
+});
+
+test("each success is one text that names the likely next call, and has no copy beside it", async () => {
+  const dibs = await openDibs({ memory: true });
+  const agent = await connectInMemory(
+    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+  );
+  try {
+    const calls: [string, Record<string, unknown>, string][] = [
+      ["claim_task", {}, "claim_task with wait_seconds"],
+      ["list_tasks", {}, "create_task"],
+      ["create_task", { description: "one", files: ["src/a.ts"] }, "claim_task"],
+      ["create_task", { description: "two", dependencies: ["0001"] }, "create_task"],
+      ["list_tasks", {}, "get_task"],
+      ["get_task", { task_id: "0001" }, "claim_task with task_id 0001"],
+      ["claim_task", {}, "start_task 0001"],
+      ["claim_task", {}, "start_task 0001"],
+      ["start_task", { task_id: "0001" }, "complete_task"],
+      ["update_progress", { task_id: "0001", note: "half" }, "complete_task"],
+      ["ask_human", { task_id: "0001", question: "Which?" }, "ask_human"],
+      ["get_task", { task_id: "0001" }, "claim_task"],
+      ["release_task", { task_id: "0001" }, "claim_task"],
+      ["create_task", { description: "three" }, "claim_task"],
+      ["claim_task", { task_id: "0003", start: true }, "complete_task or fail_task"],
+      ["fail_task", { task_id: "0003", error: "no" }, "claim_task"],
+      ["create_task", { description: "four" }, "claim_task"],
+      ["claim_task", { task_id: "0004" }, "start_task"],
+      ["complete_task", { task_id: "0004" }, "claim_task"],
+      ["get_task", { task_id: "0004" }, "claim_task"],
+    ];
+    for (const [name, input, next] of calls) {
+      const result = await agent.client.callTool({ name, arguments: input });
+      const said = `${name} ${JSON.stringify(result)}`;
+      expect(result.isError, said).not.toBe(true);
+      expect(result.content, said).toHaveLength(1);
+      expect(result.structuredContent, said).toBeUndefined();
+      const last = (result.content as { text: string }[])[0]!.text.split("\n").at(-1)!;
+      expect(last, said).toMatch(/(?:^|\. )Next: /);
+      expect(last, said).toContain(next);
+    }
+    expect(new Set(calls.map(([name]) => name))).toEqual(new Set(toolNames));
+  } finally {
+    await agent.close();
+    await dibs.close();
+  }
+});
+
+test("what a claim returns is all that is needed to begin: text, files, results of dependencies, earlier failures and notes", async () => {
+  const dibs = await openDibs({ memory: true });
+  const agent = await connectInMemory(
+    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+  );
+  try {
+    const first = { taskId: "0001", sessionId: "ann" };
+    await dibs.tasks.create({ prompt: "Create the model" });
+    await dibs.tasks.claim({ ...first, register: true });
+    const result = { output: "the model is in place", filesCreated: ["src/user.ts"], filesModified: [] };
+    await dibs.tasks.complete({ ...first, result });
+    await dibs.tasks.create({
+      prompt: "Create the endpoints",
+      description: "with tests",
+      files: ["src/api/**"],
+      dependsOn: ["0001"],
+      maxRetries: 3,
+    });
+    const second = { taskId: "0002", sessionId: "bob" };
+    await dibs.tasks.claim({ ...second, register: true });
+    await dibs.tasks.progress({ ...second, note: "half of it is on a branch" });
+    await dibs.tasks.ask({ ...second, question: "REST or RPC?" });
+    await dibs.sessions.end({ sessionId: "bob" });
+    await dibs.tasks.respond({ taskId: "0002", response: "REST, please" });
+    const third = { taskId: "0002", sessionId: "eve" };
+    await dibs.tasks.claim({ ...third, register: true });
+    await dibs.tasks.fail({ ...third, error: "the port was taken", retryable: true });
+    await dibs.tasks.retry({ taskId: "0002" }).catch(() => undefined);
+    await dibs.tasks.update({ taskId: "0002", notBefore: null });
+    const text = await agent.do("claim_task", { start: true });
+    for (const said of [
+      "hold task 0002: running",
+      "Create the endpoints",
+      "with tests",
+      "src/api/**",
+      "the model is in place",
+      "src/user.ts",
+      "the port was taken",
+      "half of it is on a branch",
+    ])
+      expect(text).toContain(said);
   } finally {
     await agent.close();
     await dibs.close();
@@ -195,5 +304,33 @@ test("each refusal says what to do next, and names a tool or a human", async () 
   } finally {
     await agent.close();
     await dibs.close();
+  }
+});
+
+test("the tools are those that the contract names, and take what its operations take", () => {
+  const named = operations.filter(({ mcp }) => mcp !== undefined);
+  expect(new Set(named.map(({ mcp }) => mcp))).toEqual(new Set(toolNames));
+  /** Where an agent says it in other words. */
+  const words: Record<string, string> = {
+    agent_id: "sessionId",
+    task_id: "taskId",
+    parent_id: "parentId",
+    dependencies: "dependsOn",
+    wait_seconds: "waitMs",
+    output: "result",
+    files_created: "result",
+    files_modified: "result",
+    ready: "claimable",
+    query: "q",
+  };
+  const elsewhere: Record<string, string[]> = { ask_human: ["wait_seconds"], list_tasks: ["parent_id"] };
+  for (const name of toolNames) {
+    const fields = named
+      .filter(({ mcp }) => mcp === name)
+      .flatMap(({ input }) => Object.keys((input as z.ZodObject).shape));
+    for (const field of Object.keys(tools[name].fields)) {
+      if (elsewhere[name]?.includes(field)) continue;
+      expect(fields, `${name}: ${field}`).toContain(words[field] ?? field);
+    }
   }
 });

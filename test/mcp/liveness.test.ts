@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { expect, test } from "vitest";
+import { isAlive } from "../../src/runtime/liveness.js";
 import { serveDibs } from "../../src/serve.js";
-import { type Agent, inWorld, type McpWorld, until } from "./support.js";
+import { type Agent, bin, inWorld, type McpWorld, until } from "./support.js";
 
 const stateOf = async (world: McpWorld, taskId = "0001") => (await world.dibs.tasks.get({ taskId })).task;
 
@@ -74,6 +77,45 @@ for (const [way, goAway] of Object.entries(ways)) {
     }),
   );
 }
+
+/** A client in a process of its own: it claims, says where its server is, and does nothing more. */
+const lonelyClient = `
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+const transport = new StdioClientTransport({ command: process.execPath, args: process.argv.slice(1) });
+const client = new Client({ name: "lonely", version: "1" });
+await client.connect(transport);
+await client.callTool({ name: "claim_task", arguments: { start: true } });
+console.log(transport.pid);
+setInterval(() => undefined, 1_000);
+`;
+
+test(
+  "a client whose process is killed takes its server with it, and its task is free at once",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const args = ["--input-type=module", "-e", lonelyClient, bin, "mcp", "--db", world.path];
+    const client = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const [said] = await once(client.stdout, "data");
+    const server = Number(String(said));
+    expect((await stateOf(world)).state).toBe("running");
+    client.kill("SIGKILL");
+    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+    expect(next.claim).toMatchObject({ taskId: "0001", epoch: 2 });
+    await until(async () => !isAlive(server, null), "the end of its server");
+  }),
+);
+
+test(
+  "a claim that waits is one call, and returns as soon as there is something to do",
+  inWorld(async (world) => {
+    const agent = await world.agent({ env: { DIBS_SESSION: "waiting" } });
+    const waiting = agent.do("claim_task", { wait_seconds: 60 });
+    await until(async () => (await world.dibs.sessions.list()).sessions.length === 1, "its session");
+    await world.dibs.tasks.create({ prompt: "at last" });
+    expect(await waiting).toContain("at last");
+  }),
+);
 
 const shortLeases = (maxTtlMs: number) => ({
   claim: { minTtlMs: 50, defaultTtlMs: 400, maxTtlMs, startTimeoutMs: 400, heartbeatIntervalMs: 100 },

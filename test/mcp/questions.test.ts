@@ -93,6 +93,30 @@ test(
 );
 
 test(
+  "a client that is killed while its human is asked takes no question with it, and no answer",
+  inWorld(async (world) => {
+    const { options, asked } = withHuman("legacy");
+    const agent = await world.agent(options);
+    await world.dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    const waiting = agent.call("ask_human", question).catch(() => null);
+    await until(async () => asked.length > 0, "the form");
+    process.kill(agent.pid, "SIGKILL");
+    await waiting;
+    asked[0]!.answer({ action: "accept", content: { answer: "nobody hears this" } });
+    const successor = await world.agent();
+    expect((await world.dibs.notifications.inbox()).questions).toHaveLength(1);
+    await world.dibs.tasks.respond({ taskId: "0001", response: "argon2" });
+    const text = await successor.do("claim_task", { wait_seconds: 20 });
+    expect(text).toContain("argon2");
+    expect(text).not.toContain("nobody hears this");
+    const { events } = await world.dibs.tasks.events({ taskId: "0001" });
+    const count = (type: string) => events.filter((event) => event.type === type).length;
+    expect([count("task:awaiting-response"), count("task:response-received")]).toEqual([1, 1]);
+  }),
+);
+
+test(
   "an answer at the client counts also after the agent stopped waiting",
   inWorld(async (world) => {
     const { options, asked } = withHuman("legacy");

@@ -138,6 +138,19 @@ export function taskLines(tasks: readonly WireTask[]): string {
   return block("tasks", lines.join("\n"));
 }
 
+/** Open questions, one line each, within the same weight; get_task shows one whole. */
+export function questionList(tasks: readonly WireTask[], eachMax = 400): string {
+  const heads = tasks.map(({ id, claim }) => `${id} ${claim ? `by ${clip(claim.sessionId, 24)} ` : ""}·`);
+  const rest = listWeightMax - heads.reduce((sum, head) => sum + weigh(head) + 2, 0);
+  const each = Math.max(titleWeightMin, Math.min(eachMax, rest / Math.max(1, tasks.length)));
+  const lines = tasks.map(({ question }, index) => {
+    const { text = "", options } = question ?? {};
+    const said = [text, ...(options ? [`options: ${options.join(" | ")}`] : [])].join(" ");
+    return `${heads[index]} ${clipToWeight(oneLine(said), each)}`;
+  });
+  return block("open questions", lines.join("\n"));
+}
+
 function headOf({ id, state, priority, claim, pendingDependencies, openChildren, type }: WireTask): string {
   return [
     id,

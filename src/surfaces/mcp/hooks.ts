@@ -4,7 +4,7 @@
 
 import type { Dibs } from "../../client/client.js";
 import type { WireTask } from "../../contract/shapes.js";
-import { answerBlock, questionLines } from "./answers.js";
+import { answerBlock, questionList } from "./answers.js";
 import { block, clip, oneLine } from "./text.js";
 
 export interface HookEvent {
@@ -39,7 +39,7 @@ type Hear = (
 ) => Promise<HookAnswer | null>;
 
 const questionsShown = 5;
-const questionCharacters = 300;
+const questionWeight = 120;
 /** Whoever has said something about a task within this time is not asked again. */
 const remindAfterMs = 10 * 60_000;
 
@@ -66,13 +66,9 @@ const started: Hear = async (dibs, event, agent) => {
 
 function questionsFor(tasks: readonly WireTask[]): string[] {
   if (tasks.length === 0) return [];
-  const shown = tasks.slice(0, questionsShown).flatMap((task) => {
-    const question = { ...task.question!, text: clip(task.question!.text, questionCharacters) };
-    return [`Task ${task.id}:`, ...questionLines({ ...task, question })];
-  });
   return [
     `Dibs: ${counted(tasks)} of agents for a human. Your user may answer: dibs answer <task id> "<answer>".`,
-    ...shown,
+    questionList(tasks.slice(0, questionsShown), questionWeight),
     ...(tasks.length > questionsShown ? ["dibs inbox shows all of them."] : []),
   ];
 }

@@ -9,7 +9,7 @@ import {
 import type { Dibs } from "../../client/client.js";
 import { mcpError } from "../../contract/codes.js";
 import type { WireEvent } from "../../contract/shapes.js";
-import { fitting, questionLines, stateLine, taskLines } from "./answers.js";
+import { fitting, questionList, taskLines } from "./answers.js";
 import type { Desk } from "./desk.js";
 import { describe } from "./handlers.js";
 import { asDibsError, refusalText } from "./refusals.js";
@@ -32,7 +32,7 @@ async function read(uri: URL, text: () => Promise<string[]>): Promise<ReadResour
 async function inbox(dibs: Dibs): Promise<string[]> {
   const { questions } = await dibs.notifications.inbox({ limit: 20 });
   if (questions.length === 0) return ["No open questions."];
-  return questions.flatMap((task) => [`${stateLine(task)}.`, ...questionLines(task)]);
+  return ["What waits for a human; get_task shows one whole:", questionList(questions)];
 }
 
 async function ready(dibs: Dibs): Promise<string[]> {
@@ -66,6 +66,8 @@ const questions: readonly WireEvent["type"][] = [
   "task:awaiting-response",
   "task:response-received",
   "task:cancelled",
+  "task:failed",
+  "task:retry-scheduled",
 ];
 const unready: readonly WireEvent["type"][] = ["task:progress", "task:started", "task:created"];
 
