@@ -198,8 +198,13 @@ test(
       const { status } = await world.post("/mcp", message, { headers });
       expect(status).toBe(200);
       // There is room for one; who connects slowly may be taken for idle, and tries again.
-      const agent = await until(() => connect(world).catch(() => null), "room after a client went away");
-      await agent.do("list_tasks");
+      await until(
+        () =>
+          connect(world)
+            .then((agent) => agent.do("list_tasks"))
+            .catch(() => null),
+        "room after a client went away",
+      );
     },
     { mcp: { sessionsMax: 1, idleMs: 300, sweepMs: 20 } },
   ),
@@ -237,6 +242,10 @@ for (const mode of eras) {
       const task = await agent.client.readResource({ uri: "dibs://task/0001" });
       expect((task.contents[0] as { text: string }).text).toContain("awaiting_response");
       await expect(agent.client.readResource({ uri: "dibs://task/0009" })).rejects.toThrow(/TASK_NOT_FOUND/);
+      // A question also ends with the attempt that asked it.
+      told.splice(0);
+      await agent.do("fail_task", { agent_id: "ann", task_id: "0001", error: "no answer" });
+      await until(async () => told.includes("dibs://inbox"), "a notice about the end of the question");
       await agent.close();
     }),
   );
