@@ -16,6 +16,8 @@ export interface Sides {
   origin: Raw | null;
   /** What we wrote last. */
   base: BaseTask | undefined;
+  /** What was taken from the file since then. */
+  taken: Raw | undefined;
   dialect: Dialect;
   /** The task was made from this very entry: only its state is left to be decided. */
   isNew?: boolean;
@@ -90,7 +92,9 @@ function decideFields(sides: Sides): Pick<Decision, "patch" | "conflicts"> {
 const sameOrNothing = (a: unknown, b: unknown) =>
   same(a ?? null, b ?? null) || (Array.isArray(a) && a.length === 0 && (b ?? null) === null);
 
-function isEditedInStore({ task, origin, base, dialect }: Sides, field: Editable): boolean {
+/** By somebody else than the file itself. */
+function isEditedInStore({ task, origin, base, taken, dialect }: Sides, field: Editable): boolean {
+  if (taken && means(taken, field, task, dialect)) return false;
   if (!origin) return true;
   if (field === "priority" && base && origin === base.entry) return task.priority !== base.priority;
   return !sameOrNothing(inStore(task, field), inEntry(origin, field, dialect));

@@ -4,7 +4,7 @@
 import type { Dibs } from "../../client/client.js";
 import { Applier } from "./apply.js";
 import { type Base, digestOf } from "./base.js";
-import { type Dialect, detectDialect } from "./dialect.js";
+import { type Dialect, detectDialect, type Raw } from "./dialect.js";
 import { idOf, isObject } from "./document.js";
 import type { TaskFile } from "./file.js";
 import { FileLock, type LockOptions } from "./lock.js";
@@ -39,6 +39,7 @@ export class Exchange {
   private readonly looking: Looking;
   private readonly applier: Applier;
   private readonly record: ConflictRecord;
+  private readonly taken = new Map<string, Raw>();
   private unrecorded: News[] = [];
   /** Entries that could not become tasks, as they were told; and those of the present look. */
   private told = new Set<string>();
@@ -101,7 +102,7 @@ export class Exchange {
     return sight;
   }
 
-  private async locked<T>(work: () => T | Promise<T>): Promise<T> {
+  private async locked<T>(work: () => Promise<T>): Promise<T> {
     const lock = await FileLock.acquire(`${this.options.file.path}.lock`, this.options.lock);
     try {
       return await work();
@@ -119,9 +120,9 @@ export class Exchange {
     const values = sight.document.entries.map(({ value }) => value).filter(isObject);
     this.dialect = dialect ?? detectDialect(values) ?? this.base.dialect;
     this.telling = new Set();
-    const { base, applier } = this;
+    const { base, applier, taken } = this;
     const tell = (news: News) => this.tell(news);
-    await takeEdits({ sight, base, dialect: this.dialect, mirror, applier, removed, tell });
+    await takeEdits({ sight, base, taken, dialect: this.dialect, mirror, applier, removed, tell });
     this.told = this.telling;
     this.hasEdits = true;
     sight.isTaken = true;
@@ -146,12 +147,13 @@ export class Exchange {
     const { file, mirror } = this.options;
     const { base, dialect, hasEdits } = this;
     const startedAt = Date.now();
-    const locked = <T>(work: () => T) => this.locked(work);
+    const locked = <T>(work: () => Promise<T>) => this.locked(work);
     const written = await writeOut({ sight, base, dialect, mirror, file, hasEdits, locked });
     if (!written) return;
     const { text, document, stamp, tasks, changed } = written;
     this.base = written.base;
     this.hasEdits = false;
+    this.taken.clear();
     this.isUnfinished = false;
     mirror.forgetEdits();
     if (text === null) return;

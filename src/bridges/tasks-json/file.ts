@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DibsError } from "../../contract/error.js";
 import { BrokenFile } from "./document.js";
 import type { Machine } from "./lock.js";
@@ -19,6 +20,8 @@ export interface Reading {
   mode: number;
 }
 
+const quietMs = 3;
+const quietTries = 10;
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export class TaskFile {
@@ -71,6 +74,19 @@ export class TaskFile {
       await file.close();
     }
     return path;
+  }
+
+  /**
+   * Nobody makes files in its directory: an editor that saves makes one first, and renames it. Those that take no lock are waited
+   * for, for a moment at most; directories may be busy for other reasons.
+   */
+  async quiet(): Promise<void> {
+    const changedAt = () => lstatSync(this.directory, { bigint: true }).mtimeNs;
+    for (let tries = 0; tries < quietTries; tries++) {
+      const before = changedAt();
+      await sleep(quietMs);
+      if (changedAt() === before) return;
+    }
   }
 
   /**

@@ -42,9 +42,11 @@ export class Looking {
   /** Null while it is broken. */
   async look(): Promise<Sight | null> {
     if (this.isCurrent) return this.broken ? null : this.sight;
-    const deadline = Date.now() + this.settleMs;
-    for (;;) {
+    for (const deadline = Date.now() + this.settleMs; ; await sleep(triesMs)) {
       const stamp = this.file.stamp();
+      // Some editors move the old one away before they make the new one.
+      const mayCome = stamp === null && this.sight !== null && this.sight.stamp !== null;
+      if (mayCome && Date.now() < deadline) continue;
       try {
         this.sight = await this.read();
         this.broken = null;
@@ -54,7 +56,6 @@ export class Looking {
         this.broken = { why: error.message, stamp };
       }
       if (Date.now() >= deadline) return null;
-      await sleep(triesMs);
     }
   }
 

@@ -15,6 +15,8 @@ import type { News } from "./report.js";
 export interface Taking {
   sight: Sight;
   base: Base;
+  /** Entries that were taken since the last write, by their ids: a file that was edited twice does not contradict itself. */
+  taken: Map<string, Raw>;
   dialect: Dialect;
   mirror: Mirror;
   applier: Applier;
@@ -54,6 +56,8 @@ export async function takeEdits(taking: Taking): Promise<void> {
     ...added.map(({ id, value }) => ({ id, decision: decidedNew(taking, id, value) })),
   ]);
   await handleMissing(taking, known, copyOf);
+  for (const [id, value] of known) taking.taken.set(id, value);
+  for (const { id, value } of added) taking.taken.set(id, value);
 }
 
 function sorted({ sight, mirror, dialect, tell }: Taking): Sorted {
@@ -113,14 +117,17 @@ async function add({ applier, mirror, dialect }: Taking, fresh: Fresh[], copyOf:
   });
 }
 
-function decided({ sight, base, mirror, dialect }: Taking, id: string, entry: Raw, copyOf: number): Decision {
+function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decision {
+  const { sight, base, mirror, dialect } = taking;
   const task = mirror.tasks.get(id)!;
   const before = base.tasks.get(id);
+  const taken = taking.taken.get(id);
   return decide({
     task,
     entry,
-    origin: entryAt(before, copyOf),
+    origin: entryAt(before, copyOf) ?? taken ?? null,
     base: before,
+    taken,
     dialect,
     savedAt: sight.savedAt,
     editedAt: (field) => mirror.editedAt(task, field),
@@ -128,7 +135,8 @@ function decided({ sight, base, mirror, dialect }: Taking, id: string, entry: Ra
 }
 
 function decidedNew({ mirror, dialect, sight }: Taking, id: string, entry: Raw): Decision {
-  const sides = { entry, origin: null, base: undefined, dialect, isNew: true, savedAt: sight.savedAt };
+  const nothing = { origin: null, base: undefined, taken: undefined };
+  const sides = { ...nothing, entry, dialect, isNew: true, savedAt: sight.savedAt };
   return decide({ ...sides, task: mirror.tasks.get(id)!, editedAt: () => 0 });
 }
 

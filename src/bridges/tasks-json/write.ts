@@ -30,7 +30,7 @@ export interface Writing {
   file: TaskFile;
   /** Edits were taken, or refused: copies of the file as it is must be told from copies of what comes. */
   hasEdits: boolean;
-  locked<T>(work: () => T): Promise<T>;
+  locked<T>(work: () => Promise<T>): Promise<T>;
 }
 
 const baseMode = 0o600;
@@ -118,8 +118,9 @@ async function put({ file, sight, locked }: Writing, text: string, base: Base): 
     drafts.push(await file.draft(text, sight.mode));
     drafts.push(await file.draft(writeBase(base, 2 * file.bytesMax), baseMode));
     const [own = "", next = ""] = drafts;
-    const stamp = await locked(() => {
+    const stamp = await locked(async () => {
       renameSync(next, file.beside("base.next"));
+      await file.quiet();
       const ours = lstatSync(own, { bigint: true });
       if (!file.replace(own, sight.stamp)) return null;
       const now = lstatSync(file.path, { bigint: true, throwIfNoEntry: false });
