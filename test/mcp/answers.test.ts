@@ -183,15 +183,15 @@ test("each success is one text that names the likely next call, and has no copy 
       ["start_task", { task_id: "0001" }, "complete_task"],
       ["update_progress", { task_id: "0001", note: "half" }, "complete_task"],
       ["ask_human", { task_id: "0001", question: "Which?" }, "ask_human"],
-      ["get_task", { task_id: "0001" }, "claim_task"],
-      ["release_task", { task_id: "0001" }, "claim_task"],
-      ["create_task", { description: "three" }, "claim_task"],
+      ["get_task", { task_id: "0001" }, "ask_human"],
+      ["create_task", { description: "meanwhile" }, "claim_task"],
       ["claim_task", { task_id: "0003", start: true }, "complete_task or fail_task"],
-      ["fail_task", { task_id: "0003", error: "no" }, "claim_task"],
+      ["complete_task", { task_id: "0003" }, "claim_task"],
+      ["release_task", { task_id: "0001" }, "claim_task"],
       ["create_task", { description: "four" }, "claim_task"],
       ["claim_task", { task_id: "0004" }, "start_task"],
-      ["complete_task", { task_id: "0004" }, "claim_task"],
-      ["get_task", { task_id: "0004" }, "claim_task"],
+      ["fail_task", { task_id: "0004", error: "no" }, "claim_task"],
+      ["get_task", { task_id: "0003" }, "claim_task"],
     ];
     for (const [name, input, next] of calls) {
       const result = await agent.client.callTool({ name, arguments: input });

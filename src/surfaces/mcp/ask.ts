@@ -155,7 +155,7 @@ function told(task: WireTask, question?: Question): string[] {
   if (question && task.question?.id === question.id) {
     return [
       `Question ${question.id} about task ${task.id} is with the humans. You keep the task; its clock stands still until the answer.`,
-      "The answer comes with your next call. Next: ask_human with the same question and wait_seconds 50 to wait, or claim_task for other work meanwhile.",
+      "The answer comes with your next call. Next: ask_human with the same question and wait_seconds 50 to wait, or claim_task with a task_id for other work meanwhile.",
     ];
   }
   return [`The question is no longer open; task ${task.id} is ${task.state}.`, "Next: get_task."];

@@ -47,7 +47,7 @@ const createTask: Handler = async (desk, input) => {
   );
   const waits = task.pendingDependencies > 0;
   return [
-    `Created task ${task.id}${waits ? `; it waits for ${task.pendingDependencies} dependencies` : ", ready to be claimed"}.`,
+    `Created task ${task.id}${waits ? `; it waits for ${task.pendingDependencies} of its dependencies` : ", ready to be claimed"}.`,
     waits
       ? "Next: create_task for more, or claim_task to work."
       : `Next: claim_task${input.parent_id ? ` with task_id ${task.id}` : ""} to work on it, or create_task for more.`,
@@ -247,6 +247,8 @@ function afterGet({ id, state }: WireTask, claimable: boolean): string {
   if (claimable) return `Next: claim_task with task_id ${id}.`;
   if (state === "claimed" || state === "running")
     return "Next: if it is yours, go on with it; else claim_task for other work.";
+  if (state === "awaiting_response")
+    return "Next: if the question is yours, ask_human with it and wait_seconds to wait for the answer; else claim_task for other work.";
   return "Next: claim_task for other work.";
 }
 
