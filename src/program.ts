@@ -62,7 +62,7 @@ const parts: Parts = {
   err: errors.write,
   stdout: output,
   stdin: input,
-  askUser: async (question) => (await import("./runtime/question.js")).askUser(question, stopSignal()),
+  askUser: async (question) => (await import("./runtime/question.js")).askUser(question),
   now: Date.now,
   get stopping() {
     return stopSignal();

@@ -1,14 +1,24 @@
 import { createInterface } from "node:readline/promises";
 
-/** A line from whoever sits at the terminal; nothing if they go away. */
-export async function askUser(question: string, signal: AbortSignal): Promise<string> {
+/** A line from whoever sits at the terminal; null at its end. Whoever interrupts ends the program, as without a question. */
+export async function askUser(question: string): Promise<string | null> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  const gone = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-  // At the terminal itself readline sees the key before the process gets the signal.
-  lines.once("SIGINT", () => lines.close());
-  try {
-    return await Promise.race([lines.question(question, { signal }).catch(() => ""), gone]);
-  } finally {
-    lines.close();
-  }
+  const leave = () => {
+    lines.removeAllListeners("close").close();
+    process.stdout.write("\n");
+  };
+  const gone = new Promise<null>((resolve) => {
+    lines.once("close", () => {
+      leave();
+      resolve(null);
+    });
+  });
+  // The terminal is ours while we ask: the key comes to us and not, as a signal, to the process.
+  lines.once("SIGINT", () => {
+    leave();
+    process.emit("SIGINT");
+  });
+  const answer = await Promise.race([lines.question(question), gone]);
+  lines.removeAllListeners("close").close();
+  return answer;
 }

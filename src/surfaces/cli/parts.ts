@@ -139,8 +139,8 @@ export interface Parts {
   err(text: string): void;
   stdout: Terminal;
   stdin: { isTerminal: boolean };
-  /** A line from whoever sits at the terminal. */
-  askUser(question: string): Promise<string>;
+  /** A line from whoever sits at the terminal; null if they have nothing to say any more. */
+  askUser(question: string): Promise<string | null>;
   now(): number;
   /** All of standard input. */
   readInput(): Promise<string>;

@@ -24,10 +24,11 @@ const init: SingleCommand["run"] = async (context) => {
     return;
   }
   const files = await plannedFiles(context);
+  const block = await plannedBlock(context);
   const before = await whatIsThere(context);
   const project = await openStore(context);
   const settings = await settle(context, project, before.hasIgnore);
-  const agents = await agentsStep(context);
+  const agents = await writeBlock(context, block);
   const hasAgentsMd = await context.parts.files.exists(agents.path);
   const steps = [before.store, ...settings, agents, ...(await writeFiles(context, files, { hasAgentsMd }))];
   context.say({ success: true, project: project.id, steps }, (look) => {
@@ -96,15 +97,29 @@ async function settle(
 
 const fileName = "AGENTS.md";
 
-async function agentsStep(context: Context): Promise<Step> {
+interface Block {
+  path: string;
+  before: string | null;
+  /** Null: it is not wanted. */
+  after: string | null;
+}
+
+/** Looked at and asked about before anything is made: whoever goes away at the question has changed nothing. */
+async function plannedBlock(context: Context): Promise<Block> {
   const { parts } = context;
   const path = join(await parts.files.rootOf(parts.cwd), fileName);
-  if (!(await wantsBlock(context))) {
+  if (context.on("no-agents")) return { path, before: null, after: null };
+  const before = await readInside(context, path);
+  const after = edited(path, () => withBlock(before), mend);
+  return { path, before, after: before === after || (await wantsBlock(context)) ? after : null };
+}
+
+async function writeBlock(context: Context, { path, before, after }: Block): Promise<Step> {
+  const { parts } = context;
+  if (after === null) {
     const note = "dibs init --agents-md teaches agents the commands";
     return { what: "agents", did: "skipped", path, note };
   }
-  const before = await readInside(context, path);
-  const after = edited(path, () => withBlock(before), mend);
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
   const did = before === null ? "made" : before === after ? "kept" : "changed";
@@ -123,12 +138,11 @@ async function whoIsBlind({ parts }: Context, path: string): Promise<string | un
 
 async function wantsBlock(context: Context): Promise<boolean> {
   const { parts } = context;
-  if (context.on("no-agents")) return false;
   if (context.on("agents-md") || context.on("yes")) return true;
   // Nobody to ask: the block takes nothing away, and --remove takes it out again.
   if (context.isJson || !parts.stdin.isTerminal || !parts.stdout.isTerminal) return true;
   const answer = await parts.askUser(`Add the six commands that agents need to ${fileName}? [Y/n] `);
-  return !/^n/i.test(answer.trim());
+  return answer !== null && !/^n/i.test(answer.trim());
 }
 
 /** The block is for all agents: it goes with the last of them. */

@@ -124,7 +124,7 @@ async function agrees(context: Context, count: number): Promise<boolean> {
     return false;
   }
   const answer = await parts.askUser(`Add ${tasks}? [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return true;
+  if (answer !== null && /^y(es)?$/i.test(answer.trim())) return true;
   parts.out("Nothing was added.\n");
   return false;
 }
