@@ -159,7 +159,8 @@ export class Exchange {
     if (text === null) return;
     this.writeMs = Date.now() - startedAt;
     this.looking.wrote(text, document, stamp);
-    this.tell({ what: "wrote", message: `${tasks} tasks, ${changed} changed`, tasks, changed });
+    const count = tasks === 1 ? "1 task" : `${tasks} tasks`;
+    this.tell({ what: "wrote", message: `${count}, ${changed} changed`, tasks, changed });
   }
 
   private tell(news: News): void {
