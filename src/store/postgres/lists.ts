@@ -51,7 +51,10 @@ class Where {
 export function tasks(org: string, filter: TaskFilter): Statement {
   const where = new Where().add("t.org = $ AND t.no > 0", org).add("t.no > $", filter.afterOrdinal);
   if (filter.project !== null) where.add("t.project = $", filter.project);
-  if (filter.states) where.add(stateCondition(filter.states, "dibs."));
+  if (filter.states) {
+    const state = stateCondition(filter.states, { schema: "dibs.", value: "$", org });
+    where.add(state.text, ...state.values);
+  }
   if (filter.label !== undefined) {
     where.add(
       "EXISTS (SELECT 1 FROM json_array_elements_text(t.more->'labels') l WHERE l = $)",

@@ -186,7 +186,10 @@ export class SqliteReads {
       values.push(...more);
     };
     if (filter.project !== null) add("t.org = ? AND t.project = ?", this.orgId, filter.project);
-    if (filter.states) where.push(stateCondition(filter.states, ""));
+    if (filter.states) {
+      const state = stateCondition(filter.states, { schema: "", value: "?", org: this.orgId });
+      add(state.text, ...state.values);
+    }
     if (filter.label !== undefined) {
       add("EXISTS (SELECT 1 FROM json_each(t.more, '$.labels') WHERE value = ?)", filter.label);
     }
