@@ -34,7 +34,7 @@ export function Queue() {
   const selection = useSelection(JSON.stringify([project, text]));
   const [acting, setActing] = useState<{ rows: readonly WireTaskRow[]; which: string } | null>(null);
   const box = useRef<HTMLInputElement>(null);
-  const toList = useRef<() => void>(() => undefined);
+  const toList = useRef<(() => void) | null>(null);
   const problemId = useId();
 
   const act = () => {
@@ -45,7 +45,7 @@ export function Queue() {
   useKeys({ "/": () => box.current?.focus(), a: act, r: () => listing().release() });
 
   const problems = problemsOf(question, sortText);
-  const onReady = useCallback((focus: () => void) => {
+  const onReady = useCallback((focus: (() => void) | null) => {
     toList.current = focus;
   }, []);
   const onSort = useCallback((sort: Sort) => setSortText(formatSort(sort)), [setSortText]);
@@ -60,7 +60,7 @@ export function Queue() {
           facts={() => taskIndex().facts()}
           box={box}
           problemId={problems.length > 0 ? problemId : undefined}
-          onLeave={() => toList.current()}
+          onLeave={() => (toList.current ? toList.current() : box.current?.blur())}
         />
         <SortChoice sort={question.sort} onSort={onSort} />
         <button type="button" disabled={count === 0} onClick={act} title="key: a">

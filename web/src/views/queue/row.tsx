@@ -22,7 +22,7 @@ export interface RowProps {
   /** It does not match any more, or is gone; it stays until the list is sorted anew. */
   isOver: boolean;
   onTick: (row: WireTaskRow, isRange: boolean) => void;
-  onPick: (row: WireTaskRow, event: MouseEvent) => void;
+  onPick: (row: WireTaskRow, event: MouseEvent<HTMLElement>) => void;
 }
 
 export const Row = memo(function Row(props: RowProps) {
@@ -81,18 +81,16 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
   const { project, id, title, phase, labels, parentId } = row;
   return (
     <td className="queue-task">
-      <div className="row">
-        <Link className="cut queue-title" href={taskHref(project, id)} tabIndex={-1} title={title}>
-          {title}
-        </Link>
+      <Link className="cut queue-title" href={taskHref(project, id)} tabIndex={-1} title={title}>
+        {title}
+      </Link>
+      <div className="queue-more small quiet">
+        {isOver && <span className="queue-left">no longer matches</span>}
         {phase && (
-          <span className="mono small quiet queue-phase" title={`phase ${phase}`}>
+          <span className="mono" title={`phase ${phase}`}>
             {phaseTag(phase)}
           </span>
         )}
-      </div>
-      <div className="queue-more small quiet">
-        {isOver && <span className="queue-left">no longer matches</span>}
         {labels.slice(0, labelsShown).map((label) => (
           <span key={label} className="queue-label cut">
             {label}

@@ -24,7 +24,7 @@ export function Status({ listed, progress, problems, problemId, chosen, onClear 
   return (
     <div className="queue-status small">
       {problems.length > 0 && (
-        <span id={problemId} className="bad cut" title={problems.join(" ")} role="status">
+        <span id={problemId} className="bad cut queue-problem" title={problems.join(" ")} role="status">
           {problems.join(" ")}
         </span>
       )}
