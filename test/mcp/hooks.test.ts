@@ -272,5 +272,9 @@ test(
       await agent.close();
     }
     expect(existsSync(join(world.directory, ".dibs"))).toBe(false);
+    const nowhere = join(world.directory, "nowhere");
+    const { code, err } = await claude.run(`dibs mcp --directory ${nowhere}`);
+    expect([code, err]).toEqual([2, expect.stringContaining("There is no directory")]);
+    expect(existsSync(nowhere)).toBe(false);
   }),
 );

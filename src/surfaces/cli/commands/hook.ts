@@ -8,7 +8,7 @@ import type { Context } from "../context.js";
 import type { HookRequest, Parts } from "../parts.js";
 import { plain } from "../print/text.js";
 
-const withinMs = 2_000;
+const withinMs = 3_000;
 
 const hook: SingleCommand["run"] = async (context) => {
   const { parts } = context;

@@ -93,7 +93,7 @@ export async function readInside(context: Context, path: string): Promise<string
 }
 
 function judged<T>(path: string, { paste }: OwnFile, edit: () => T): T {
-  return edited(path, edit, `Mend it, or add this by hand: ${paste}`);
+  return edited(path, edit, `Mend it, or add this by hand:\n${paste}`);
 }
 
 export function edited<T>(path: string, edit: () => T, hint: string): T {

@@ -6,6 +6,7 @@ import { connectionFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { Parts } from "../parts.js";
 import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
 
 /** Claude Code sets this for the servers and hooks it starts, and for nothing else: they are one agent. */
 const isOfClaude = ({ parts }: Context) => Boolean(parts.env.CLAUDE_PROJECT_DIR);
@@ -30,14 +31,16 @@ function heldBy(context: Context, sessionId: string | undefined) {
 }
 
 /** A client that does not know the variable leaves it as it is. */
-function whereOf(context: Context): Parts {
+async function whereOf(context: Context): Promise<Parts> {
   const directory = context.text("directory");
-  const isNamed = directory !== undefined && directory !== "" && !directory.includes("${");
-  return isNamed ? inDirectory(context.parts, directory) : context.parts;
+  if (directory === undefined || directory === "" || directory.includes("${")) return context.parts;
+  const there = inDirectory(context.parts, directory);
+  if (await there.files.exists(there.cwd)) return there;
+  throw usageError(`There is no directory ${directory}.`);
 }
 
 const mcp: SingleCommand["run"] = async (context) => {
-  const parts = whereOf(context);
+  const parts = await whereOf(context);
   const named = context.asSession;
   const opened = new Set<{ close(): Promise<void> }>();
   try {

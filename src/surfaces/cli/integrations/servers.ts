@@ -75,7 +75,7 @@ export function inToml(path: string): OwnFile {
   return {
     path,
     what: "mcp",
-    paste: tomlTable.trimEnd().replaceAll("\n", " ⏎ "),
+    paste: tomlTable.trimEnd(),
     add(text) {
       if (isEmpty(text)) return tomlEntry;
       if (tomlHas.test(text)) return text;
