@@ -6,6 +6,7 @@ import type { Context } from "../context.js";
 import { fileTrouble } from "../files.js";
 import type { Place } from "../parts.js";
 import { inEscapes } from "../print/json.js";
+import { Progress } from "../print/progress.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
@@ -41,7 +42,9 @@ const exportAll: SingleCommand["run"] = async (context) => {
   }
   const file = resolve(parts.cwd, name);
   await refuseTaken(context, file, name);
-  const count = await parts.care.writeLines(file, lines);
+  const progress = new Progress(context);
+  const told = progress.over(lines, (count) => `exporting: ${count} lines`);
+  const count = await parts.care.writeLines(file, told).finally(() => progress.clear());
   context.say({ success: true, file, lines: count }, () => `exported ${count} lines to ${plain(name)}`);
 };
 
@@ -51,10 +54,17 @@ const importAll: SingleCommand["run"] = async (context) => {
   const name = context.args[0]!;
   const input = name === "-" ? await parts.readInput() : null;
   const file = resolve(parts.cwd, name);
-  const lines = () => (input === null ? parts.care.linesOf(file) : linesIn(input));
+  const progress = new Progress(context);
+  const lines = () => {
+    // Asked for twice: once all of them are judged, then they are written.
+    const all = progress.count;
+    const tell = (count: number) =>
+      all === 0 ? `checking: ${count} lines` : `importing: ${count} of ${all} lines`;
+    return progress.over(input === null ? parts.care.linesOf(file) : linesIn(input), tell);
+  };
   let counts: Record<string, number>;
   try {
-    counts = await parts.care.importLines(place, lines);
+    counts = await parts.care.importLines(place, lines).finally(() => progress.clear());
   } catch (error) {
     throw await importTrouble(error, context, place, name);
   }
