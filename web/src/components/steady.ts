@@ -1,7 +1,7 @@
 // Lists that do not move under the cursor or the fingers: while somebody points at one or types in it, what is gone stays where it
 // was, and what is new waits, or stands at the end where it moves nothing.
 
-import { type FocusEvent, useRef, useState } from "react";
+import { type PointerEvent, type RefObject, useEffect, useRef, useState } from "react";
 
 export interface Steady<T> {
   shown: readonly T[];
@@ -11,11 +11,11 @@ export interface Steady<T> {
   waiting: number;
   /** Shows everything as it is. */
   release: () => void;
-  handlers: {
-    onPointerEnter: () => void;
+  /** For the list's element. */
+  list: {
+    ref: RefObject<HTMLOListElement | null>;
+    onPointerEnter: (event: PointerEvent) => void;
     onPointerLeave: () => void;
-    onFocus: () => void;
-    onBlur: (event: FocusEvent) => void;
   };
 }
 
@@ -25,18 +25,15 @@ export function useSteady<T>(
   keyOf: (item: T) => string,
   newcomers: "before" | "after",
 ): Steady<T> {
-  const held = useRef({ pointer: false, focus: false });
+  const ref = useRef<HTMLOListElement>(null);
+  const [isPointed, setPointed] = useState(false);
+  const hasFocus = useFocusWithin(ref);
   const last = useRef<readonly T[]>(now);
   const [, again] = useState(0);
-  const hold = (by: "pointer" | "focus", isHeld: boolean) => {
-    if (held.current[by] === isHeld) return;
-    held.current[by] = isHeld;
-    again((count) => count + 1);
-  };
-  const isHeld = held.current.pointer || held.current.focus;
-  const { shown, gone, waiting } = isHeld
-    ? keptTogether(last.current, now, keyOf, newcomers)
-    : { shown: now, gone: new Set<string>(), waiting: 0 };
+  const { shown, gone, waiting } =
+    isPointed || hasFocus
+      ? keptTogether(last.current, now, keyOf, newcomers)
+      : { shown: now, gone: new Set<string>(), waiting: 0 };
   last.current = shown;
   return {
     shown,
@@ -46,15 +43,28 @@ export function useSteady<T>(
       last.current = now;
       again((count) => count + 1);
     },
-    handlers: {
-      onPointerEnter: () => hold("pointer", true),
-      onPointerLeave: () => hold("pointer", false),
-      onFocus: () => hold("focus", true),
-      onBlur: ({ currentTarget, relatedTarget }) => {
-        if (!currentTarget.contains(relatedTarget as Node | null)) hold("focus", false);
-      },
+    list: {
+      ref,
+      // A finger points at nothing when it is lifted.
+      onPointerEnter: ({ pointerType }) => pointerType === "mouse" && setPointed(true),
+      onPointerLeave: () => setPointed(false),
     },
   };
+}
+
+/** Looked up, not counted: an element that had the focus and was disabled or removed says nothing when it loses it. */
+function useFocusWithin(ref: RefObject<HTMLElement | null>): boolean {
+  const [isWithin, setWithin] = useState(false);
+  useEffect(() => {
+    const look = () => setWithin(ref.current?.contains(document.activeElement) ?? false);
+    const soon = () => setTimeout(look, 0);
+    const events = ["focusin", "focusout", "pointerdown", "keydown"] as const;
+    for (const name of events) document.addEventListener(name, soon);
+    return () => {
+      for (const name of events) document.removeEventListener(name, soon);
+    };
+  }, [ref]);
+  return isWithin;
 }
 
 /** What was shown, in its place and as it is now; what came after it; and how many wait before it. */

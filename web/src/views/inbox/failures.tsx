@@ -36,7 +36,7 @@ export function Failures({ failures, isAllProjects, now }: FailuresProps) {
         </Link>
       </div>
       {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
-      <ol className="inbox-list" {...steady.handlers}>
+      <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((failure) => (
           <FailureItem
             key={keyOf(failure)}

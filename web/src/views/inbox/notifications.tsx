@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { useSteady } from "../../components/steady.js";
-import { act, say, sayTrouble } from "../../components/toasts.js";
+import { say, sayTrouble } from "../../components/toasts.js";
 import { Trouble } from "../../components/trouble.js";
 import { When } from "../../components/when.js";
 import { dibs, type Notification } from "../../data/dibs.js";
@@ -92,7 +92,7 @@ export function Notifications({ project, now }: { project: string; now: number }
       </div>
       <Trouble live={live} />
       {live.data && steady.shown.length === 0 && <p className="quiet">There is none.</p>}
-      <ol className="panel inbox-notes" {...steady.handlers} hidden={steady.shown.length === 0}>
+      <ol className="panel inbox-notes" {...steady.list} hidden={steady.shown.length === 0}>
         {steady.shown.map((note) => (
           <Note key={note.id} note={note} isGone={steady.gone.has(note.id)} project={project} now={now} />
         ))}
@@ -126,7 +126,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
   const own = useRef<HTMLLIElement>(null);
   const isRead = readAt !== null || isGone;
   const href = taskId === null ? null : taskHref(note.project, taskId);
-  const read = () => void act("Marked as read.", () => markRead([id]));
+  const read = () => void markRead([id]).catch(sayTrouble);
   useItemKeys(own, {
     ...(href === null ? {} : { Enter: () => navigate(href) }),
     ...(isRead ? {} : { m: read }),
@@ -152,7 +152,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
         type="button"
         className="plain small"
         disabled={isRead}
-        aria-label={isRead ? "Read" : `Mark ${taskId ?? id} as read`}
+        aria-label={isRead ? "read" : `mark read: ${taskId ?? id}`}
         title={isRead ? (readAt ?? "read") : "key: m"}
         onClick={read}
       >

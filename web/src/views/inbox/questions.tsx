@@ -29,7 +29,7 @@ export function Questions({ questions, isAllProjects, now }: QuestionsProps) {
         </span>
       </h2>
       {steady.shown.length === 0 && <p className="quiet">Nobody waits for an answer.</p>}
-      <ol className="inbox-list" {...steady.handlers}>
+      <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((task) => (
           <QuestionItem key={keyOf(task)} task={task} isAllProjects={isAllProjects} now={now} />
         ))}

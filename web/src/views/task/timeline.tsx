@@ -67,7 +67,7 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
         </select>
       </div>
       <Trouble live={history.error === undefined ? attempts : history} />
-      <ol className="task-entries" aria-busy={history.isBusy} {...steady.handlers}>
+      <ol className="task-entries" aria-busy={history.isBusy} {...steady.list}>
         {order === "newest" && current}
         {steady.shown.map((entry) => (
           <TimelineEntry

@@ -1,0 +1,215 @@
+// The inbox in a real browser: people answer, two at once too; failures and notifications are seen to.
+
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import type { World } from "../http/support.js";
+import { axeFindings, dashboard, expectQuiet, isLive, says, type Visit } from "./dashboard.js";
+import { openWorkshop } from "./worker.js";
+import { attacks, attackText, attackWords, expectHarmless } from "./xss.js";
+
+const visiting = dashboard();
+
+async function openInbox(page: Page, world: World): Promise<void> {
+  await page.goto(`${world.url}/inbox`);
+  await isLive(page);
+  await page.getByRole("heading", { name: /^Questions/ }).waitFor();
+}
+
+/** A session of its own asks about a task of its own. */
+async function asked(world: World, sessionId: string, question: object): Promise<string> {
+  await world.session(sessionId, { agentType: "claude" });
+  const id = await world.task({ title: `Task of ${sessionId}` });
+  await world.post(`/api/tasks/${id}/claim`, { sessionId, start: true });
+  await world.post(`/api/tasks/${id}/progress`, { sessionId, note: "half way", percent: 50 });
+  await world.post(`/api/tasks/${id}/ask`, { sessionId, ...question });
+  return id;
+}
+
+async function failed(world: World, error: string): Promise<string> {
+  await world.session("unlucky");
+  const id = await world.task({ title: `Fails with ${error.slice(0, 9)}`, maxRetries: 0 });
+  await world.post(`/api/tasks/${id}/claim`, { sessionId: "unlucky", start: true });
+  await world.post(`/api/tasks/${id}/fail`, { sessionId: "unlucky", error });
+  return id;
+}
+
+const question = (page: Page, text: string) => page.locator(".inbox-question", { hasText: text });
+const failure = (page: Page, text: string) => page.locator(".inbox-failure", { hasText: text });
+const send = (page: Page, text: string) =>
+  question(page, text).getByRole("button", { name: "Answer", exact: true });
+const taskOf = async (world: World, id: string) => (await world.get(`/api/tasks/${id}`)).body.task;
+
+describe("questions", () => {
+  test(
+    "are answered by keyboard alone, and the child that waits goes on",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      const { workOnce } = await openWorkshop(world);
+      const id = await world.task({ title: "Choose a colour", prompt: "Choose." });
+      await openInbox(page, world);
+      await says(page, "Nobody waits for an answer.");
+      const running = workOnce(
+        'dibs progress "two are left" --percent 80 >/dev/null; dibs ask --wait "Which?" --option teal --option blue',
+      );
+      const item = question(page, "Which?");
+      await item.getByRole("link", { name: `demo/${id} Choose a colour` }).waitFor();
+      await item.getByText(/So far 80%: two are left/).waitFor();
+      await page.getByTitle("open questions").getByText("1").waitFor();
+
+      await page.keyboard.press("j");
+      await page.keyboard.press("2");
+      await item.getByText(`dibs answer ${id} --question q1 -- blue`).waitFor();
+      await page.keyboard.press("Enter");
+      expect((await running.ended).code).toBe(0);
+      await item.getByText("Answered: “blue” (you)").waitFor();
+      await expect.poll(async () => (await taskOf(world, id)).result?.output).toBe("blue");
+      // It stays while it has the focus, and goes with it.
+      await page.getByRole("heading", { name: "Inbox" }).click();
+      await says(page, "Nobody waits for an answer.");
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "keep what is typed, and their place, whatever happens to others meanwhile",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      const first = await asked(world, "a1", { question: "The first?" });
+      const second = await asked(world, "a2", { question: "The second?", default: "as before" });
+      await openInbox(page, world);
+      const field = question(page, "The second?").getByRole("textbox");
+      await field.fill("a long answer, half");
+      const place = async () => (await question(page, "The second?").boundingBox())?.y;
+      const before = await place();
+      await world.post(`/api/tasks/${first}/respond`, { response: "by somebody" });
+      await question(page, "The first?").getByText("Answered: “by somebody”").waitFor();
+      await asked(world, "a3", { question: "The third?" });
+      await question(page, "The third?").waitFor();
+      expect(await place()).toBe(before);
+      expect(await field.inputValue()).toBe("a long answer, half");
+
+      await page.getByRole("link", { name: "Fleet" }).click();
+      await page.getByRole("link", { name: /^Inbox/ }).click();
+      expect(await field.inputValue()).toBe("a long answer, half");
+      expect(await question(page, "The first?").count()).toBe(0);
+      await field.fill("");
+      await field.press("Enter");
+      await question(page, "The second?").getByText("Answered: “as before” (you)").waitFor();
+      expect((await taskOf(world, second)).response).toBe("as before");
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "answered by two at once: the second hears that it was not taken, and the answer that was",
+    visiting(async (visit) => {
+      const { page, world, another } = visit;
+      const id = await asked(world, "a1", { question: "Tabs or spaces?", options: ["tabs", "spaces"] });
+      const other = await another();
+      await other.page.goto(world.server.link());
+      await openInbox(page, world);
+      await openInbox(other.page, world);
+      // The other one's network is slow: the answer is under way while the first one's arrives.
+      let release = () => undefined as unknown;
+      const gate = new Promise((resolve) => {
+        release = () => resolve(undefined);
+      });
+      await other.page.route("**/respond", async (route) => {
+        await gate;
+        await route.continue();
+      });
+      const slow = question(other.page, "Tabs or spaces?");
+      await slow.getByRole("textbox").fill("spaces, of course");
+      await send(other.page, "Tabs or spaces?").click();
+      await question(page, "Tabs or spaces?").getByRole("button", { name: "tabs" }).click();
+      await send(page, "Tabs or spaces?").click();
+      await question(page, "Tabs or spaces?").getByText("Answered: “tabs” (you)").waitFor();
+      release();
+      await slow.getByText(/Your answer was not taken: Task \S+ is running and awaits no answer\./).waitFor();
+      await slow.getByText("Answered: “tabs” (user:").waitFor();
+      expect(await slow.getByRole("textbox").inputValue()).toBe("spaces, of course");
+      expect((await taskOf(world, id)).response).toBe("tabs");
+      expectQuiet(visit);
+    }),
+  );
+});
+
+describe("failures and notifications", () => {
+  test(
+    "a failure is retried, another one set aside",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      const first = await failed(world, "first line\nsecond\nthird\nfourth line");
+      const second = await failed(world, "broken twice");
+      await openInbox(page, world);
+      await failure(page, "first line").getByText("third").waitFor();
+      expect(await failure(page, "first line").textContent()).not.toContain("fourth line");
+      await failure(page, "first line").focus();
+      await page.keyboard.press("r");
+      await page.getByRole("dialog").getByText(`dibs retry ${first}`).waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
+      await expect.poll(async () => (await taskOf(world, first)).state).toBe("queued");
+      await failure(page, "broken twice").getByRole("button", { name: "Set aside" }).click();
+      await page.mouse.move(2, 2);
+      await page.getByRole("heading", { name: "Inbox" }).click();
+      await says(page, "Nothing failed that nobody has seen.");
+      await says(page, "0 unread");
+      expect((await taskOf(world, second)).state).toBe("failed");
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "notifications are read one by one and all at once, and older ones come page by page",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      for (let at = 0; at < 33; at++) await failed(world, `error number ${at}`);
+      await openInbox(page, world);
+      const notes = page.locator(".inbox-note");
+      await expect.poll(() => notes.count()).toBe(30);
+      await page.getByRole("button", { name: "Show older" }).click();
+      await expect.poll(() => notes.count()).toBe(33);
+      const newest = notes.filter({ hasText: "error number 32" });
+      await newest.focus();
+      await page.keyboard.press("m");
+      await says(page, "32 unread");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.getByLabel("only unread").check();
+      await expect.poll(() => newest.count()).toBe(0);
+      await page.getByRole("button", { name: "Mark all as read" }).click();
+      await page.mouse.move(2, 2);
+      await says(page, "0 unread");
+      await says(page, "There is none.");
+      await failed(world, "one more");
+      await says(page, "1 unread");
+      await notes.filter({ hasText: "one more" }).waitFor();
+      expectQuiet(visit);
+    }),
+  );
+});
+
+test(
+  "what agents write is text in the inbox, whatever it looks like",
+  visiting(async (visit: Visit) => {
+    const { page, world } = visit;
+    await world.session("agent", { agentType: attackWords[1]! });
+    const by = { sessionId: "agent" };
+    const id = await world.task({ title: attacks[1]!, prompt: attackText });
+    await world.post(`/api/tasks/${id}/claim`, { ...by, start: true });
+    await world.post(`/api/tasks/${id}/progress`, { ...by, note: attackText, percent: 5 });
+    const options = attacks.slice(0, 20);
+    await world.post(`/api/tasks/${id}/ask`, { ...by, question: attackText, options, default: attacks[1]! });
+    await failed(world, attackText);
+    await openInbox(page, world);
+    const folded = page.getByRole("button", { name: /^Show all/ });
+    await folded.first().waitFor();
+    while ((await folded.count()) > 0) await folded.first().click();
+    await page.getByText("What it was told").click();
+    await page.keyboard.press("j");
+    for (const key of "123456789") await page.keyboard.press(key);
+    await expectHarmless(visit, world.url);
+    await world.post(`/api/tasks/${id}/respond`, { response: attackText });
+    await page.locator(".answer-foot", { hasText: "Answered" }).waitFor();
+    await expectHarmless(visit, world.url);
+  }),
+);
