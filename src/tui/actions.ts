@@ -32,6 +32,7 @@ async function attempt(state: State, command: string | undefined, act: () => Pro
 export function retry(state: State, name: TaskName): Promise<void> {
   return attempt(state, commandFor(state, "retry", name), async () => {
     await state.dibs.tasks.retry(name);
+    await readAbout(state, name);
     return `queued ${name.taskId} again`;
   });
 }
@@ -41,6 +42,7 @@ export function askToCancel(state: State, name: TaskName): void {
   const act = () =>
     attempt(state, command, async () => {
       await state.dibs.tasks.cancel(name);
+      await readAbout(state, name);
       return `cancelled ${name.taskId}`;
     });
   state.question = { text: `Cancel ${named(state, name)}?`, command, act };
@@ -54,6 +56,14 @@ export function askToRelease(state: State, name: TaskName): void {
       return `released ${name.taskId}`;
     });
   state.question = { text: `Take ${named(state, name)} from its holder?`, command, act };
+}
+
+/** Who acts on a task has read what was said about it. */
+async function readAbout({ dibs, live }: State, { project, taskId }: TaskName): Promise<void> {
+  const about = live.inbox?.notifications.filter(
+    (note) => note.project === project && note.taskId === taskId,
+  );
+  for (const { id } of about ?? []) await dibs.notifications.read({ id });
 }
 
 function named(state: State, { project, taskId }: TaskName): string {

@@ -39,7 +39,8 @@ function pressInView(state: State, { name, text }: Key): void {
 
 /** Does it to the task that is selected. */
 const onTarget = (act: (state: State, name: TaskName) => unknown) => (state: State) => {
-  const { target } = state;
+  const { target, view } = state;
+  if (view !== "task") state[view].pin();
   if (target) act(state, target);
   else state.say("No task is selected.");
 };

@@ -1,5 +1,5 @@
 // What is selected in a list that changes by itself. The selection stays with its item, and the item with its line on the screen;
-// only whoever has not moved yet, or went to the top, sees what comes to the top.
+// only whoever has done nothing yet, or went to the top, sees what comes to the top.
 
 export class List<T> {
   items: readonly T[] = [];
@@ -36,6 +36,12 @@ export class List<T> {
     this.clamp();
     const item = this.selected;
     this.key = item === undefined || this.index === 0 ? null : this.keyOf(item);
+  }
+
+  /** Something is done to it: from now on the selection stays with it, wherever it goes. */
+  pin(): void {
+    const item = this.selected;
+    if (item !== undefined) this.key = this.keyOf(item);
   }
 
   /** Selects an item by its key, if it is there. */

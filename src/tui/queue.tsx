@@ -55,7 +55,7 @@ function widthsOf({ columns, live, queue }: State, rows: readonly WireTaskRow[])
     Math.min(max, Math.max(min, ...rows.map((row) => widthOf(of(row)))));
   const isWide = columns >= 70;
   return {
-    number: isWide ? String(queue.items.length).length + 1 : 0,
+    number: isWide ? Math.max(2, String(queue.items.length).length) : 0,
     project: live.project === "*" && columns >= 60 ? widest(({ project }) => project, 7, 14) : 0,
     id: widest(({ id }) => id, 4, columns >= 60 ? 16 : 8),
     priority: isWide ? 8 : 0,
@@ -148,14 +148,12 @@ function holderOf(row: WireTaskRow, now: number): Part[] {
   ];
 }
 
+/** Seconds only for what is in flight: a column of them would never rest. */
 function sinceOf(row: WireTaskRow, now: number): string {
-  const since = {
-    ready: row.readyAt,
-    completed: row.endedAt,
-    failed: row.endedAt,
-    cancelled: row.endedAt,
-  }[standing(row, now) as string];
-  return duration(now - Date.parse(since ?? row.claim?.claimedAt ?? row.createdAt));
+  if (row.claim) return duration(now - Date.parse(row.claim.claimedAt));
+  const at = row.endedAt ?? (standing(row, now) === "ready" ? row.readyAt : null) ?? row.createdAt;
+  const ms = now - Date.parse(at);
+  return ms < 60_000 ? "<1m" : duration(ms);
 }
 
 function Nothing({ state }: { state: State }): ReactNode {

@@ -1,0 +1,238 @@
+import { execFile, spawn as spawnChild } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Dibs, openDibs } from "../../src/index.js";
+import { serveDibs } from "../../src/serve.js";
+import { bin, childOf, environment, keys, repository, watch, watchInShell } from "./terminal.js";
+
+const run = promisify(execFile);
+/** What a frame may consist of, besides text. */
+const escapes = new RegExp(`${keys.escape}\\[[?\\d;]*[hlmHK]`, "g");
+
+async function store(database: string): Promise<Dibs> {
+  const dibs = await openDibs({ path: database, project: "shop" });
+  onTestFinished(() => dibs.close());
+  return dibs;
+}
+
+const dibsIn = (directory: string, ...args: string[]) =>
+  run(process.execPath, [bin, ...args], { cwd: directory, env: environment() });
+
+test("a working day: who works on what, a question answered, a failure retried, a task cancelled", async () => {
+  const { directory, database } = repository();
+  const dibs = await store(database);
+  await dibs.tasks.create({
+    prompt: "Implement the API",
+    priority: "high",
+    phase: "implementation",
+    labels: ["api"],
+  });
+  await dibs.tasks.create({ prompt: "Choose a colour", labels: ["ui"] });
+  await dibs.tasks.create({ prompt: "Write the docs", dependsOn: ["0001"], priority: "low" });
+  await dibs.tasks.create({ prompt: "Migrate the table", maxRetries: 0 });
+  await dibs.tasks.claim({ taskId: "0004", sessionId: "agent-4", register: true, start: true });
+  await dibs.tasks.fail({ taskId: "0004", sessionId: "agent-4", error: "column exists", retryable: false });
+  await dibs.tasks.claim({ taskId: "0002", sessionId: "agent-2", register: true, start: true });
+
+  const terminal = watch({ directory });
+  await terminal.shows("1 Fleet", "● live", "(*) 0002 Choose a colour", "#agent-2");
+  expect(terminal.isOnOtherScreen).toBe(true);
+
+  // What another process does appears by itself.
+  await dibsIn(directory, "claim", "0001", "--session", "agent-1", "--start");
+  await terminal.shows("(*) 0001 Implement the API [IMPL]", /working 29:5\d|working 30:00/);
+  terminal.press("2");
+  await terminal.shows("CLAIMED BY", /1 0002 .*MEDIUM .*\[\*\] agent-2/, /0001 .*HIGH .*\[\*\] agent-1/);
+  await terminal.shows(/0003 .*LOW .*blocked/, /0004 .*failed/);
+
+  // Filters are completed and applied while they are typed.
+  terminal.press("/", "is:bl", keys.tab);
+  await terminal.shows("/is:blocked", "Queue 1/4", "Write the docs");
+  await terminal.hides("Migrate the table");
+  terminal.press(keys.enter, keys.enter);
+  await terminal.shows("4 Task 0003", "Why is it not running?", "dibs explain 0001", "Timeline");
+  terminal.press(keys.escape);
+  await terminal.shows("/is:blocked");
+  terminal.press(keys.escape);
+  await terminal.shows("Migrate the table");
+
+  // An agent that waits for an answer goes on with it.
+  const asking = dibsIn(
+    directory,
+    "ask",
+    "0002",
+    "Teal or orange?",
+    "--option",
+    "teal",
+    "--option",
+    "orange",
+    "--session",
+    "agent-2",
+    "--wait",
+  );
+  terminal.press("3");
+  await terminal.shows("? 0002", "agent-2 asks", "• orange");
+  terminal.press("a");
+  await terminal.shows("answer 0002:");
+  terminal.press(keys.tab, keys.tab);
+  await terminal.shows("answer 0002: orange");
+  terminal.press(", please", keys.enter);
+  expect((await asking).stdout).toBe("orange, please\n");
+  await terminal.shows("answered 0002, now running", "dibs answer 0002 -- 'orange, please'");
+
+  await terminal.hides("? 0002");
+  await terminal.shows("! 0004", "column exists");
+  terminal.press("r");
+  await terminal.shows("queued 0004 again");
+  await terminal.hides("! 0004");
+  expect((await dibs.tasks.get({ taskId: "0004" })).task.state).toBe("queued");
+
+  // What is asked for is done after a yes only.
+  terminal.press("2", "G");
+  await terminal.shows(/▌.*0003/);
+  terminal.press("c");
+  await terminal.shows("Cancel 0003 Write the docs? y/n", "dibs cancel 0003");
+  terminal.press("n");
+  await terminal.shows("left as it is");
+  terminal.press("c", "y");
+  await terminal.shows("cancelled 0003", /0003 .*cancelled/);
+  terminal.press("g", "x", "y");
+  await terminal.shows("released 0002", /0002 .*MEDIUM .*--/);
+  expect((await dibs.tasks.get({ taskId: "0002" })).task.claim).toBeNull();
+  // A refusal is told.
+  terminal.press("x", "y");
+  await terminal.shows("Nobody holds task 0002.");
+
+  terminal.press("?");
+  await terminal.shows("take a task from its holder", "Marks and filters");
+  terminal.press(keys.escape, "q");
+  await terminal.ends();
+  expect(terminal.exit?.exitCode).toBe(0);
+  expect(terminal.isOnOtherScreen).toBe(false);
+}, 60_000);
+
+test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", async () => {
+  const { directory, database } = repository();
+  const dibs = await store(database);
+  const tasks = Array.from({ length: 900 }, (_, at) => ({ prompt: `Task number ${at + 1}` }));
+  await dibs.tasks.batch({ tasks });
+  await dibs.tasks.create({ prompt: "日本語のタイトル 漢字", priority: 99 });
+  const terminal = watch({ directory, args: ["--view", "queue"] });
+  await terminal.shows("Queue 901]", "日本語");
+  // Wide characters take two cells, and what follows stands in its column.
+  const line = terminal.lines.findIndex((each) => each.includes("日本語"));
+  expect(terminal.columnOf(line, "HIGH")).toBe(terminal.columnOf(1, "PRIORITY"));
+
+  terminal.press(keys.pageDown, keys.pageDown, keys.down, "j");
+  await terminal.shows(/▌ +43 0042/);
+  terminal.press("G");
+  await terminal.shows(/▌ +901 0900 Task number 900/);
+  for (const [columns, rows] of [
+    [40, 10],
+    [24, 5],
+    [10, 3],
+    [120, 40],
+  ] as const) {
+    terminal.resize(columns, rows);
+    for (const view of ["1", "3", "2"]) terminal.press(view);
+    await terminal.until(() => {
+      expect(terminal.lines.filter((each) => each.length > columns)).toEqual([]);
+      expect(terminal.text).toContain(columns < 20 ? "larger" : "▌");
+    });
+  }
+  await terminal.shows("PRIORITY", "0900");
+  // A step writes the lines that changed, and nothing is written for a key that does nothing.
+  const before = terminal.raw.length;
+  terminal.press("Z", "k");
+  await terminal.shows(/▌ +900 0899/);
+  expect(terminal.raw.length - before).toBeLessThan(1_000);
+  expect(terminal.raw.slice(before)).not.toContain("\x1b[2J");
+  terminal.press(keys.ctrlC);
+  await terminal.ends();
+  expect(terminal.exit?.exitCode).toBe(0);
+}, 60_000);
+
+test("through a server: projects, what is lost and caught up", async () => {
+  const { directory, database } = repository();
+  const dibs = await store(database);
+  await dibs.projects.create({ id: "barn" });
+  await dibs.tasks.create({ prompt: "Here" });
+  await dibs.tasks.create({ prompt: "There", project: "barn" });
+  const start = (port: number) => serveDibs({ path: database, port, logLevel: "silent" });
+  let server = await start(0);
+  onTestFinished(() => server.close());
+  const terminal = watch({ directory, args: ["--view", "queue"], env: { NO_COLOR: "1" } });
+  await terminal.shows("● live", "Here");
+  terminal.press("p");
+  await terminal.shows("all projects", "barn", "shop  default");
+  terminal.press("k", keys.enter);
+  await terminal.shows("barn   ● live", "There");
+  await terminal.hides("Here");
+  terminal.press("p", "k", keys.enter);
+  await terminal.shows("all projects", "Here", "There", "PROJECT");
+
+  const port = Number(new URL(server.url).port);
+  await server.close();
+  await terminal.shows("○ lost");
+  await dibs.tasks.create({ prompt: "Meanwhile" });
+  server = await start(port);
+  await terminal.shows("● live", "caught up 2 events", "Meanwhile");
+  // NO_COLOR: lines may be bold or dim, but have no colour.
+  expect(terminal.raw.match(escapes)?.filter((each) => /[[;](3[0-8]|9[0-7])[;m]/.test(each))).toEqual([]);
+  terminal.press("q");
+  await terminal.ends();
+}, 60_000);
+
+describe("the terminal is given back", () => {
+  const boom = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('boom')})";
+  test.each<[string, (pid: number) => unknown, string]>([
+    ["by a signal", (pid) => process.kill(pid, "SIGTERM"), "left with 0"],
+    ["by a crash", (pid) => process.kill(pid, "SIGUSR2"), "left with 1"],
+  ])(
+    "%s",
+    async (how, end, said) => {
+      const { directory, database } = repository();
+      const dibs = await store(database);
+      // Nothing that a task says reaches the terminal as more than text.
+      const hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b5n\r\x08‮\u2028 end";
+      await dibs.tasks.create({ prompt: hostile, title: hostile, labels: ["x"] });
+      await dibs.tasks.claim({ taskId: "0001", sessionId: "agent-1", register: true, start: true });
+      await dibs.tasks.progress({ taskId: "0001", sessionId: "agent-1", note: hostile });
+      await dibs.tasks.ask({ taskId: "0001", sessionId: "agent-1", question: hostile, options: [hostile] });
+      const terminal = watchInShell({ directory, env: { NODE_OPTIONS: `--import="${boom}"` } });
+      await terminal.shows("● live", "0001");
+      const begun = terminal.raw.length;
+      for (const key of ["2", "3", "a", keys.escape, keys.enter]) terminal.press(key);
+      await terminal.shows("4 Task 0001", "Timeline", "end");
+      const drawn = terminal.raw.slice(begun).replace(escapes, "");
+      expect(drawn).not.toMatch(/\p{Cc}/u);
+      expect(terminal.isOnOtherScreen).toBe(true);
+
+      end(childOf(terminal.pid));
+      await terminal.shows(said, "that is all");
+      await terminal.ends();
+      expect(terminal.isOnOtherScreen).toBe(false);
+      expect(terminal.text).toMatch(/[^-]icanon/);
+      expect(terminal.text).toMatch(/[^-]echo /);
+      expect(terminal.raw).toContain("\x1b[?25h");
+      expect(terminal.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(terminal.raw.lastIndexOf("\x1b[?25l"));
+      if (how === "by a crash") expect(terminal.text).toContain("boom");
+    },
+    60_000,
+  );
+
+  test("and where there is none it says so", async () => {
+    const { directory } = repository();
+    const child = spawnChild(process.execPath, [bin, "watch"], { cwd: directory, env: environment() });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      said += text;
+    });
+    child.stdin.end();
+    const [code] = await once(child, "close");
+    expect(code).toBe(2);
+    expect(said).toContain("watch needs a terminal");
+    expect(said).toContain("dibs list");
+  });
+});
