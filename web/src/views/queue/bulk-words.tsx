@@ -16,6 +16,7 @@ export const tasks = (count: number) => `${count.toLocaleString()} ${count === 1
 /** Each code once, with what the server says about the first such task. */
 export function Reasons({ tally }: { tally: Tally }) {
   if (tally.byCode.size === 0) return null;
+  const told = [...tally.byCode.values()].reduce((sum, { count }) => sum + count, 0);
   return (
     <ul className="queue-reasons small">
       {[...tally.byCode].map(([code, { count, example }]) => (
@@ -24,6 +25,11 @@ export function Reasons({ tally }: { tally: Tally }) {
           <span className="quiet">, such as: {example}</span>
         </li>
       ))}
+      {tally.refusedCount > told && (
+        <li className="quiet">
+          and {(tally.refusedCount - told).toLocaleString()} more of one kind or another
+        </li>
+      )}
     </ul>
   );
 }

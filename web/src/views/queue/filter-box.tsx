@@ -1,19 +1,9 @@
 // Where the filter is written. What is typed shows at once; it goes into the address, and the list follows, when the fingers rest.
 // What could be written next is offered below; arrows choose, Enter or Tab take, Escape closes.
 
-import {
-  type KeyboardEvent,
-  type RefObject,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type KeyboardEvent, type RefObject, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type Facts, type Suggestion, suggest } from "../../../../src/client/view/filter.js";
-
-const restMs = 150;
+import { useDraft } from "./use-draft.js";
 
 interface FilterBoxProps {
   text: string;
@@ -27,17 +17,23 @@ interface FilterBoxProps {
   onLeave: () => void;
 }
 
+const none: readonly Suggestion[] = [];
 const noFacts: Facts = { labels: [], agents: [], projects: [], phases: [] };
 
 export function FilterBox({ text, onText, facts, box, problemId, onLeave }: FilterBoxProps) {
   const { draft, type, send } = useDraft(text, onText);
   const [caret, setCaret] = useState(0);
   const [isOpen, setOpen] = useState(false);
+  /** By an arrow: also where nothing is begun yet. */
+  const [isAsked, setAsked] = useState(false);
   const [active, setActive] = useState(-1);
   const [known, setKnown] = useState(noFacts);
   const wantedCaret = useRef<number | null>(null);
   const listId = useId();
-  const all = useMemo(() => (isOpen ? suggest(draft, caret, known) : []), [isOpen, draft, caret, known]);
+  const possible = useMemo(() => suggest(draft, caret, known), [draft, caret, known]);
+  const begun = draft.slice(0, caret);
+  // Between two words the list below is what one wants to see.
+  const all = isOpen && (isAsked || draft === "" || /\S$/.test(begun)) ? possible : none;
   const chosen = all[active];
 
   useLayoutEffect(() => {
@@ -50,6 +46,7 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
     type(next);
     setCaret(at);
     setActive(-1);
+    setAsked(false);
     setOpen(true);
   };
   const take = ({ from, to, insert }: Suggestion) => {
@@ -60,20 +57,21 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
   };
   const close = () => {
     setOpen(false);
+    setAsked(false);
     setActive(-1);
   };
   const press = (event: KeyboardEvent<HTMLInputElement>) => {
-    const { key, shiftKey } = event;
+    const { key, shiftKey, nativeEvent } = event;
+    if (nativeEvent.isComposing) return;
     const isListed = all.length > 0;
-    const taken =
-      chosen ??
-      (/\S$/.test(draft.slice(0, caret)) && !/[:,]$/.test(draft.slice(0, caret)) ? all[0] : undefined);
-    if (key === "ArrowDown" && !isListed && isOpen) onLeave();
+    const taken = chosen ?? (/[^\s:,]$/.test(begun) ? all[0] : undefined);
+    if (key === "ArrowDown" && possible.length === 0) onLeave();
     else if (key === "ArrowDown" || key === "ArrowUp") {
       const step = key === "ArrowDown" ? 1 : -1;
       // One place between the last and the first: none.
       if (isListed) setActive(((active + 1 + step + all.length + 1) % (all.length + 1)) - 1);
       setOpen(true);
+      setAsked(true);
     } else if (key === "Enter" && chosen) take(chosen);
     else if (key === "Enter") {
       send(draft);
@@ -127,62 +125,44 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
           ×
         </button>
       )}
-      <div
-        id={listId}
-        role="listbox"
-        tabIndex={-1}
-        aria-label="Suggestions"
-        className="queue-suggestions"
-        hidden={all.length === 0}
-      >
-        {all.map((suggestion, at) => (
-          <div
-            key={suggestion.label}
-            id={`${listId}-${at}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={at === active}
-            onMouseDown={(event) => {
-              event.preventDefault();
-              take(suggestion);
-            }}
-          >
-            <code>{suggestion.label}</code> <span className="quiet small cut">{suggestion.help}</span>
-          </div>
-        ))}
-      </div>
+      <Suggestions id={listId} all={all} active={active} onTake={take} />
     </div>
   );
 }
 
-interface Draft {
-  draft: string;
-  type: (text: string) => void;
-  /** Now, not when the fingers rest. */
-  send: (text: string) => void;
+interface SuggestionsProps {
+  id: string;
+  all: readonly Suggestion[];
+  active: number;
+  onTake: (suggestion: Suggestion) => void;
 }
 
-/** What is being typed; what comes from outside replaces it, but not what we sent ourselves a moment ago. */
-function useDraft(text: string, onText: (text: string) => void): Draft {
-  const [draft, setDraft] = useState(text);
-  const sent = useRef(text);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  useEffect(() => {
-    if (text === sent.current) return;
-    clearTimeout(timer.current);
-    sent.current = text;
-    setDraft(text);
-  }, [text]);
-  const send = (next: string) => {
-    clearTimeout(timer.current);
-    sent.current = next.trim();
-    onText(sent.current);
-  };
-  const type = (next: string) => {
-    setDraft(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => send(next), restMs);
-  };
-  return { draft, type, send };
+/** The focus stays in the box, which says which one is active. */
+function Suggestions({ id, all, active, onTake }: SuggestionsProps) {
+  return (
+    <div
+      id={id}
+      role="listbox"
+      tabIndex={-1}
+      aria-label="Suggestions"
+      className="queue-suggestions"
+      hidden={all.length === 0}
+    >
+      {all.map((suggestion, at) => (
+        <div
+          key={suggestion.label}
+          id={`${id}-${at}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={at === active}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            onTake(suggestion);
+          }}
+        >
+          <code>{suggestion.label}</code> <span className="quiet small cut">{suggestion.help}</span>
+        </div>
+      ))}
+    </div>
+  );
 }

@@ -82,6 +82,8 @@ export function Table({ listed, question, selection, nameOf, showsProject, onRea
         aria-rowcount={order.length + 1}
         aria-multiselectable="true"
         onKeyDown={press}
+        // With Shift rows are selected, not text.
+        onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       >
         <Head sort={question.sort} onSort={onSort} order={order} selection={selection} />
         <tbody className="queue-body" style={{ height: rows.getTotalSize() }}>

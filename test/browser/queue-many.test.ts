@@ -1,0 +1,128 @@
+// The queue with as many tasks as it promises: it loads, scrolls to its end, filters while one types, and does not grow.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDibs } from "../../src/index.js";
+import { openWorld, type World } from "../http/support.js";
+import { launchBrowser, openPage } from "./chromium.js";
+import { isLive } from "./dashboard.js";
+
+const count = process.env.DIBS_LONG === "1" ? 100_000 : 30_000;
+const batch = 10_000;
+/** What the page may use at most, and for how long it may not answer. Generous: measured are a third, and nothing. */
+const heapMax = 40_000_000 + count * 1_000;
+const blockMsMax = 1_000;
+
+let browser: Browser;
+let directory: string;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "dibs-many-"));
+  [browser] = await Promise.all([launchBrowser(), fill(join(directory, "dibs.db"))]);
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const moods = ["calm", "brisk", "odd"];
+
+async function fill(path: string): Promise<void> {
+  const dibs = await openDibs({ path, project: "demo" });
+  for (let from = 0; from < count; from += batch) {
+    const tasks = Array.from({ length: batch }, (_, at) => {
+      const no = from + at;
+      const labels = [moods[no % 3]!, `team-${no % 40}`];
+      return {
+        prompt: `Mend part ${no} of the machine`,
+        title: `Mend part ${no}`,
+        priority: no % 100,
+        labels,
+      };
+    });
+    await dibs.tasks.batch({ tasks });
+  }
+  await dibs.close();
+}
+
+const soon = <T>(look: () => Promise<T>) => expect.poll(look, { timeout: 40_000, interval: 50 });
+const rowCount = (page: Page) => async () =>
+  Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
+
+async function heapOf(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  await session.send("Performance.enable");
+  const { metrics } = await session.send("Performance.getMetrics");
+  await session.detach();
+  return metrics.find(({ name }) => name === "JSHeapUsedSize")!.value;
+}
+
+/** The longest time for which the page did not answer while `act` went on. */
+async function longestBlock(page: Page, act: () => Promise<void>): Promise<number> {
+  await page.evaluate(`window.blocks = []; window.watching = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.blocks.push(duration);
+  }); window.watching.observe({ type: "longtask" });`);
+  await act();
+  const seen = "[...window.blocks, ...window.watching.takeRecords().map(({ duration }) => duration)]";
+  return page.evaluate(`Math.max(0, ...${seen})`) as Promise<number>;
+}
+
+async function visiting(story: (page: Page, world: World) => Promise<void>): Promise<void> {
+  const world = await openWorld("sqlite", {
+    path: join(directory, "dibs.db"),
+    clock: { now: () => Date.now() },
+  });
+  const { page, context, troubles } = await openPage(browser);
+  try {
+    await page.goto(world.server.link());
+    await isLive(page);
+    await story(page, world);
+    expect(troubles).toEqual([]);
+  } finally {
+    await context.close();
+    await world.close();
+  }
+}
+
+test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, async () => {
+  await visiting(async (page, world) => {
+    await page.getByRole("link", { name: "Queue", exact: true }).click();
+    await page.locator(".queue-row").first().waitFor();
+    await soon(rowCount(page)).toBe(count);
+    expect(await page.locator(".queue-row").count()).toBeLessThan(60);
+    await page.keyboard.press("j");
+    await page.keyboard.press("End");
+    await page.locator(`.queue-row:focus[aria-rowindex="${count + 1}"]`).waitFor();
+
+    const box = page.getByRole("combobox", { name: "Filter tasks" });
+    const blockedMs = await longestBlock(page, async () => {
+      await box.pressSequentially("label:odd -label:team-5 priority:>=high part", { delay: 15 });
+      await soon(rowCount(page)).toBe(matching());
+    });
+    expect(blockedMs).toBeLessThan(blockMsMax);
+
+    // A burst of changes while the list is looked at.
+    const first = Array.from({ length: 40 }, (_, at) => String(at + 1).padStart(4, "0"));
+    await Promise.all(first.map((id) => world.patch(`/api/tasks/${id}`, { labels: ["burst"] })));
+    await box.fill("label:burst");
+    await soon(rowCount(page)).toBe(40);
+    await box.fill("");
+    await page.keyboard.press("Escape");
+    await soon(rowCount(page)).toBe(count);
+    for (const name of ["Task", "Updated", "Priority"]) {
+      await page.getByRole("columnheader", { name }).getByRole("button").click();
+      await page.locator("th[aria-sort]", { hasText: name }).waitFor();
+    }
+    await page.locator(".queue-row").first().getByText("HIGH").waitFor();
+    expect(await heapOf(page)).toBeLessThan(heapMax);
+  });
+});
+
+function matching(): number {
+  let found = 0;
+  for (let no = 0; no < count; no++) if (no % 3 === 2 && no % 40 !== 5 && no % 100 > 60) found++;
+  return found;
+}
