@@ -163,6 +163,27 @@ describe("what people do", () => {
   );
 
   test(
+    "keeps what they typed when somebody else answers first",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      await world.session("agent-7");
+      const id = await world.task();
+      await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", start: true });
+      await world.post(`/api/tasks/${id}/ask`, { sessionId: "agent-7", question: "Tabs or spaces?" });
+      await open(page, world, id);
+      const field = page.getByLabel(`Answer to ${id}`);
+      await field.fill("spaces, because");
+      await world.post(`/api/tasks/${id}/respond`, { response: "tabs" });
+      await state(page, "running");
+      await page.locator(".task-question").getByText("Answered: “tabs”").waitFor();
+      expect(await field.inputValue()).toBe("spaces, because");
+      await page.getByRole("button", { name: "Close" }).click();
+      expect(await field.count()).toBe(0);
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
     "finds the common calls as commands and for curl; what is refused says why in its place",
     visiting(async ({ page, world }) => {
       const id = await world.task();

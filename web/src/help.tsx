@@ -10,6 +10,10 @@ const keys: [string, string][] = [
   ["j k", "Down and up in a list"],
   ["Enter", "Open"],
   ["x", "Select"],
+  ["e c r a", "On a task: edit, cancel, retry, answer"],
+  ["u y", "On a task: release by force, copy as a command"],
+  ["1 … 9", "In the inbox: pick an option; Enter answers"],
+  ["a r d", "In the inbox: type an answer, retry, mark as read"],
   ["Esc", "Close, back"],
   ["?", "This help"],
 ];

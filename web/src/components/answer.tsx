@@ -38,8 +38,6 @@ const responseLengthMax = 64 * 1024;
 
 const draftKey = ({ project, question }: Asked) => `${project} ${question.id}`;
 
-export const hasDraft = (asked: Asked) => drafts.has(draftKey(asked));
-
 function useDraft(asked: Asked): [string, (text: string) => void] {
   const key = draftKey(asked);
   const [draft, setDraft] = useState(() => drafts.get(key) ?? "");
@@ -83,11 +81,11 @@ async function answerGiven({ project, taskId, question }: Asked): Promise<Ending
 
 interface AnswerProps extends Asked {
   ref?: Ref<AnswerHandle>;
-  /** Ours was taken. */
-  onAnswered?: () => void;
+  /** Somebody else ended it while something was typed here. */
+  onMissed?: () => void;
 }
 
-export function Answer({ ref, onAnswered, ...asked }: AnswerProps) {
+export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
   const { project, taskId, question } = asked;
   const [draft, setDraft] = useDraft(asked);
   const [ending, setEnding] = useEnding(asked);
@@ -96,8 +94,10 @@ export function Answer({ ref, onAnswered, ...asked }: AnswerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draft.trim() === "" ? (question.default ?? "") : draft;
   const isOver = ending !== null;
+  const isMissed = isOver && draft !== "";
   useEffect(() => {
     if (isOver) drafts.delete(draftKey(asked));
+    if (isMissed) onMissed?.();
   });
 
   const send = async () => {
@@ -109,7 +109,6 @@ export function Answer({ ref, onAnswered, ...asked }: AnswerProps) {
       await dibs.tasks.respond({ project, taskId, response: text, questionId: question.id });
       setDraft("");
       setEnding({ response: text, by: "you", note: "Answered" });
-      onAnswered?.();
     } catch (error) {
       const { message, code } = troubleOf(error);
       setTrouble(`Your answer was not taken: ${message}`);

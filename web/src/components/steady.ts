@@ -2,6 +2,7 @@
 // was, and what is new waits, or stands at the end where it moves nothing.
 
 import { type PointerEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { keptTogether } from "./kept-together.js";
 
 export interface Steady<T> {
   shown: readonly T[];
@@ -65,26 +66,4 @@ function useFocusWithin(ref: RefObject<HTMLElement | null>): boolean {
     };
   }, [ref]);
   return isWithin;
-}
-
-/** What was shown, in its place and as it is now; what came after it; and how many wait before it. */
-export function keptTogether<T>(
-  before: readonly T[],
-  now: readonly T[],
-  keyOf: (item: T) => string,
-  newcomers: "before" | "after",
-) {
-  const current = new Map(now.map((item) => [keyOf(item), item]));
-  const known = new Set(before.map(keyOf));
-  const kept = before.map((item) => current.get(keyOf(item)) ?? item);
-  const gone = new Set([...known].filter((key) => !current.has(key)));
-  const isNew = (item: T) => !known.has(keyOf(item));
-  if (newcomers === "after") return { shown: [...kept, ...now.filter(isNew)], gone, waiting: 0 };
-  // Those beyond the last that is shown were asked for: an older page.
-  const lastKnown = now.findLastIndex((item) => known.has(keyOf(item)));
-  const older = now.slice(lastKnown + 1);
-  const waiting = now.filter(isNew).length - older.length;
-  return before.length === 0
-    ? { shown: now, gone, waiting: 0 }
-    : { shown: [...kept, ...older], gone, waiting };
 }

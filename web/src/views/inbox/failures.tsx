@@ -65,7 +65,7 @@ function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
   const [isAsked, setAsked] = useState(false);
   const dismiss = () => void act(`${id} was set aside; it stays failed.`, () => markRead(notificationIds));
   const href = taskHref(project, id);
-  useItemKeys(own, isGone ? {} : { Enter: () => navigate(href), r: () => setAsked(true), m: dismiss });
+  useItemKeys(own, isGone ? {} : { Enter: () => navigate(href), r: () => setAsked(true), d: dismiss });
   return (
     <li ref={own} className="panel inbox-item inbox-failure" tabIndex={-1} data-gone={isGone || undefined}>
       <p className="row inbox-about">
@@ -87,7 +87,7 @@ function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
         >
           Retry
         </button>
-        <button type="button" className="small" disabled={isGone} title="key: m" onClick={dismiss}>
+        <button type="button" className="small" disabled={isGone} title="key: d" onClick={dismiss}>
           Set aside
         </button>
         {isGone && <span className="quiet small">seen to</span>}

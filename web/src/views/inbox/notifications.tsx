@@ -129,7 +129,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
   const read = () => void markRead([id]).catch(sayTrouble);
   useItemKeys(own, {
     ...(href === null ? {} : { Enter: () => navigate(href) }),
-    ...(isRead ? {} : { m: read }),
+    ...(isRead ? {} : { d: read }),
   });
   const [word, tone] = kinds[type];
   return (
@@ -153,7 +153,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
         className="plain small"
         disabled={isRead}
         aria-label={isRead ? "read" : `mark read: ${taskId ?? id}`}
-        title={isRead ? (readAt ?? "read") : "key: m"}
+        title={isRead ? (readAt ?? "read") : "key: d"}
         onClick={read}
       >
         {isRead ? "read" : "mark read"}

@@ -16,7 +16,7 @@ export function doingsOf(task: Task): [Doing, string, string][] {
   const doings: [Doing, string, string][] = [];
   if (isRetryable(task)) doings.push(["retry", "Retry", "r"]);
   if (!isOver(task)) doings.push(["edit", "Edit", "e"], ["cancel", "Cancel", "c"]);
-  if (task.claim) doings.push(["release", "Release", "f"]);
+  if (task.claim) doings.push(["release", "Release", "u"]);
   doings.push(["copy", "Copy as…", "y"]);
   return doings;
 }

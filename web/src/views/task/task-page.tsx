@@ -1,8 +1,8 @@
 // A task's page: how it stands, what it asks, why it does not run, what it was told and what came of it, and its whole story.
 
 import "./task.css";
-import { useRef, useState } from "react";
-import { Answer, type AnswerHandle } from "../../components/answer.js";
+import { type Ref, useRef, useState } from "react";
+import { Answer, type AnswerHandle, type Question } from "../../components/answer.js";
 import { Empty } from "../../components/parts.js";
 import { Trouble } from "../../components/trouble.js";
 import { When } from "../../components/when.js";
@@ -52,15 +52,27 @@ function Unknown({ project, id }: { project: string | undefined; id: string }) {
 
 function Known({ task, explanation, onChange }: Seen & { onChange: () => void }) {
   const [doing, setDoing] = useState<Doing | null>(null);
+  const [missed, setMissed] = useState<Question | null>(null);
   const answer = useRef<AnswerHandle>(null);
   const asks = Object.fromEntries(doingsOf(task).map(([each, , key]) => [key, () => setDoing(each)]));
   useKeys({ ...asks, a: () => answer.current?.focus() });
-  const { question, error, result, prompt, description, project, id } = task;
+  const { error, result, prompt, description, project, id } = task;
+  // What somebody typed stays when another one answers first.
+  const question = task.question ?? missed;
   return (
     <article className="task">
       <Header task={task} onDo={setDoing} />
       <div className="task-top">
-        {question && <OpenQuestion key={question.id} task={task} question={question} answer={answer} />}
+        {question && (
+          <OpenQuestion
+            key={question.id}
+            task={task}
+            question={question}
+            answer={answer}
+            onMissed={() => setMissed(question)}
+            onClose={task.question ? null : () => setMissed(null)}
+          />
+        )}
         <Holder task={task} />
         <Explain task={task} explanation={explanation} />
         {error !== null && !task.claim && (
@@ -102,11 +114,14 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
 
 interface OpenQuestionProps {
   task: Task;
-  question: NonNullable<Task["question"]>;
-  answer: React.Ref<AnswerHandle>;
+  question: Question;
+  answer: Ref<AnswerHandle>;
+  onMissed: () => void;
+  /** Null while it is open. */
+  onClose: (() => void) | null;
 }
 
-function OpenQuestion({ task, question, answer }: OpenQuestionProps) {
+function OpenQuestion({ task, question, answer, onMissed, onClose }: OpenQuestionProps) {
   const now = useNow(5_000);
   const { project, id, claim } = task;
   return (
@@ -115,11 +130,19 @@ function OpenQuestion({ task, question, answer }: OpenQuestionProps) {
         Question{" "}
         <span className="quiet small">
           asked <When at={question.askedAt} now={now} />
-          {claim ? ` by ${claim.sessionId}` : "; who asked is gone, the next one gets the answer"}
+          {claim && ` by ${claim.sessionId}`}
+          {!claim && !onClose && "; who asked is gone, the next one gets the answer"}
         </span>
       </h2>
       <p className="wraps">{question.text}</p>
-      <Answer ref={answer} project={project} taskId={id} question={question} />
+      <Answer ref={answer} project={project} taskId={id} question={question} onMissed={onMissed} />
+      {onClose && (
+        <div className="row">
+          <button type="button" className="small" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      )}
     </section>
   );
 }
