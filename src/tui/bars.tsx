@@ -8,7 +8,7 @@ import { duration } from "../client/view/words.js";
 import { answerOf } from "./actions.js";
 import { choicesFor } from "./keyboard.js";
 import { Cell, type Line, type Part, Parts, T, type Tone } from "./parts.js";
-import type { Prompt, State, View } from "./state.js";
+import type { Overlay, Prompt, State, View } from "./state.js";
 
 const names: Record<View, string> = { fleet: "Fleet", queue: "Queue", inbox: "Inbox", task: "Task" };
 
@@ -141,11 +141,26 @@ const hintsOf: Record<View, [string, string][]> = {
   ],
 };
 
-function hints({ view, live }: State): Line {
-  const { progress } = live.index ?? { progress: null };
-  const trouble = live.trouble ?? progress?.error?.message;
+const alwaysHints: [string, string][] = [
+  ["p", "project"],
+  ["?", "help"],
+  ["q", "quit"],
+];
+const overlayHints: Record<Overlay["kind"], [string, string][]> = {
+  help: [["Esc", "close"]],
+  history: [["Esc", "close"]],
+  projects: [
+    ["Enter", "show"],
+    ["Esc", "close"],
+  ],
+};
+
+function hints({ view, live, overlay }: State): Line {
+  const trouble = live.trouble ?? live.index?.progress.error?.message;
   if (trouble) return [{ text: plain(trouble), tone: "red" }];
-  const all: [string, string][] = [...hintsOf[view], ["p", "project"], ["?", "help"], ["q", "quit"]];
+  if (live.connection === "lost")
+    return [{ text: "The server cannot be reached: this is how it was. It is tried again.", tone: "red" }];
+  const all = overlay ? overlayHints[overlay.kind] : [...hintsOf[view], ...alwaysHints];
   return all.flatMap(([key, does], at) => [
     { text: `${at === 0 ? "" : "  "}${key} `, bold: true },
     { text: does, tone: "dim" as const },
@@ -167,18 +182,19 @@ export function Above({ state, prompt }: { state: State; prompt: Prompt }): Reac
   }
   const texts = prompt.choices?.texts ?? choicesFor(state, prompt);
   const at = prompt.choices?.at ?? -1;
-  const lead = prompt.kind === "answer" ? plain(prompt.task.question?.text) : texts.length > 0 ? "Tab" : " ";
+  const asked = prompt.kind === "answer" ? plain(prompt.task.question?.text) : "";
   return (
     <Parts
       parts={[
-        { text: lead, tone: prompt.kind === "answer" ? "yellow" : "dim" },
+        { text: texts.length > 0 ? "Tab" : " ", tone: "dim" },
         ...texts.map(
           ({ label }, each): Part => ({
             text: `  ${plain(label)}`,
             bold: each === at,
-            tone: each === at ? "cyan" : "dim",
+            tone: each === at ? "cyan" : undefined,
           }),
         ),
+        { text: asked === "" ? "" : `  ${asked}`, tone: "yellow" },
       ]}
     />
   );

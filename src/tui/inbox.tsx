@@ -2,7 +2,7 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
-import { plain, wrap } from "../client/view/text.js";
+import { plain, widthOf, wrap } from "../client/view/text.js";
 import { ago } from "../client/view/words.js";
 import { bodyRows } from "./layout.js";
 import { Cell, type Line, Lines, type Part, Parts, T } from "./parts.js";
@@ -19,10 +19,19 @@ export function Inbox({ state }: { state: State }): ReactNode {
   const wanted = Math.max(detailRowsMin, Math.min(below.length, Math.floor(rows / 2)));
   const listRows = Math.max(1, Math.min(state.inbox.items.length, rows - wanted - 1));
   const { from, items } = state.inbox.window(listRows);
+  const isAll = state.live.project === "*" && state.columns >= 60;
+  const widest = Math.max(4, ...items.map((each) => widthOf(idOf(each, isAll))));
   return (
     <Box flexDirection="column">
       {items.map((each, at) => (
-        <Item key={each.key} item={each} isSelected={from + at === state.inbox.index} state={state} />
+        <Item
+          key={each.key}
+          item={each}
+          id={idOf(each, isAll)}
+          width={Math.min(widest, Math.floor(state.columns / 4))}
+          isSelected={from + at === state.inbox.index}
+          now={state.now}
+        />
       ))}
       <T text={"─".repeat(state.columns)} tone="dim" />
       <Box paddingX={2}>
@@ -65,22 +74,22 @@ function textOf(item: InboxItem): { title: string; more: string; at: string } {
   }
 }
 
-function Item({
-  item,
-  isSelected,
-  state,
-}: {
+interface ItemProps {
   item: InboxItem;
+  id: string;
+  width: number;
   isSelected: boolean;
-  state: State;
-}): ReactNode {
+  now: number;
+}
+
+function Item({ item, id, width, isSelected, now }: ItemProps): ReactNode {
   const { title, more, at } = textOf(item);
   return (
     <Box height={1} flexShrink={0} columnGap={1}>
       <T {...(isSelected ? { text: "▌", tone: "cyan", bold: true } : { text: " " })} />
       <T {...markOf(item)} />
-      <Cell width={state.live.project === "*" && state.columns >= 60 ? 20 : 9}>
-        <T text={idOf(item, state.live.project === "*")} tone="cyan" bold={isSelected} />
+      <Cell width={width}>
+        <T text={id} tone="cyan" bold={isSelected} />
       </Cell>
       <Cell>
         <Parts
@@ -91,7 +100,7 @@ function Item({
         />
       </Cell>
       <Cell width={8} right>
-        <T text={ago(at, state.now)} tone="dim" />
+        <T text={ago(at, now)} tone="dim" />
       </Cell>
     </Box>
   );
