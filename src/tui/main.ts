@@ -78,7 +78,7 @@ class Session {
     for (const event of ["end", "close", "error"]) this.on(stdin, event, () => this.end());
     const stop = () => this.end();
     stopping.addEventListener("abort", stop);
-    const tick = setInterval(() => this.state.changed(), tickMs);
+    const tick = setInterval(() => this.state.tick(), tickMs);
     this.cleanups.push(
       () => stopping.removeEventListener("abort", stop),
       () => clearInterval(tick),

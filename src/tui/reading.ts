@@ -16,6 +16,7 @@ export class Reading {
   private isWanted = false;
   private isClosed = false;
   private endedAt = Number.NEGATIVE_INFINITY;
+  private tookMs = 0;
 
   constructor(
     private readonly read: () => Promise<void>,
@@ -27,7 +28,12 @@ export class Reading {
   /** As soon as may be. */
   ask(): void {
     if (this.isBusy) this.isWanted = true;
-    else this.plan(Math.max(0, this.endedAt + this.options.gapMs - performance.now()));
+    else this.plan(Math.max(0, this.endedAt + this.gapMs - performance.now()));
+  }
+
+  /** What takes long is read less often. */
+  private get gapMs(): number {
+    return Math.max(this.options.gapMs, this.tookMs * 4);
   }
 
   close(): void {
@@ -47,6 +53,7 @@ export class Reading {
     this.dueAt = Number.POSITIVE_INFINITY;
     this.isBusy = true;
     this.isWanted = false;
+    const began = performance.now();
     try {
       await this.read();
       this.error = null;
@@ -55,7 +62,7 @@ export class Reading {
     }
     this.isBusy = false;
     this.endedAt = performance.now();
-    const { gapMs, everyMs } = this.options;
-    this.plan(this.isWanted && this.error === null ? gapMs : everyMs);
+    this.tookMs = this.endedAt - began;
+    this.plan(this.isWanted && this.error === null ? this.gapMs : this.options.everyMs);
   }
 }

@@ -57,6 +57,7 @@ const noticeMs = 6_000;
 /** A session counts as there for so long after it was last heard of. */
 const recentMs = 300_000;
 const failuresMax = 1000;
+const reorderMs = 10_000;
 
 export class State {
   view: View;
@@ -79,6 +80,7 @@ export class State {
   readonly inbox = new List<InboxItem>(({ key }) => key);
 
   private isStale = true;
+  private settledAt = 0;
   private queueMadeAt = Number.NEGATIVE_INFINITY;
   private queueTookMs = 0;
 
@@ -112,6 +114,12 @@ export class State {
   /** What is known has changed. */
   changed(): void {
     this.isStale = true;
+    this.redraw();
+  }
+
+  /** Times go on; and every few seconds so does the order of what waits. */
+  tick(): void {
+    this.isStale ||= this.now - this.settledAt > reorderMs;
     this.redraw();
   }
 
@@ -170,6 +178,7 @@ export class State {
     if (this.notice && this.notice.until <= this.now) this.notice = null;
     if (!this.isStale) return;
     this.isStale = false;
+    this.settledAt = this.now;
     this.fleet.set(inFleetOrder(this.live.summary?.sessions ?? [], this.now));
     this.inbox.set(this.inboxItems());
     this.settleQueue();

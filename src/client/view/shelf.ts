@@ -68,6 +68,9 @@ export class Shelf {
     return {
       ...row,
       project: this.word(row.project),
+      // Of one that has only been added they are the same.
+      updatedAt: row.updatedAt === row.createdAt ? row.createdAt : row.updatedAt,
+      readyAt: row.readyAt === row.createdAt ? row.createdAt : row.readyAt,
       parentId: one(row.parentId),
       phase: one(row.phase),
       assignee: one(row.assignee),
