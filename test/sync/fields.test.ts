@@ -275,6 +275,7 @@ describe("forms of the file", () => {
       { id: "b", title: "B" },
     ]);
     if (!Array.isArray(before)) expect(after).toMatchObject(omitTasks(before as Entry));
+    expect(scene.text).toBe(JSON.stringify(after, null, 2));
     expect(await scene.isClean()).toBe(true);
   });
 

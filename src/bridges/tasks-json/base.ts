@@ -73,6 +73,8 @@ export function advance(
   rev: number,
 ): BaseTask {
   if (!before) return { ...next, rev, since: rev, older: [] };
+  const { entry, priority, state } = before;
+  if (entry === next.entry && priority === next.priority && state === next.state) return before;
   const { was, without } = difference(before.entry, next.entry);
   if (Object.keys(was).length === 0 && without.length === 0) return { ...before, ...next };
   const older = [{ rev: before.rev, was, without }, ...before.older].slice(0, olderMax);
@@ -88,6 +90,16 @@ function difference(before: Raw, after: Raw): { was: Raw; without: string[] } {
     } else if (Object.hasOwn(after, key)) without.push(key);
   }
   return { was, without };
+}
+
+const compact = new WeakMap<Raw, string>();
+
+/** What stands in the file is what we wrote there: the same object, so that nobody need look at it again. */
+export function recognised(task: BaseTask | undefined, value: Raw): Raw {
+  if (!task) return value;
+  const text = compact.get(task.entry) ?? JSON.stringify(task.entry);
+  compact.set(task.entry, text);
+  return JSON.stringify(value) === text ? task.entry : value;
 }
 
 const raw = z.record(z.string(), z.unknown());
@@ -127,12 +139,21 @@ export const digestOf = (text: string) => createHash("sha256").update(text).dige
 export function writeBase(base: Base, bytesMax: number): string {
   const text = baseText(base);
   if (text.length <= bytesMax) return text;
-  for (const task of base.tasks.values()) task.older = [];
+  for (const [id, task] of base.tasks) base.tasks.set(id, { ...task, older: [] });
   return baseText(base);
 }
 
+/** Most tasks are what they were at the last write. */
+const written = new WeakMap<BaseTask, string>();
+
 function baseText({ tasks, omitted, ...rest }: Base): string {
-  return JSON.stringify({ version: 1, ...rest, omitted: [...omitted], tasks: [...tasks] });
+  const head = JSON.stringify({ version: 1, ...rest, omitted: [...omitted] });
+  const lines = [...tasks].map(([id, task]) => {
+    const text = written.get(task) ?? JSON.stringify(task);
+    written.set(task, text);
+    return `[${JSON.stringify(id)},${text}]`;
+  });
+  return `${head.slice(0, -1)},"tasks":[${lines.join(",")}]}`;
 }
 
 /** Null for what is none of ours: then everything in the file counts as an edit of the same age. */

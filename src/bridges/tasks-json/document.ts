@@ -109,12 +109,56 @@ function styleOf(text: string): Partial<Form> {
 }
 
 export function writeDocument({ form, entries }: Document, rev: number): string {
-  const { top, key, byId, indent, newline, bom, end } = form;
+  const { top, key, byId, newline, bom, end } = form;
+  const level = top === null ? 1 : 2;
+  const shown = entries.map(({ value }) => shownAt(form, value, level));
   const tasks = byId
-    ? Object.fromEntries(entries.map((entry) => [entry.key, entry.value]))
-    : entries.map(({ value }) => value);
-  const head = { [revKey]: rev, ...top };
-  const whole = top === null ? tasks : { ...head, [revKey]: rev, [key]: tasks };
-  const text = JSON.stringify(whole, null, indent);
+    ? objectText(
+        form,
+        entries.map((entry, at) => [entry.key!, shown[at]!]),
+        level - 1,
+      )
+    : listText(form, shown, level - 1);
+  const others = Object.entries({ [revKey]: rev, ...top, [key]: null });
+  const pairs = others.map(([name, value]): [string, string] => {
+    if (name === key) return [name, tasks];
+    return [name, shownAt(form, name === revKey ? rev : value, 1)];
+  });
+  const text = top === null ? tasks : objectText(form, pairs, 0);
   return `${bom}${newline === "\n" ? text : text.replaceAll("\n", newline)}${end}`;
+}
+
+/** Most entries are what they were at the last write. */
+const written = new WeakMap<object, { style: string; text: string }>();
+
+function shownAt({ indent }: Form, value: unknown, level: number): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const style = `${level} ${indent}`;
+  const known = written.get(value);
+  if (known?.style === style) return known.text;
+  const text = JSON.stringify(value, null, indent).replaceAll("\n", `\n${indent.repeat(level)}`);
+  written.set(value, { style, text });
+  return text;
+}
+
+function listText(form: Form, items: readonly string[], level: number): string {
+  return enclosed(form, items, level, "[", "]");
+}
+
+function objectText(form: Form, pairs: readonly [string, string][], level: number): string {
+  const colon = form.indent === "" ? ":" : ": ";
+  const members = pairs.map(([name, text]) => `${JSON.stringify(name)}${colon}${text}`);
+  return enclosed(form, members, level, "{", "}");
+}
+
+function enclosed(
+  { indent }: Form,
+  items: readonly string[],
+  level: number,
+  open: string,
+  close: string,
+): string {
+  if (items.length === 0 || indent === "") return `${open}${items.join(",")}${close}`;
+  const inner = `\n${indent.repeat(level + 1)}`;
+  return `${open}${inner}${items.join(`,${inner}`)}\n${indent.repeat(level)}${close}`;
 }

@@ -131,16 +131,20 @@ function retriesOf({ retryCount }: WireTask): number {
 
 /** Equal as JSON, whatever the order of their keys. */
 export function same(a: unknown, b: unknown): boolean {
-  return a === b || sorted(a) === sorted(b);
-}
-
-function sorted(value: unknown): string {
-  return JSON.stringify(value ?? null, (_, inner) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1)))
-      : inner,
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
+    return (a ?? null) === (b ?? null);
+  }
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [told(a), told(b)];
+  return (
+    left.length === right.length &&
+    left.every(([key, value]) => Object.hasOwn(b, key) && same(value, (b as Raw)[key]))
   );
 }
+
+/** JSON leaves out what is undefined. */
+const told = (value: object) => Object.entries(value).filter(([, each]) => each !== undefined);
 
 /** What people may change in the file. `status` is decided apart. */
 export const editable = [

@@ -17,7 +17,7 @@ import { Wake, within } from "./wake.js";
 export interface Timings {
   /** So long news are collected before the file is written. */
   debounceMs: number;
-  /** No more than one write in this time, nor in ten times what the last one took. */
+  /** No more than one write in this time, nor in five times what the last one took. */
   writeEveryMs: number;
   /** How often the file is looked at, whoever told of it or not. */
   pollMs: number;
@@ -50,6 +50,8 @@ export interface SyncOptions {
   /** What happens to a task that is removed from the file: it is written back, or cancelled. */
   removed?: "keep" | "cancel";
   machine: Machine;
+  /** How often in a row the store may be out of reach before it ends with that; default: for ever. */
+  patience?: number;
   tell(news: News): void;
   timings?: Partial<Timings>;
   bytesMax?: number;
@@ -91,7 +93,7 @@ class Keeper {
   private readonly stopping = new AbortController();
   private readonly wake = new Wake();
   private readonly timings: Timings;
-  private trouble: { kind: string; waitMs: number } | null = null;
+  private trouble: { kind: string; times: number } | null = null;
   private notBefore = 0;
   private refreshAt: number;
 
@@ -187,7 +189,7 @@ class Keeper {
       await this.refresh();
       if (!this.exchange.isDue) return;
       await this.exchange.run();
-      this.notBefore = Date.now() + Math.max(this.timings.writeEveryMs, 10 * this.exchange.writeMs);
+      this.notBefore = Date.now() + Math.max(this.timings.writeEveryMs, 5 * this.exchange.writeMs);
       if (this.trouble) this.options.tell({ what: "whole", message: "it works again" });
       this.trouble = null;
     } catch (error) {
@@ -200,6 +202,8 @@ class Keeper {
     if (Date.now() < this.refreshAt) return;
     this.refreshAt = Date.now() + this.timings.refreshMs;
     if (!this.guard.renew()) throw takenOver(this.file);
+    // Whatever the feed may have missed; and this is how we notice that nobody answers any more.
+    await this.mirror.catchUp();
     await this.mirror.refreshClaims();
     this.exchange.expectMore();
   }
@@ -210,10 +214,12 @@ class Keeper {
     if (!isKnown) throw error;
     const { message } = error as Error;
     const kind = error instanceof DibsError ? error.code : message;
-    if (this.trouble?.kind !== kind) this.options.tell({ what: "trouble", message });
-    const waitMs = Math.min(backoffMsMax, (this.trouble?.waitMs ?? 500) * 2);
-    this.trouble = { kind, waitMs };
-    await within(waitMs, this.stopping.signal);
+    const isNew = this.trouble?.kind !== kind;
+    const times = isNew ? 1 : this.trouble!.times + 1;
+    this.trouble = { kind, times };
+    if (isNew) this.options.tell({ what: "trouble", message });
+    if (kind === "STORE_UNAVAILABLE" && times >= (this.options.patience ?? Infinity)) throw error;
+    await within(Math.min(backoffMsMax, 500 * 2 ** times), this.stopping.signal);
   }
 
   /** What is committed by now is in the file before we go. */

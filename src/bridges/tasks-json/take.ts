@@ -3,7 +3,7 @@
 import { id as idField } from "../../contract/fields.js";
 import type { WireTask } from "../../contract/shapes.js";
 import type { Applier, NewEntry } from "./apply.js";
-import { type Base, entryAt } from "./base.js";
+import { type Base, entryAt, recognised } from "./base.js";
 import { type Decision, decide } from "./decide.js";
 import { type Dialect, keyIn, nameOf, type Raw } from "./dialect.js";
 import { type Entry, idOf, isObject } from "./document.js";
@@ -50,7 +50,9 @@ export async function takeEdits(taking: Taking): Promise<void> {
   const copyOf = Math.min(sight.document.rev ?? base.rev, base.rev);
   const { known, fresh } = sorted(taking);
   const added = await add(taking, fresh, copyOf);
-  const edited = [...known].map(([id, value]) => ({ id, decision: decided(taking, id, value, copyOf) }));
+  const edited = [...known]
+    .filter(([id, value]) => value !== entryAt(base.tasks.get(id), copyOf))
+    .map(([id, value]) => ({ id, decision: decided(taking, id, value, copyOf) }));
   await apply(taking, [
     ...edited,
     ...added.map(({ id, value }) => ({ id, decision: decidedNew(taking, id, value) })),
@@ -60,12 +62,12 @@ export async function takeEdits(taking: Taking): Promise<void> {
   for (const { id, value } of added) taking.taken.set(id, value);
 }
 
-function sorted({ sight, mirror, dialect, tell }: Taking): Sorted {
+function sorted({ sight, base, mirror, dialect, tell }: Taking): Sorted {
   const known = new Map<string, Raw>();
   const fresh: Fresh[] = [];
   const ids = new Set<string>();
   for (const entry of sight.document.entries) {
-    const { id, problem } = judged(entry, dialect, ids);
+    const { id, problem } = judged(entry, dialect, ids, mirror);
     if (problem !== undefined) {
       const taskId = id === null ? {} : { taskId: id };
       tell({
@@ -78,10 +80,11 @@ function sorted({ sight, mirror, dialect, tell }: Taking): Sorted {
       });
       continue;
     }
-    const value = entry.value as Raw;
     if (id !== null) ids.add(id);
-    if (id !== null && mirror.tasks.has(id)) known.set(id, value);
-    else fresh.push({ entry, value, id });
+    if (id !== null && mirror.tasks.has(id)) {
+      entry.value = recognised(base.tasks.get(id), entry.value as Raw);
+      known.set(id, entry.value as Raw);
+    } else fresh.push({ entry, value: entry.value as Raw, id });
   }
   return { known, fresh };
 }
@@ -91,12 +94,13 @@ function judged(
   entry: Entry,
   dialect: Dialect,
   ids: ReadonlySet<string>,
+  mirror: Mirror,
 ): { id: string | null; problem?: string } {
   if (!isObject(entry.value)) return { id: null, problem: "An entry is no task: it must be an object." };
   const id = idOf(entry, dialect);
   if (id === null) return { id };
   if (typeof id !== "string") return { id: null, problem: `The id ${JSON.stringify(id)} must be a text.` };
-  const { error } = idField().safeParse(id);
+  const { error } = mirror.tasks.has(id) ? {} : idField().safeParse(id);
   if (error) return { id: null, problem: `The id '${id.slice(0, 100)}' ${error.issues[0]!.message}.` };
   return ids.has(id)
     ? { id, problem: `The id '${id}' stands in the file twice; the first one counts.` }

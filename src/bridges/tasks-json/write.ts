@@ -53,11 +53,17 @@ export async function writeOut(writing: Writing): Promise<Written | null> {
   return stamp === null ? null : { text, document: { ...document, rev }, stamp, base: next, ...counts };
 }
 
+/** Tasks that did not change are rendered once. */
+const rendering = new WeakMap<WireTask, { entry: Raw; dialect: Dialect }>();
+
 function rendered({ sight: { document }, base, dialect, mirror }: Writing) {
   const written = new Map<string, Raw>();
   let changed = 0;
   const shown = (task: WireTask, before: Raw, isThere: boolean) => {
-    const value = renderEntry(task, dialect, before);
+    const known = rendering.get(task);
+    const isKnown = known?.entry === before && known.dialect === dialect;
+    const value = isKnown ? before : renderEntry(task, dialect, before);
+    rendering.set(task, { entry: value, dialect });
     if (value !== before || !isThere) changed++;
     written.set(task.id, value);
     return value;
