@@ -1,4 +1,4 @@
-// The built program as people and scripts call it: a process per call, real terminals, real shells, real worktrees.
+// The built program as scripts call it: a process per call, real shells, real worktrees. Terminals are in pty.test.ts.
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -176,16 +176,6 @@ describe("in a shell script", () => {
     );
     expect([out.length, err]).toEqual([10, ""]);
   });
-
-  test("completion works in bash", async () => {
-    const here = repository();
-    await dibs(["add", "One"], here);
-    const words =
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell's.
-      'source <(dibs completion bash); COMP_WORDS=(dibs show ""); COMP_CWORD=2; _dibs; echo "${COMPREPLY[@]}"';
-    const { out } = await ended(start("bash", ["-c", words], { ...here, env: withDibs(here.cwd) }));
-    expect(out).toBe("0001\n");
-  });
 });
 
 test("a wait is over when the process is told to end", async () => {
@@ -202,47 +192,4 @@ test("the demo runs, and its verdict is the exit code", async () => {
   const { code, out } = await dibs(["demo"], { ...repository(), env: { DIBS_DEMO_SPEED: "0.1" } });
   expect(out).toContain("every task was completed exactly once");
   expect(code).toBe(0);
-});
-
-const hasTerminal = process.platform === "linux" && existsSync("/usr/bin/script");
-
-describe.skipIf(!hasTerminal)("at a terminal", () => {
-  /** util-linux gives the program a terminal of its own. */
-  async function atTerminal(args: string, options: Options, answer: string): Promise<string> {
-    const env = { ...withDibs(options.cwd), ...options.env };
-    const child = start("script", ["-qec", `stty cols 80; dibs ${args}`, "/dev/null"], { ...options, env });
-    let out = "";
-    let isAsked = false;
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      out += text;
-      if (isAsked || !/\[[yY]\/[nN]\] /.test(out)) return;
-      isAsked = true;
-      child.stdin.write(answer);
-    });
-    await once(child, "close");
-    return out;
-  }
-
-  test("plan asks, and adds when told to", async () => {
-    const here = repository();
-    writeFileSync(join(here.cwd, "plan.md"), "- [ ] One\n- [ ] Two\n");
-    expect(await atTerminal("plan plan.md", here, "n\r")).toContain("Nothing was added.");
-    expect((await json(["list"], here)).tasks).toHaveLength(0);
-    expect(await atTerminal("plan plan.md", here, "y\r")).toContain("added 2 tasks");
-    expect((await json(["list"], here)).tasks).toHaveLength(2);
-  });
-
-  test("init asks about AGENTS.md", async () => {
-    const here = repository();
-    await atTerminal("init", here, "\r");
-    expect(readFileSync(join(here.cwd, "AGENTS.md"), "utf8")).toContain("dibs claim --start --wait");
-  });
-
-  test("states are in colour, unless that is not wanted", async () => {
-    const here = repository();
-    await dibs(["add", "One"], here);
-    await dibs(["claim", "--session", "a"], here);
-    expect(await atTerminal("list", here, "")).toContain("\u001b[36m");
-    expect(await atTerminal("list", { ...here, env: { NO_COLOR: "1" } }, "")).not.toContain("\u001b[");
-  });
 });

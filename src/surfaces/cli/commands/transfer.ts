@@ -71,7 +71,7 @@ const importAll: SingleCommand["run"] = async (context) => {
   await warnOfProject(context, place);
   context.say({ success: true, counts }, () => {
     const told = Object.entries(counts).filter(([, count]) => count > 0);
-    return `imported ${told.map(([kind, count]) => `${count} ${kind}`).join(", ") || "nothing"}`;
+    return `imported ${told.map(([kind, count]) => `${count} ${kind}${count === 1 ? "" : "s"}`).join(", ") || "nothing"}`;
   });
 };
 

@@ -25,7 +25,9 @@ export function eventLine({ seq, at, type, taskId, sessionId, actor, data }: Wir
   const who = plain(sessionId ?? actor);
   const { title, error, note, question, response, reason } = data;
   const detail = plain(title ?? error ?? note ?? question ?? response ?? reason);
-  const left = `${String(seq).padStart(6)}  ${time}  ${look.paint(padTo(type.replace(/^task:/, ""), 20), styles[type])}  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}`;
-  const room = Math.max(0, look.columns - widthOf(left) - 2);
-  return `${left}  ${cut(detail, room)}`.trimEnd();
+  const lead = `${String(seq).padStart(6)}  ${time}  `;
+  const kind = padTo(type.replace(/^task:/, ""), Math.min(20, look.columns - lead.length));
+  const rest = `  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}  ${detail}`.trimEnd();
+  const room = Math.max(0, look.columns - lead.length - widthOf(kind));
+  return `${lead}${look.paint(kind, styles[type])}${cut(rest, room)}`.trimEnd();
 }

@@ -1,16 +1,28 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { Look } from "./look.js";
-import { plain, wrap } from "./text.js";
+import { cut, plain, widthOf, wrap } from "./text.js";
 import { ago } from "./time.js";
 
 type Inbox = OutputOf<OperationNamed<"notifications.inbox">>;
 
+/** In one line: a title is cut rather than the time. */
+function headLine(mark: string, taskId: string | null, title: string, at: string, look: Look): string {
+  const left = `${mark} ${taskId === null ? "" : `${look.paint(plain(taskId), "bold")}  `}`;
+  const time = ago(at, look.now);
+  const room = look.columns - widthOf(left) - widthOf(time) - 2;
+  return `${left}${cut(plain(title), Math.max(8, room))}  ${look.paint(time, "dim")}`;
+}
+
 export function inboxPage({ questions, notifications }: Inbox, look: Look): string {
   const asked = questions.flatMap(({ id: taskId, title, question }) => [
-    `${look.paint("?", "yellow")} ${look.paint(plain(taskId), "bold")}  ${plain(title)}  ${look.paint(ago(question!.askedAt, look.now), "dim")}`,
+    headLine(look.paint("?", "yellow"), taskId, title, question!.askedAt, look),
     ...wrap(question!.text, look.columns - 4).map((line) => `    ${line}`),
-    ...(question?.options ? [`    options: ${question.options.map(plain).join(" | ")}`] : []),
+    ...(question?.options
+      ? wrap(`options: ${question.options.map(plain).join(" | ")}`, look.columns - 4).map(
+          (line) => `    ${line}`,
+        )
+      : []),
     `    ${look.paint(`dibs answer ${plain(taskId)} "…"`, "dim")}`,
   ]);
   const asking = new Set(questions.map(({ project, id }) => `${project}/${id}`));
@@ -20,9 +32,8 @@ export function inboxPage({ questions, notifications }: Inbox, look: Look): stri
   );
   const told = others.flatMap((each) => {
     const mark = each.severity === "error" ? look.paint("!", "red") : look.paint("·", "dim");
-    const task = each.taskId === null ? "" : `${look.paint(plain(each.taskId), "bold")}  `;
     return [
-      `${mark} ${task}${plain(each.title)}  ${look.paint(ago(each.createdAt, look.now), "dim")}`,
+      headLine(mark, each.taskId, each.title, each.createdAt, look),
       ...wrap(plain(each.message), look.columns - 4).map((line) => `    ${line}`),
     ];
   });

@@ -28,6 +28,12 @@ export function lookOf({ env, stdout, now }: Pick<Parts, "env" | "stdout" | "now
     columns: columnsOf({ env, stdout }),
     now: now(),
     isTerminal: stdout.isTerminal,
-    paint: (text, style) => (isColoured && style ? `\x1b[${codes[style]}m${text}\x1b[0m` : text),
+    paint: (text, style) => (isColoured && style ? painted(text, codes[style]) : text),
   };
+}
+
+/** A line's end stays its end. */
+function painted(text: string, code: number): string {
+  const end = text.endsWith("\n") ? "\n" : "";
+  return `\x1b[${code}m${text.slice(0, text.length - end.length)}\x1b[0m${end}`;
 }
