@@ -305,7 +305,7 @@ describe("what it shows", () => {
       const before = await created.boundingBox();
       await world.post(`/api/tasks/${id}/progress`, { sessionId: "agent-7", note: "half way" });
       await page.getByRole("button", { name: "1 new" }).waitFor();
-      expect((await created.boundingBox())?.x).toBe(before?.x);
+      expect((await created.boundingBox())?.y).toBe(before?.y);
       expect(await story(page, "half way").count()).toBe(0);
       await page.getByRole("button", { name: "1 new" }).click();
       await story(page, "half way").waitFor();

@@ -17,7 +17,7 @@ export interface Asked {
   question: Question;
 }
 
-/** For the keyboard of the view around it. */
+/** For the keyboard of the view around it: `pick` counts from 0. */
 export interface AnswerHandle {
   pick(option: number): void;
   /** Sends what was picked or typed; with nothing yet, asks for it. */
@@ -217,7 +217,11 @@ function Foot({ asked: { project, taskId, question }, text, ending, trouble }: F
       {ending ? (
         <p className="wraps">
           <span className="strong">{ending.note}</span>
-          {ending.response !== null && <>: “{ending.response}”</>}{" "}
+          {ending.response !== null && (
+            <>
+              : “<bdi>{ending.response}</bdi>”
+            </>
+          )}{" "}
           <span className="quiet">({ending.by})</span>
         </p>
       ) : (

@@ -1,5 +1,5 @@
 // Lists that do not move under the cursor or the fingers: while somebody points at one or types in it, what is gone stays where it
-// was, and what is new waits, or stands at the end where it moves nothing.
+// was, and what is new waits, or stands at the end where it moves nothing. A pointer that rests is forgotten: nobody means it.
 
 import { type PointerEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { keptTogether } from "./kept-together.js";
@@ -15,7 +15,7 @@ export interface Steady<T> {
   /** For the list's element. */
   list: {
     ref: RefObject<HTMLOListElement | null>;
-    onPointerEnter: (event: PointerEvent) => void;
+    onPointerMove: (event: PointerEvent) => void;
     onPointerLeave: () => void;
   };
 }
@@ -27,12 +27,12 @@ export function useSteady<T>(
   newcomers: "before" | "after",
 ): Steady<T> {
   const ref = useRef<HTMLOListElement>(null);
-  const [isPointed, setPointed] = useState(false);
+  const pointer = usePointed();
   const hasFocus = useFocusWithin(ref);
   const last = useRef<readonly T[]>(now);
   const [, again] = useState(0);
   const { shown, gone, waiting } =
-    isPointed || hasFocus
+    pointer.isThere || hasFocus
       ? keptTogether(last.current, now, keyOf, newcomers)
       : { shown: now, gone: new Set<string>(), waiting: 0 };
   last.current = shown;
@@ -44,11 +44,30 @@ export function useSteady<T>(
       last.current = now;
       again((count) => count + 1);
     },
-    list: {
-      ref,
+    list: { ref, onPointerMove: pointer.moved, onPointerLeave: pointer.left },
+  };
+}
+
+const restMs = 8_000;
+
+/** Whether a pointer is there and was moved not long ago. */
+function usePointed() {
+  const [isThere, setThere] = useState(false);
+  const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const left = () => {
+    clearTimeout(rest.current);
+    setThere(false);
+  };
+  useEffect(() => () => clearTimeout(rest.current), []);
+  return {
+    isThere,
+    left,
+    moved: ({ pointerType }: PointerEvent) => {
       // A finger points at nothing when it is lifted.
-      onPointerEnter: ({ pointerType }) => pointerType === "mouse" && setPointed(true),
-      onPointerLeave: () => setPointed(false),
+      if (pointerType !== "mouse") return;
+      clearTimeout(rest.current);
+      rest.current = setTimeout(left, restMs);
+      setThere(true);
     },
   };
 }

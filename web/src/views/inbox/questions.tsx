@@ -68,9 +68,15 @@ function QuestionItem({ task, isAllProjects, now }: ItemProps) {
         <Link className="cut" href={taskHref(project, id)}>
           <span className="mono">{isAllProjects ? `${project}/${id}` : id}</span> {title}
         </Link>
-        <span className="quiet small inbox-when">
+        <span className="quiet small cut inbox-when">
           <span className="mono">{claim?.sessionId ?? "nobody"}</span>
-          {claim?.agentType && ` (${claim.agentType})`} asks, <When at={question.askedAt} now={now} />
+          {claim?.agentType && (
+            <>
+              {" "}
+              (<bdi>{claim.agentType}</bdi>)
+            </>
+          )}{" "}
+          asks, <When at={question.askedAt} now={now} />
         </span>
       </p>
       <Folded text={question.text} name="the question" />
@@ -93,7 +99,12 @@ function Context({ task: { claim }, now }: { task: AskingTask; now: number }) {
   return (
     <p className="quiet small wraps">
       So far{progress.percent === null ? "" : ` ${percent(progress.percent)}`}
-      {progress.note && <>: {progress.note}</>} (<When at={progress.at} now={now} />)
+      {progress.note && (
+        <>
+          : <bdi>{progress.note}</bdi>
+        </>
+      )}{" "}
+      (<When at={progress.at} now={now} />)
     </p>
   );
 }

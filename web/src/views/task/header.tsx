@@ -23,7 +23,7 @@ export function doingsOf(task: Task): [Doing, string, string][] {
 
 export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => void }) {
   const now = useNow();
-  const { id, project, title, phase, labels, priority, type } = task;
+  const { id, project, title, phase, labels, priority } = task;
   const mark = claimMark(task, now);
   return (
     <header className="task-header">
@@ -38,7 +38,6 @@ export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => voi
           <TaskState task={task} now={now} />
           {mark && <span className="mono quiet">{mark}</span>}
           <Priority value={priority} />
-          {type === "group" && <Badge>group</Badge>}
           {phase && (
             <span className="mono quiet" title={phase}>
               {phaseTag(phase)}

@@ -69,7 +69,7 @@ function Progress({ claim: { progress }, taskId, now }: { claim: Claim; taskId: 
       )}
       {progress.note !== null && (
         <p className="wraps">
-          {progress.note}{" "}
+          <bdi>{progress.note}</bdi>{" "}
           <span className="quiet small">
             <When at={progress.at} now={now} />
           </span>

@@ -55,7 +55,8 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
   const [missed, setMissed] = useState<Question | null>(null);
   const answer = useRef<AnswerHandle>(null);
   const asks = Object.fromEntries(doingsOf(task).map(([each, , key]) => [key, () => setDoing(each)]));
-  useKeys({ ...asks, a: () => answer.current?.focus() });
+  const picks = Array.from({ length: 9 }, (_, at) => [`${at + 1}`, () => answer.current?.pick(at)] as const);
+  useKeys({ ...asks, ...Object.fromEntries(picks), a: () => answer.current?.focus() });
   const { error, result, prompt, description, project, id } = task;
   // What somebody typed stays when another one answers first.
   const question = task.question ?? missed;

@@ -98,7 +98,7 @@ function EndedAttempt({ attempt, project, taskId, logs }: EndedProps) {
     <span key="who" className="mono">
       {sessionId}
     </span>,
-    agentType,
+    agentType && <bdi key="type">{agentType}</bdi>,
     took !== null && `held for ${duration(took)}`,
     heartbeatCount > 0 && `${heartbeatCount} heartbeats`,
   ].filter(Boolean);
