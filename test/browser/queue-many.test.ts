@@ -90,12 +90,18 @@ async function visiting(story: (page: Page, world: World) => Promise<void>): Pro
 test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, async () => {
   await visiting(async (page, world) => {
     await page.getByRole("link", { name: "Queue", exact: true }).click();
+    await page.getByText(/^[\d,]+ of (?:…|[\d,]+) loaded$/).waitFor();
     await page.locator(".queue-row").first().waitFor();
     await soon(rowCount(page)).toBe(count);
     expect(await page.locator(".queue-row").count()).toBeLessThan(60);
     await page.keyboard.press("j");
     await page.keyboard.press("End");
     await page.locator(`.queue-row:focus[aria-rowindex="${count + 1}"]`).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/tasks\/demo\//);
+    await page.goBack();
+    const scrolled = () => page.evaluate<number>("document.querySelector('.queue-list')?.scrollTop ?? 0");
+    await soon(scrolled).toBeGreaterThan(count * 40);
 
     const box = page.getByRole("combobox", { name: "Filter tasks" });
     const blockedMs = await longestBlock(page, async () => {
@@ -106,12 +112,23 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
 
     // A burst of changes while the list is looked at.
     const first = Array.from({ length: 40 }, (_, at) => String(at + 1).padStart(4, "0"));
-    await Promise.all(first.map((id) => world.patch(`/api/tasks/${id}`, { labels: ["burst"] })));
-    await box.fill("label:burst");
+    await Promise.all(first.map((id) => world.patch(`/api/tasks/${id}`, { phase: "burst" })));
+    await box.fill("phase:burst");
     await soon(rowCount(page)).toBe(40);
+    // More than one call takes.
+    const team = (count / 20).toLocaleString("en");
+    await box.fill("label:team-5,team-6");
+    await page.getByRole("button", { name: `Act on ${team} matching…` }).click();
+    await page.getByText("Set priority", { exact: true }).click();
+    await page.getByLabel("Priority, 0 to 100").fill("7");
+    await page.getByRole("button", { name: `Set priority of ${team} tasks` }).click();
+    await page.getByText(`Priority set of ${team} tasks.`).waitFor();
+    await box.fill("label:team-5,team-6 priority:7");
+    await soon(rowCount(page)).toBe(count / 20);
     await box.fill("");
     await page.keyboard.press("Escape");
     await soon(rowCount(page)).toBe(count);
+
     for (const name of ["Task", "Updated", "Priority"]) {
       await page.getByRole("columnheader", { name }).getByRole("button").click();
       await page.locator("th[aria-sort]", { hasText: name }).waitFor();

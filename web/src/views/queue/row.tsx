@@ -69,13 +69,16 @@ export const Row = memo(function Row(props: RowProps) {
         {duration(now - Date.parse(row.createdAt))}
       </td>
       <td className="queue-updated quiet" title={`changed ${exact(row.updatedAt)}`}>
-        {ago(row.updatedAt, now)}
+        {since(row.updatedAt, now)}
       </td>
     </tr>
   );
 });
 
 const exact = (at: string) => new Date(at).toLocaleString();
+
+/** What has happened is never still to come, whatever the server's clock says. */
+const since = (at: string, now: number) => ago(at, Math.max(now, Date.parse(at)));
 
 function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle" | "isOver">) {
   const { project, id, title, phase, labels, parentId } = row;
@@ -97,6 +100,7 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
           </span>
         ))}
         {labels.length > labelsShown && <span title={labels.join(", ")}>+{labels.length - labelsShown}</span>}
+        <Detail row={row} />
         {parentId && (
           <span
             className="cut queue-parent"
@@ -105,7 +109,6 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
             in {parentTitle ?? parentId}
           </span>
         )}
-        <Detail row={row} />
       </div>
     </td>
   );
@@ -163,9 +166,9 @@ function Claimed({ row, holder, now }: Pick<RowProps, "row" | "holder" | "now">)
           </div>
           <div
             className="cut quiet small"
-            title={`since ${exact(claim.claimedAt)}, last heard of ${ago(claim.lastHeartbeat, now)}`}
+            title={`since ${exact(claim.claimedAt)}, last heard of ${since(claim.lastHeartbeat, now)}`}
           >
-            {[claim.agentType, ago(claim.claimedAt, now)].filter(Boolean).join(" ")}
+            {[claim.agentType, since(claim.claimedAt, now)].filter(Boolean).join(" ")}
           </div>
         </div>
       )}

@@ -52,7 +52,7 @@ function Loading({ loaded }: { loaded: number }) {
   const stats = useLive("queue-total", () => dibs.stats.get({ project: "*" }), { on: () => false });
   const total = stats.data?.queue_size;
   return (
-    <span className="row quiet" role="status">
+    <span className="row quiet">
       <progress
         aria-label="Tasks read"
         className="queue-progress"
@@ -123,8 +123,7 @@ export function Legend() {
   return (
     <p className="queue-legend small quiet">
       <span>
-        <code>[*]</code> in flight <code>[!]</code> silent <code>[?]</code> waits for an answer{" "}
-        <code>--</code> available
+        <code>[*]</code> in flight <code>[!]</code> silent <code>[?]</code> asks <code>--</code> available
       </span>
       <span className="queue-keys">
         <kbd>/</kbd> filter <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>Enter</kbd> open{" "}

@@ -1,6 +1,7 @@
 // The list itself: a grid of which only what is seen is drawn. What it lists is told by listing.ts, how one moves in it by
 // use-cursor.ts.
 
+import "./table.css";
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { matcher } from "../../../../src/client/view/filter.js";
