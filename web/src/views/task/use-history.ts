@@ -24,6 +24,8 @@ class TaskHistory {
   known = nothing;
   private order: Order;
   private isClosed = false;
+  /** Of several jobs the last one counts. */
+  private jobs = 0;
   private heard: DibsEvent[] = [];
 
   constructor(
@@ -40,11 +42,11 @@ class TaskHistory {
   }
 
   /** From the end that comes first. What is known stays until there is an answer. */
-  begin(order = this.order): Promise<void> {
-    this.order = order;
+  begin(): Promise<void> {
+    const { order } = this;
     return this.work(async () => {
       const first = await pageAfter(this.read, 0, pageSize);
-      if (first.isLast || this.order === "oldest") {
+      if (first.isLast || order === "oldest") {
         return { events: first.events, hasOlder: false, hasNewer: !first.isLast };
       }
       const newest = await pageBefore(this.read, (await this.lastSeq()) + 1, pageSize);
@@ -55,7 +57,8 @@ class TaskHistory {
   setOrder(order: Order): void {
     if (order === this.order) return;
     this.order = order;
-    if (this.known.hasOlder || this.known.hasNewer) void this.begin();
+    const { hasOlder, hasNewer, isBusy } = this.known;
+    if (hasOlder || hasNewer || isBusy) void this.begin();
   }
 
   /** The next page away from the end where reading began. */
@@ -88,12 +91,14 @@ class TaskHistory {
   }
 
   private async work(job: () => Promise<Pick<Known, "events" | "hasOlder" | "hasNewer">>): Promise<void> {
+    const number = ++this.jobs;
     this.set({ isBusy: true });
-    try {
-      this.set({ ...(await job()), isBusy: false, error: undefined });
-    } catch (error) {
-      this.set({ isBusy: false, error });
-    }
+    const change = await job().then(
+      (found) => ({ ...found, error: undefined }),
+      (error: unknown) => ({ error }),
+    );
+    if (number !== this.jobs) return;
+    this.set({ ...change, isBusy: false });
     this.takeHeard();
   }
 
