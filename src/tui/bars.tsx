@@ -169,8 +169,8 @@ function hints({ view, live, overlay }: State): Line {
 
 function filterNote({ view, filterText, filter }: State): Line {
   if (view !== "queue" || filterText === "") return [];
-  const tone = filter.problems.length > 0 ? "red" : "cyan";
-  return [{ text: `/${filterText}`, tone }];
+  const [problem] = filter.problems;
+  return problem ? [{ text: problem.message, tone: "red" }] : [{ text: `/${filterText}`, tone: "cyan" }];
 }
 
 /** The row above what is typed tells what could stand there, or what is wrong with it. */

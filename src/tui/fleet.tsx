@@ -40,6 +40,7 @@ export function Fleet({ state }: { state: State }): ReactNode {
               session={session}
               width={width}
               now={state.now}
+              patience={state.live.projects.find(({ id }) => id === session.project)?.settings.claim}
               isSelected={state.fleet.index === from + line * perLine + column}
             />
           ))}
@@ -64,11 +65,13 @@ interface CardProps {
   session: SessionEntry;
   width: number;
   now: number;
+  /** Of its project, as far as that is known. */
+  patience: { orphanThresholdMs: number } | undefined;
   isSelected: boolean;
 }
 
-function Card({ session, width, now, isSelected }: CardProps): ReactNode {
-  const health = sessionHealth(session, now);
+function Card({ session, width, now, patience, isSelected }: CardProps): ReactNode {
+  const health = sessionHealth(session, now, patience);
   const { score } = session;
   const edge: Part = isSelected
     ? { text: "▌", tone: "cyan", bold: true }

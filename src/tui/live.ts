@@ -2,6 +2,7 @@
 // events. The stream goes on where it ended, whatever lies between; while it is lost, that is said.
 
 import type { Dibs } from "../client/client.js";
+import { clockSkewMs } from "../client/view/health.js";
 import { TaskIndex } from "../client/view/rows.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
@@ -31,6 +32,8 @@ export class Live {
   trouble: string | null = null;
   summary: Summary | null = null;
   inbox: Inbox | null = null;
+  /** The store's clock decides about leases, and may be another machine's. */
+  skewMs = 0;
   index: TaskIndex | null = null;
 
   private readonly ending = new AbortController();
@@ -121,6 +124,7 @@ export class Live {
       new Reading(
         async () => {
           this.summary = await this.dibs.sessions.summary({ project, limit: shownMax });
+          this.skewMs = clockSkewMs(this.summary.sessions, Date.now()) ?? this.skewMs;
           this.told.changed();
         },
         { gapMs: 300, everyMs: 5_000 },
@@ -151,7 +155,7 @@ export class Live {
 
   private lost(error: Error | null): void {
     this.trouble = error?.message ?? null;
-    if (this.connection !== "lost") this.lostAt = Date.now();
+    if (this.connection !== "lost") this.lostAt = Date.now() + this.skewMs;
     this.connection = "lost";
     this.told.changed();
   }

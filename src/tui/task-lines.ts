@@ -115,12 +115,14 @@ function explainLines({ explanation, task }: Detail, width: number, now: number)
     return [];
   const { claimable, reasons } = explanation;
   const fixes = [...new Set(reasons.flatMap(({ fix }) => (fix ? [plain(fix)] : [])))];
-  const said = reasons.flatMap(({ message, until }) =>
+  // The question stands above.
+  const unsaid = reasons.filter(({ code }) => code !== "AWAITING_RESPONSE");
+  const said = unsaid.flatMap(({ message, until }) =>
     wrap(`${message}${until ? ` (${ago(until, now)})` : ""}`, width).map((text): Line => [{ text }]),
   );
   const verdict = claimable ? "It can be claimed now." : null;
   return [
-    ...heading("Why is it not running?"),
+    ...heading(task.state === "awaiting_response" ? "What would help" : "Why is it not running?"),
     ...(verdict ? [[{ text: verdict }]] : []),
     ...said,
     ...fixes.map(
@@ -175,8 +177,9 @@ const eventTones: Partial<Record<WireEvent["type"], Tone>> = {
 
 /** Newest first: what happens now is seen without scrolling on. */
 function timeline(events: readonly WireEvent[], now: number): Line[] {
-  if (events.length === 0) return [];
-  const lines = events.toReversed().map(({ type, at, sessionId, actor, data }): Line => {
+  const told = events.filter(({ type }) => type.startsWith("task:"));
+  if (told.length === 0) return [];
+  const lines = told.toReversed().map(({ type, at, sessionId, actor, data }): Line => {
     const { error, note, percent: done, question, response, reason } = data;
     const detail = plain(error ?? note ?? question ?? response ?? reason);
     const part = typeof done === "number" ? `${percent(done)} ` : "";

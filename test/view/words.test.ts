@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { claimMark, leaseLeftMs, type SessionEntry, sessionHealth } from "../../src/client/view/health.js";
+import {
+  claimMark,
+  clockSkewMs,
+  leaseLeftMs,
+  type SessionEntry,
+  sessionHealth,
+} from "../../src/client/view/health.js";
 import { ago, clock, percent, phaseTag, priorityWord, stateWord } from "../../src/client/view/words.js";
 import type { WireClaim } from "../../src/contract/shapes.js";
 import { at, claim, now, row } from "./support.js";
@@ -73,6 +79,17 @@ test("what is left of a lease; nothing runs off while it stands still", () => {
   expect(leaseLeftMs(claim({ expiresAt: at(-5_000) }), now)).toBe(5_000);
   expect(leaseLeftMs(claim({ expiresAt: at(5_000) }), now)).toBe(0);
   expect(leaseLeftMs(claim({ healthStatus: "paused" }), now)).toBeNull();
+});
+
+test("the store's clock is told from a lease that runs", () => {
+  const entry = (claimFields: object | null) =>
+    ({
+      currentTask: claimFields && {
+        claim: { ...claim({ expiresAt: at(-60_000) }), remainingMs: 90_000, ...claimFields },
+      },
+    }) as never;
+  expect(clockSkewMs([entry(null), entry({})], now)).toBe(-30_000);
+  expect(clockSkewMs([entry({ healthStatus: "paused" }), entry({ remainingMs: 0 })], now)).toBeNull();
 });
 
 describe("how a session fares", () => {

@@ -50,6 +50,16 @@ export function leaseLeftMs({ healthStatus, expiresAt }: LeaseFacts, now: number
 export const isWeak = (health: WireClaim["healthStatus"]) =>
   health === "stale" || health === "expired" || health === "expiring";
 
+/** How much the store's clock is ahead of ours, as far as leases tell; null where none does. */
+export function clockSkewMs(sessions: readonly SessionEntry[], now: number): number | null {
+  for (const { currentTask } of sessions) {
+    const claim = currentTask?.claim;
+    if (claim && claim.healthStatus !== "paused" && claim.remainingMs > 0)
+      return Date.parse(claim.expiresAt) - claim.remainingMs - now;
+  }
+  return null;
+}
+
 export type ClaimMark = "[*]" | "[!]" | "[?]" | "--" | "";
 
 /** `[*]` in flight, `[!]` in flight but silent, `[?]` waits for an answer, `--` to be had. */
