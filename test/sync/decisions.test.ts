@@ -1,8 +1,9 @@
 // Who wins, who is told, and what is never done: three sides of one task.
 
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openScene, type Scene, told } from "./support.js";
+import { laterClock, openScene, type Scene, told } from "./support.js";
 
 const records = (scene: Scene) =>
   readFileSync(`${scene.file}.conflicts`, "utf8")
@@ -46,6 +47,15 @@ describe("text that both sides changed", () => {
     expect({ title, priority, files }).toEqual({ title: "Store's", priority: 80, files: ["a.ts"] });
     expect(scene.entry("task-1")).toMatchObject({ title: "Store's", priority: "high", files: ["a.ts"] });
     expect(records(scene)).toHaveLength(2);
+  });
+
+  test("the one text of the file is later or earlier than either of the store's", async () => {
+    const scene = await withTask();
+    await scene.dibs.tasks.update({ taskId: "task-1", prompt: "Store's" });
+    scene.editEntry("task-1", { description: "File's" });
+    scene.savedAt(scene.clock.now() - 5_000);
+    expect(told(await scene.sync(), "conflict")).toMatchObject([{ field: "description", taken: "store" }]);
+    expect((await scene.task("task-1")).prompt).toBe("Store's");
   });
 
   test("the same change on both sides is no conflict", async () => {
@@ -389,6 +399,67 @@ describe("what is missing in the file", () => {
     rmSync(scene.file);
     expect(await scene.isClean()).toBe(true);
     expect(scene.entries).toHaveLength(1);
+  });
+});
+
+describe("a write that was cut off", () => {
+  /** The file and the base before and after the store's title changed. */
+  async function cutOff() {
+    const scene = await withTask();
+    const base = join(scene.directory, ".tasks.json.dibs-base");
+    const before = { file: scene.text, base: readFileSync(base, "utf8") };
+    await scene.dibs.tasks.update({ taskId: "task-1", title: "Second" });
+    await scene.sync();
+    const after = { file: scene.text, base: readFileSync(base, "utf8") };
+    writeFileSync(base, before.base);
+    writeFileSync(`${base}.next`, after.base);
+    return { scene, before, after };
+  }
+
+  test("after the file was there: what we wrote ourselves is no edit", async () => {
+    const { scene } = await cutOff();
+    await scene.dibs.tasks.update({ taskId: "task-1", title: "Third" });
+    expect(await scene.isClean()).toBe(true);
+    expect([(await scene.task("task-1")).title, scene.entry("task-1").title]).toEqual(["Third", "Third"]);
+  });
+
+  test("after the file was there, and somebody has edited it since", async () => {
+    const { scene } = await cutOff();
+    scene.editEntry("task-1", { priority: "high" });
+    await scene.dibs.tasks.update({ taskId: "task-1", title: "Third" });
+    expect(await scene.isClean()).toBe(true);
+    expect(await scene.task("task-1")).toMatchObject({ title: "Third", priority: 80 });
+  });
+
+  test("before the file was there: the old file takes nothing back", async () => {
+    const { scene, before } = await cutOff();
+    scene.write(before.file);
+    expect(await scene.isClean()).toBe(true);
+    expect([(await scene.task("task-1")).title, scene.entry("task-1").title]).toEqual(["Second", "Second"]);
+  });
+});
+
+describe("a file of another store", () => {
+  test("is not mixed with tasks that are here already", async () => {
+    const scene = await withTask();
+    const other = await openScene({ file: scene.file }, laterClock());
+    await other.create("Its own");
+    await expect(other.sync()).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      message: expect.stringContaining("is kept for project demo of another store"),
+    });
+    expect(scene.entries.map(({ title }) => title)).toEqual(["One"]);
+    // Unless that is wanted.
+    rmSync(`${scene.directory}/.tasks.json.dibs-base`);
+    await other.sync();
+    expect(scene.entries.map(({ title }) => title)).toEqual(["One", "Its own"]);
+  });
+
+  test("is taken over by one that has nothing yet", async () => {
+    const scene = await withTask();
+    const other = await openScene({ file: scene.file }, laterClock());
+    await other.sync();
+    expect((await other.task("task-1")).title).toBe("One");
   });
 });
 

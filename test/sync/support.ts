@@ -20,6 +20,13 @@ export type Entry = Record<string, any>;
 // biome-ignore lint/suspicious/noExplicitAny: so may the file.
 export type Content = Record<string, any> & { tasks: Entry[] };
 
+/** A store that was made at another time is another store. */
+export function laterClock(): TestClock {
+  const clock = new TestClock();
+  clock.advance(1_000);
+  return clock;
+}
+
 /** Short enough for tests, long enough to be what they are. */
 export const timings = { debounceMs: 5, writeEveryMs: 5, pollMs: 50, refreshMs: 100, settleMs: 100 };
 
@@ -122,9 +129,8 @@ export class Scene {
 }
 
 /** Gone after the test. */
-export async function openScene(more: Partial<SyncOptions> = {}): Promise<Scene> {
+export async function openScene(more: Partial<SyncOptions> = {}, clock = new TestClock()): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "dibs-sync-"));
-  const clock = new TestClock();
   const dibs = await openDibs({ memory: true, project: "demo", clock });
   onTestFinished(async () => {
     await dibs.close();

@@ -191,7 +191,7 @@ export class Applier {
       const result = (edit.result ?? `Marked as done in ${this.fileName}.`) as Result;
       return (await tasks.complete({ ...holder, result })).task;
     } catch (error) {
-      if (held) await tasks.release({ ...holder, reason: "it could not be ended" });
+      if (held) await tasks.release({ ...holder, reason: "it could not be ended" }).catch(() => undefined);
       throw error;
     }
   }

@@ -28,7 +28,8 @@ export interface BaseTask {
 }
 
 export interface Base {
-  project: string;
+  /** For which project of which store. */
+  owner: string;
   rev: number;
   /** The last event that is in it. */
   cursor: number;
@@ -43,8 +44,8 @@ export interface Base {
 const olderMax = 20;
 const known = new Set<string>((Object.keys(names) as Field[]).flatMap((field) => [...names[field]]));
 
-export const emptyBase = (project: string, dialect: Dialect): Base => ({
-  project,
+export const emptyBase = (owner: string, dialect: Dialect): Base => ({
+  owner,
   rev: 0,
   cursor: 0,
   dialect,
@@ -105,7 +106,7 @@ export function recognised(task: BaseTask | undefined, value: Raw): Raw {
 const raw = z.record(z.string(), z.unknown());
 const shape = z.object({
   version: z.literal(1),
-  project: z.string(),
+  owner: z.string(),
   rev: z.number().int().min(0),
   cursor: z.number().int().min(0),
   dialect: z.enum(["s0", "s2"]),
@@ -157,7 +158,7 @@ function baseText({ tasks, omitted, ...rest }: Base): string {
 }
 
 /** Null for what is none of ours: then everything in the file counts as an edit of the same age. */
-export function readBase(text: string, project: string): Base | null {
+export function readBase(text: string): Base | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -165,7 +166,7 @@ export function readBase(text: string, project: string): Base | null {
     return null;
   }
   const read = shape.safeParse(value);
-  if (!read.success || read.data.project !== project) return null;
+  if (!read.success) return null;
   const { version: _, tasks, omitted, ...rest } = read.data;
   return { ...rest, tasks: new Map(tasks), omitted: new Set(omitted) };
 }

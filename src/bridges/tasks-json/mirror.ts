@@ -96,9 +96,10 @@ export class Mirror {
     this.onChange();
   }
 
-  /** When a field was last edited in the store, as far as anybody knows. */
-  editedAt({ id, updatedAt }: WireTask, field: string): number {
-    return this.edits.get(id)?.get(field) ?? (this.isPatchy ? Date.parse(updatedAt) : 0);
+  /** When one of these fields was last edited in the store, as far as anybody knows. */
+  editedAt({ id, updatedAt }: WireTask, fields: readonly string[]): number {
+    const known = fields.flatMap((field) => this.edits.get(id)?.get(field) ?? []);
+    return known.length > 0 ? Math.max(...known) : this.isPatchy ? Date.parse(updatedAt) : 0;
   }
 
   /** What both sides agree on by now need not be remembered. */

@@ -115,10 +115,14 @@ class Keeper {
     const guard = await soleKeeper(file, machine, timings);
     try {
       file.removeDrafts(machine);
-      const base = await baseOf(file, options.project, dialect ?? "s0");
+      const { project } = await dibs.projects.get({ id: options.project });
+      const owner = `${project.id} ${project.createdAt}`;
+      const found = await baseOf(file);
+      const base = found?.owner === owner ? found : emptyBase(owner, dialect ?? "s0");
       let keeper: Keeper | null = null;
       const mirror = new Mirror(dibs, () => keeper?.wake.ring());
       await mirror.open(base.cursor);
+      if (found && found !== base && mirror.tasks.size > 0) throw anothers(file, found.owner);
       const lock = { machine, timeoutMs: timings.lockMs, staleMs: timings.lockStaleMs };
       const { settleMs } = timings;
       const exchange = new Exchange({ dibs, file, mirror, base, dialect, removed, lock, settleMs, tell });
@@ -266,11 +270,19 @@ async function soleKeeper(file: TaskFile, machine: Machine, { lockStaleMs }: Tim
   }
 }
 
+/** A store that has nothing yet may take the file over. */
+function anothers(file: TaskFile, owner: string): DibsError {
+  const [project] = owner.split(" ");
+  const message = `${file.path} is kept for project ${project} of another store, and this one has tasks of its own.`;
+  const hint = `Name another file; or, to put both together, remove ${file.beside("base")}.`;
+  return new DibsError("VALIDATION_FAILED", message, { hint });
+}
+
 /** What we wrote last. A write that was cut off left its base waiting: it counts if the file is the one it was made for. */
-async function baseOf(file: TaskFile, project: string, dialect: Dialect): Promise<Base> {
+async function baseOf(file: TaskFile): Promise<Base | null> {
   const stored = async (name: string) => {
     const found = await readWhole(file.beside(name), 4 * file.bytesMax).catch(() => null);
-    return found && readBase(found.text, project);
+    return found && readBase(found.text);
   };
   const waiting = await stored("base.next");
   if (waiting) {
@@ -282,5 +294,5 @@ async function baseOf(file: TaskFile, project: string, dialect: Dialect): Promis
     }
   }
   rmSync(file.beside("base.next"), { force: true });
-  return (await stored("base")) ?? emptyBase(project, dialect);
+  return stored("base");
 }

@@ -121,6 +121,10 @@ async function add({ applier, mirror, dialect }: Taking, fresh: Fresh[], copyOf:
   });
 }
 
+/** The one text of a file is both of the store's. */
+const texts = ["prompt", "description"];
+const isText = (field: string) => texts.includes(field);
+
 function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decision {
   const { sight, base, mirror, dialect } = taking;
   const task = mirror.tasks.get(id)!;
@@ -134,7 +138,7 @@ function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decisi
     taken,
     dialect,
     savedAt: sight.savedAt,
-    editedAt: (field) => mirror.editedAt(task, field),
+    editedAt: (field) => mirror.editedAt(task, isText(field) ? texts : [field]),
   });
 }
 
