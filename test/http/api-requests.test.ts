@@ -68,7 +68,7 @@ describe.each(storeNames)("the project of a request, on %s,", (store) => {
         "tasks/x",
         "tasks/x/explain",
         "graph",
-        "tasks/rows",
+        "task-rows",
         "sessions",
         "sessions/summary",
         "events",

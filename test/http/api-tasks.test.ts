@@ -301,7 +301,7 @@ describe.each(storeNames)("tasks on %s", (store) => {
       const told = await all("/api/notifications?limit=2", "notifications", "taskId");
       expect(told.sort()).toEqual(held.map(({ taskId }: { taskId: string }) => taskId).sort());
       const nodes = await all("/api/graph?limit=2", "nodes", "id");
-      expect(await all("/api/tasks/rows?limit=2", "rows", "id")).toEqual(nodes);
+      expect(await all("/api/task-rows?limit=2", "rows", "id")).toEqual(nodes);
       expect(nodes).toHaveLength(7);
     });
   });
@@ -579,7 +579,7 @@ describe.each(storeNames)("tasks on %s", (store) => {
         }),
       );
       await here.task({ id: "next", dependsOn: [id] });
-      const { rows, nextCursor } = must(await here.get("/api/tasks/rows"));
+      const { rows, nextCursor } = must(await here.get("/api/task-rows"));
       const task = must(await here.get(`/api/tasks/${id}`)).task;
       const { sessionId, epoch, expiresAt } = task.claim;
       expect(rows).toMatchObject([
@@ -601,9 +601,9 @@ describe.each(storeNames)("tasks on %s", (store) => {
       const here = await desk();
       const id = await here.running("worker");
       await here.task({ id: "b" });
-      expect(ids(must(await here.get("/api/tasks/rows?state=running,claimed")).rows)).toEqual([id]);
-      expect(ids(must(await here.get("/api/tasks/rows?taskIds=b,nope")).rows)).toEqual(["b"]);
-      const answer = await here.get("/api/tasks/rows?taskIds=b&project=*");
+      expect(ids(must(await here.get("/api/task-rows?state=running,claimed")).rows)).toEqual([id]);
+      expect(ids(must(await here.get("/api/task-rows?taskIds=b,nope")).rows)).toEqual(["b"]);
+      const answer = await here.get("/api/task-rows?taskIds=b&project=*");
       expect([answer.status, answer.body.error]).toEqual([400, "VALIDATION_FAILED"]);
     });
   });

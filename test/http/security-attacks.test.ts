@@ -302,7 +302,7 @@ describe.each(storeNames)("cursors and numbers that nobody was given, on %s,", (
       await other.task();
       const lists = [
         "tasks",
-        "tasks/rows",
+        "task-rows",
         "graph",
         "sessions",
         "projects",

@@ -88,5 +88,5 @@ export const taskRows = operation({
   input,
   output: () => z.object({ rows: z.array(taskRowShape()), nextCursor: z.string().nullable() }),
   refusals: [],
-  http: { method: "GET", path: "/api/tasks/rows" },
+  http: { method: "GET", path: "/api/task-rows" },
 });
