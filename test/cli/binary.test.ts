@@ -75,28 +75,6 @@ function repository(): Options {
   return { cwd };
 }
 
-test("a task's whole life, a process per word", async () => {
-  const here = repository();
-  expect(await dibs(["add", "Write the docs", "-p", "high"], here)).toEqual({
-    code: 0,
-    out: "0001  Write the docs\n",
-    err: "",
-  });
-  const as = { ...here, env: { DIBS_SESSION: "agent-1" } };
-  expect((await json(["claim", "--start"], as)).task.state).toBe("running");
-  expect((await dibs(["ask", "0001", "Which?"], as)).code).toBe(0);
-  expect((await dibs(["inbox"], here)).out).toContain("Which?");
-  expect((await dibs(["answer", "0001", "-"], { ...here, input: "That one" })).code).toBe(0);
-  expect((await dibs(["done", "0001", "It stands.", "-c", "a.md"], as)).out).toBe("completed 0001\n");
-  expect((await dibs(["claim"], as)).code).toBe(5);
-  expect((await dibs(["show", "0099"], here)).code).toBe(3);
-  expect((await dibs(["retry", "0001"], here)).code).toBe(1);
-  expect((await dibs(["nonsense"], here)).code).toBe(2);
-  expect((await dibs(["list", "--url", "http://127.0.0.1:1"], here)).code).toBe(6);
-  expect((await dibs(["export"], here)).out.split("\n").length).toBeGreaterThan(5);
-  expect((await dibs(["doctor"], here)).code).toBe(0);
-});
-
 test("version and help", async () => {
   const here = repository();
   const { version } = JSON.parse(readFileSync(resolve(bin, "../../package.json"), "utf8"));

@@ -38,7 +38,9 @@ const serve: SingleCommand["run"] = async (context) => {
   });
   // At once: whoever reads the first line only must not end the server.
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
-  parts.out(`listening on ${running.url}\nopen ${running.link()}\n${token}`);
+  const { url, tokenFile } = running;
+  const link = running.link();
+  context.say({ success: true, url, link, tokenFile }, () => `listening on ${url}\nopen ${link}\n${token}`);
   await new Promise<void>((resolve) => {
     if (parts.stopping.aborted) resolve();
     parts.stopping.addEventListener("abort", () => resolve(), { once: true });
