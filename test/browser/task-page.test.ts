@@ -317,6 +317,10 @@ describe("what it shows", () => {
     visiting(async ({ page, world }) => {
       await page.goto(`${world.url}/tasks/demo/0099`);
       await says(page, "There is no task 0099 in project demo.");
+      await page.goto(`${world.url}/tasks/demo/soon`);
+      await says(page, "There is no task soon in project demo.");
+      await world.task({ id: "soon", title: "Here it is" });
+      await page.getByRole("heading", { name: "Here it is" }).waitFor();
       await page.goto(`${world.url}/tasks/elsewhere/0001`);
       await says(page, "There is no task 0001 in project elsewhere.");
       await page.goto(`${world.url}/tasks/0099`);

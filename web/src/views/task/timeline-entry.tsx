@@ -8,7 +8,12 @@ import { Link, taskHref } from "../../router.js";
 import type { Entry } from "./entries.js";
 import { Log } from "./log.js";
 import { Folded, ResultTexts } from "./texts.js";
-import type { OpenLogs } from "./timeline.js";
+
+/** Which logs are unfolded, by attempt. */
+export interface OpenLogs {
+  has(epoch: number): boolean;
+  set(epoch: number, isOpen: boolean): void;
+}
 
 interface EntryProps {
   entry: Entry;

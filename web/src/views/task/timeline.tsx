@@ -8,7 +8,7 @@ import { dibs, type Task } from "../../data/dibs.js";
 import { useLive, useNow } from "../../data/live.js";
 import { useParam } from "../../router.js";
 import { type Entry, entriesOf } from "./entries.js";
-import { CurrentAttempt, TimelineEntry } from "./timeline-entry.js";
+import { CurrentAttempt, type OpenLogs, TimelineEntry } from "./timeline-entry.js";
 import { type Order, useHistory } from "./use-history.js";
 
 const attemptsMax = 200;
@@ -91,11 +91,6 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
 });
 
 const keyOf = (entry: Entry) => entry.key;
-
-export interface OpenLogs {
-  has(epoch: number): boolean;
-  set(epoch: number, isOpen: boolean): void;
-}
 
 /** A log that was opened stays open when its attempt ends and moves to another place. */
 function useOpenLogs(): OpenLogs {

@@ -22,7 +22,8 @@ export function useTask(project: string | undefined, taskId: string): Live<Seen>
       const [{ task }, explanation] = await Promise.all([dibs.tasks.get(on), dibs.tasks.explain(on)]);
       return { task, explanation };
     },
-    { on: (event) => live.data !== undefined && concerns(live.data, event), calmMs: 200 },
+    // One that is not there may come.
+    { on: (event) => (live.data ? concerns(live.data, event) : event.taskId === taskId), calmMs: 200 },
   );
   const isHeld = live.data?.task.claim != null;
   const until = nextMoment(live.data?.explanation);
