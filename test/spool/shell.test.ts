@@ -155,7 +155,7 @@ test(`${workers} shell workers, ${tasks} tasks, killed at random`, {
     queued.filter((name) => !listed.some((task) => nameOf(task) === name)),
     said,
   ).toEqual([]);
-  expect(readdirSync(join(directory, "claude/.spool/held"))).toEqual([]);
+  expect(readdirSync(join(directory, "claude/.spool/held")), said).toEqual([]);
   for (const stage of ["to_execute", "in_progress"]) {
     const left = readdirSync(join(directory, "claude/tasks", stage), { recursive: true, encoding: "utf8" });
     expect(

@@ -167,7 +167,7 @@ export class Rig {
 export async function openRig({ agent = "claude" } = {}): Promise<Rig> {
   const directory = tempDir();
   const clock = new TestClock();
-  const dibs = await openDibs({ path: join(directory, "dibs.db"), clock });
+  const dibs = await openDibs({ memory: true, clock });
   afterwards(() => dibs.close());
   return new Rig(directory, dibs, clock, agent);
 }

@@ -182,8 +182,8 @@ export class Desk {
 
   private async missing(hold: Hold): Promise<void> {
     const { now, timings } = this.parts;
-    if (hold.isWithdrawn) return;
     if (hold.isReported) return this.drop(hold);
+    if (hold.isWithdrawn) return;
     hold.missingSince ??= now();
     if (now() - hold.missingSince < timings.missingMs) return;
     if (hold.record.isTaken) await this.lose(hold, null, "its file is gone");

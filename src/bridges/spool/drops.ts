@@ -2,6 +2,7 @@
 // agent, claimed at once under the name it has. What came back from `stale` or lies in `completed` with our mark is a task already.
 
 import { createHash } from "node:crypto";
+import type { Stats } from "node:fs";
 import { join } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
@@ -11,7 +12,7 @@ import { textOf } from "./holdings.js";
 import type { Ledger } from "./ledger.js";
 import { isTopLevel, numberOf, parentIn } from "./names.js";
 import { bounds, type Happening } from "./options.js";
-import type { Paper } from "./scan.js";
+import type { Paper, Picture } from "./scan.js";
 import type { Settling } from "./settling.js";
 import type { Shelf } from "./shelf.js";
 import type { Claimed } from "./slots.js";
@@ -28,7 +29,6 @@ export interface DropParts {
   counters: Counters;
   tell(happening: Happening): void;
   onOddity(path: string, problem: string): void;
-  settle(paper: Paper): void;
   claim(taskId: string): Promise<Claimed>;
   hold(name: string, claimed: Claimed): void;
 }
@@ -48,25 +48,15 @@ export class Drops {
   async take(papers: readonly Paper[]): Promise<boolean> {
     const paper = papers.at(-1)!;
     const { ledger, shelf } = this.parts;
-    if (paper.stage === "to_execute" && !this.isReady(paper)) return false;
+    // A file alone in `stale` cannot say what became of it.
+    const isMute = paper.stage === "stale" && paper.isLoose;
+    if (isMute || !this.isReady(paper)) return false;
     if (paper.stage === "to_execute" && paper.isLoose) return shelf.intoDirectory(paper);
-    if (this.isHistory(paper)) return false;
     const mark = paper.isLoose ? null : ledger.markIn(paper.directory);
     return mark ? this.takeUpAgain(paper, mark.taskId) : this.takeIn(paper);
   }
 
-  /** From a time before this was a spool of ours. */
-  private isHistory(paper: Paper): boolean {
-    const { ledger, tree, settle } = this.parts;
-    if (paper.stage !== "completed" && paper.stage !== "stale") return false;
-    const path = paper.isLoose ? join(paper.directory, paper.file) : paper.directory;
-    // A file alone in `stale` cannot say what became of it.
-    const isMute = paper.stage === "stale" && paper.isLoose;
-    const isHistory = isMute || (tree.stats(path)?.ctimeMs ?? 0) < ledger.since;
-    if (isHistory) settle(paper);
-    return isHistory;
-  }
-
+  /** Also where it is complete for sure: ids are given in the order of the names of what came together. */
   private isReady(paper: Paper): boolean {
     const path = join(paper.directory, paper.file);
     return this.parts.settling.isSettled(path, this.parts.tree.stats(path));
@@ -80,11 +70,9 @@ export class Drops {
       if (reading.ok || !reading.isGone) onOddity(path, reading.ok ? "is empty" : reading.problem);
       return false;
     }
-    const { ino, mtimeMs } = reading.stats;
+    const { mtimeMs } = reading.stats;
     if (this.hopeless.get(path) === mtimeMs) return false;
-    const key = createHash("sha256")
-      .update(JSON.stringify([this.parts.ledger.spoolId, paper.name, ino, mtimeMs, reading.text]))
-      .digest("hex");
+    const key = this.keyOf(paper.name, reading);
     const known = await this.sameTask(paper.name, reading.text, key);
     if (known !== null) return this.takeUpAgain(paper, known);
     const task = await this.create(paper.name, reading.text, key, path);
@@ -99,11 +87,24 @@ export class Drops {
     return true;
   }
 
+  /** The same for the same file wherever it is moved, and another for the next one of its name. */
+  private keyOf(name: string, { text, stats }: { text: string; stats: Stats }): string {
+    const parts = [this.parts.ledger.spoolId, name, stats.ino, stats.mtimeMs, text];
+    return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  }
+
+  /** The name of the file that became this task, if it is among these. */
+  fileOf({ metadata }: WireTask, papers: Picture["papers"]): string | null {
+    const { name, key } = (metadata?.spool ?? {}) as { name?: unknown; key?: unknown };
+    const paper = typeof name === "string" ? papers.get(name)?.at(-1) : undefined;
+    if (!paper) return null;
+    const reading = this.parts.tree.read(join(paper.directory, paper.file), bounds.promptBytesMax);
+    return reading.ok && this.keyOf(paper.name, reading) === key ? paper.name : null;
+  }
+
   /** Taken and found dead before we saw it: what is there is for inspection, and the task waits in the queue. */
   private leaveInStale(paper: Paper, taskId: string): void {
-    const { ledger, settle } = this.parts;
-    ledger.mark(paper.directory, { taskId, epoch: 0, outcome: "stale" });
-    settle(paper);
+    this.parts.ledger.mark(paper.directory, { taskId, epoch: 0, outcome: "stale" });
   }
 
   /** Laid out by us once, and somewhere else when we looked: not a second task. */

@@ -5,7 +5,6 @@ import type { WireTask } from "../../contract/shapes.js";
 import { type Hold, holdOf, isWaiting } from "./hold.js";
 import type { Ledger } from "./ledger.js";
 import { bounds, type Happening } from "./options.js";
-import type { Picture } from "./scan.js";
 import type { Shelf } from "./shelf.js";
 import type { Claimed, Slots } from "./slots.js";
 
@@ -18,6 +17,8 @@ export interface HoldingParts {
   now(): number;
   tell(happening: Happening): void;
   onOddity(path: string, problem: string): void;
+  /** The name of the dropped file that became this task, if it is still there. */
+  fileOf(task: WireTask): string | null;
   /** What lies in `completed` and `stale` under that name from now on is its own. */
   unsettle(name: string): void;
 }
@@ -51,11 +52,6 @@ export class Holdings {
     return this.byName.has(name);
   }
 
-  /** By the wall clock; null: it is not held. */
-  since(name: string): number | null {
-    return this.byName.get(name)?.record.since ?? null;
-  }
-
   drop({ record }: Hold): void {
     this.byName.delete(record.name);
   }
@@ -73,14 +69,12 @@ export class Holdings {
   }
 
   /** Claims of ours without a record: the answer was lost, or we were killed before it was written down. */
-  async findStrays(papers: Picture["papers"]): Promise<void> {
+  async findStrays(): Promise<void> {
     const known = new Set(this.all.map(({ record }) => `${record.taskId} ${record.epoch}`));
     for (const claimed of await this.parts.slots.held()) {
       const { task, claim } = claimed;
       if (known.has(`${task.id} ${claim.epoch}`)) continue;
-      const { name } = (task.metadata?.spool ?? {}) as { name?: unknown };
-      if (typeof name === "string" && papers.has(name) && !this.has(name)) this.hold(name, claimed);
-      else this.place(claimed);
+      this.place(claimed);
     }
   }
 
@@ -96,7 +90,6 @@ export class Holdings {
       ttlMs,
       title: task.title,
       timeoutMs: task.timeoutMs,
-      since: Date.now(),
       isTaken: false,
       pid: null,
       processStartedAt: null,
@@ -108,7 +101,13 @@ export class Holdings {
     return hold;
   }
 
+  /** Under its own name; where the file of which it was made still lies about, it is that one. */
   place(claimed: Claimed): void {
+    const own = this.parts.fileOf(claimed.task);
+    if (own !== null && !this.has(own)) {
+      this.hold(own, claimed);
+      return;
+    }
     const name = this.parts.shelf.freeName(claimed.task.id, (each) => this.has(each));
     this.putUp(this.hold(name, claimed), claimed.task);
   }

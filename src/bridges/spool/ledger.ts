@@ -3,6 +3,8 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { DibsError } from "../../contract/error.js";
+import type { Stage } from "./names.js";
 import { bounds } from "./options.js";
 import type { Tree } from "./tree.js";
 
@@ -16,8 +18,6 @@ export interface Held {
   ttlMs: number;
   title: string;
   timeoutMs: number | null;
-  /** By the wall clock, as files' times are. */
-  since: number;
   /** A worker has moved it on. */
   isTaken: boolean;
   pid: number | null;
@@ -33,23 +33,36 @@ export interface Mark {
 }
 
 const markFile = ".dibs.json";
+const archives = ["completed", "stale"] as const;
+const beforeBytesMax = 64 * 1024 * 1024;
 
 export class Ledger {
   /** Part of the names of this spool's sessions. */
   readonly spoolId: string;
-  /** When this directory became a spool of ours: what lay in `completed` before is nobody's news. */
-  readonly since: number;
+  /** What lay in `completed` and `stale` when this directory became a spool of ours. */
+  private readonly before: ReadonlySet<string>;
 
   constructor(private readonly tree: Tree) {
-    const path = join(tree.notes, "id");
-    tree.create(path, `${randomBytes(4).toString("hex")}\n`);
-    const reading = tree.read(path, 100);
-    const text = reading.ok ? reading.text.trim() : "";
-    if (!/^[0-9a-f]{8}$/.test(text)) {
-      throw new Error(`${path} is broken: remove it while nothing is held, and another one is made.`);
+    const path = join(tree.notes, "spool.json");
+    if (!tree.stats(path)) {
+      const before = archives.flatMap((stage) =>
+        tree.list(tree.stage(stage)).map(({ name }) => `${stage}/${name}`),
+      );
+      tree.replace(path, `${JSON.stringify({ id: randomBytes(4).toString("hex"), before })}\n`);
     }
-    this.spoolId = text;
-    this.since = tree.stats(path)?.mtimeMs ?? 0;
+    const reading = tree.read(path, beforeBytesMax);
+    const { id, before } = reading.ok ? fieldsOf(reading.text) : {};
+    if (typeof id !== "string" || !/^[0-9a-f]{8}$/.test(id) || !Array.isArray(before)) {
+      throw new DibsError("FORBIDDEN", `${path} ${reading.ok ? "is broken" : reading.problem}.`, {
+        hint: "Remove it when nothing is held here (nothing lies in .spool/held): it is made again.",
+      });
+    }
+    this.spoolId = id;
+    this.before = new Set(before.map(String));
+  }
+
+  isHistory(stage: Stage, entry: string): boolean {
+    return this.before.has(`${stage}/${entry}`);
   }
 
   /** All records; what cannot be read is told, and put aside. */
@@ -120,7 +133,6 @@ function heldFrom(text: string): Held | null {
   const { pid, timeoutMs, processStartedAt } = value;
   return {
     ...(value as unknown as Held),
-    since: Number.isFinite(value.since) ? Number(value.since) : 0,
     isTaken: value.isTaken === true,
     pid: Number.isInteger(pid) ? Number(pid) : null,
     timeoutMs: Number.isFinite(timeoutMs) ? Number(timeoutMs) : null,

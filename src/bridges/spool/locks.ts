@@ -20,7 +20,13 @@ export interface LockOptions {
   lockDirectory?: string | undefined;
 }
 
+interface Holder {
+  pid: number;
+  startedAt: string | null;
+}
+
 const lockBytesMax = 4_096;
+const triesMax = 10;
 
 export class ProxyLock {
   private readonly files: string[];
@@ -37,8 +43,7 @@ export class ProxyLock {
     await lock.renew();
     try {
       if (options.lockDirectory !== undefined) mkdirSync(options.lockDirectory, { recursive: true });
-      for (const file of lock.files) lock.refuseHeld(file);
-      for (const file of lock.files) options.tree.replace(file, lock.text());
+      for (const file of lock.files) lock.take(file);
     } catch (error) {
       await lock.release();
       throw error;
@@ -54,7 +59,7 @@ export class ProxyLock {
 
   async release(): Promise<void> {
     const { dibs, project, name, tree } = this.options;
-    for (const file of this.files) if (this.holderIn(file) === process.pid) tree.removeFile(file);
+    for (const file of this.files) if (this.holderIn(file)?.pid === process.pid) tree.forget(file);
     await dibs.locks.release({ ...project, name, ...this.process() }).catch(() => undefined);
   }
 
@@ -68,27 +73,47 @@ export class ProxyLock {
     };
   }
 
+  /** As scripts write it: the process, the time, the session; and when that process started, since pids are used again. */
   private text(): string {
-    return `${process.pid}\n${new Date().toISOString()}\n${this.options.name}\n`;
+    const { machine, name } = this.options;
+    const startedAt = machine.processStart(process.pid) ?? "";
+    return `${process.pid}\n${new Date().toISOString()}\n${name}\n${startedAt}\n`;
   }
 
-  private holderIn(file: string): number | null {
+  private holderIn(file: string): Holder | null {
     const reading = this.options.tree.read(file, lockBytesMax);
     if (!reading.ok && !reading.isGone) {
-      throw new DibsError("FORBIDDEN", `${file} is no lock of ours: it ${reading.problem}.`, {
+      throw new DibsError("FORBIDDEN", `${file} is no lock: it ${reading.problem}.`, {
         hint: "Look at it, and remove it.",
       });
     }
-    const pid = reading.ok ? Number(reading.text.split("\n")[0]!.trim()) : Number.NaN;
-    return isPid(pid) ? pid : null;
+    const [first = "", , , startedAt = ""] = reading.ok ? reading.text.split("\n") : [];
+    const pid = Number(first.trim());
+    return isPid(pid) ? { pid, startedAt: startedAt === "" ? null : startedAt } : null;
   }
 
-  private refuseHeld(file: string): void {
-    const { machine, agent } = this.options;
-    const pid = this.holderIn(file);
-    if (pid === null || pid === process.pid || !machine.isAlive(pid, null)) return;
-    throw new DibsError("SESSION_BUSY", `Process ${pid} holds the session lock of ${agent}: ${file}.`, {
-      hint: "Only one spool can run for an agent's directory: end that process, or remove the file if it is another's.",
+  private take(file: string): void {
+    const { tree, machine } = this.options;
+    for (let tries = 1; tries <= triesMax; tries++) {
+      if (tree.create(file, this.text())) return;
+      const holder = this.holderIn(file);
+      if (holder && machine.isAlive(holder.pid, holder.startedAt)) {
+        if (holder.pid === process.pid) return;
+        throw this.busy(`Process ${holder.pid}`, file);
+      }
+      // It is a dead one's; unless somebody else has taken it since, and then it goes back.
+      const away = `${file}.${process.pid}.away`;
+      if (tree.move(file, away) !== "moved") continue;
+      if (this.holderIn(away)?.pid !== holder?.pid) tree.move(away, file);
+      tree.forget(away);
+    }
+    throw this.busy("Somebody", file);
+  }
+
+  private busy(who: string, file: string): DibsError {
+    const { agent } = this.options;
+    return new DibsError("SESSION_BUSY", `${who} holds the session lock of ${agent}: ${file}.`, {
+      hint: "Only one spool can run for an agent's directory: end that process, or remove the file if it is nobody's.",
     });
   }
 }

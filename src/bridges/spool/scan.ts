@@ -30,10 +30,8 @@ export interface Picture {
 
 interface ScanOptions {
   isHeld(name: string): boolean;
-  /** It lay there before the task of that name was held. */
-  isOlder(name: string, path: string): boolean;
-  /** It is known what became of it. */
-  isMarked(directory: string): boolean;
+  /** It is known what became of it, or it was there before we were. */
+  isOver(stage: Stage, entry: string): boolean;
 }
 
 const archives = ["completed", "stale"] as const;
@@ -62,22 +60,17 @@ export class Scanner {
     return picture;
   }
 
-  /** It need not be looked at again. */
-  settle({ stage, name, file, isLoose }: Paper): void {
-    this.settled.add(`${stage}/${isLoose ? file : name}`);
-  }
-
   /** A task of that name is held: what comes there now is its own. */
   unsettle(name: string): void {
     for (const stage of archives) this.settled.delete(`${stage}/${name}`);
   }
 
-  private isSettled(stage: Archive, { name, kind }: Entry): boolean {
+  private isSettled(stage: Archive, { name }: Entry): boolean {
     const key = `${stage}/${name}`;
     if (this.settled.has(key)) return true;
-    const isMarked = kind === "directory" && this.options.isMarked(this.tree.stage(stage, name));
-    if (isMarked) this.settled.add(key);
-    return isMarked;
+    const isOver = this.options.isOver(stage, name);
+    if (isOver) this.settled.add(key);
+    return isOver;
   }
 
   private list(path: string, { oddities }: Picture): Entry[] {
@@ -120,12 +113,7 @@ export class Scanner {
     const loose = this.options.isHeld(whole.name) ? whole : looseName(file, stage !== "to_execute")!;
     const directory = this.tree.stage(stage);
     if (!isName(loose.name)) odd("has a name that cannot be a task's id");
-    else if (
-      stage === "in_progress" ||
-      stage === "to_execute" ||
-      !this.options.isOlder(loose.name, this.tree.stage(stage, file))
-    )
-      add(picture, { stage, ...loose, directory, file, isLoose: true, beside: [] });
+    else add(picture, { stage, ...loose, directory, file, isLoose: true, beside: [] });
   }
 
   private seeDirectory(stage: Stage, name: string, directory: string, picture: Picture): void {

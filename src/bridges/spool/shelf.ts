@@ -95,9 +95,11 @@ export class Shelf {
   /** An earlier task of the same name lies in `completed`, where this one will go. */
   putAside(name: string): void {
     const { tree } = this;
+    const earlier = tree.stage("completed", name);
+    if (tree.isEmpty(earlier) || !tree.stats(earlier)) return;
+    if (!this.ledger.markIn(earlier)) this.ledger.mark(earlier, { taskId: "", epoch: 0, outcome: "earlier" });
     for (let number = 2; number <= namesMax; number++) {
-      const moved = tree.move(tree.stage("completed", name), tree.stage("completed", `${name}-${number}`));
-      if (moved !== "taken") return;
+      if (tree.move(earlier, tree.stage("completed", `${name}-${number}`)) !== "taken") return;
     }
   }
 

@@ -97,11 +97,15 @@ export class Spool {
       tell: reports.tell,
       onOddity: reports.oddity,
     };
-    const holdings: Holdings = new Holdings({ ...shared, unsettle: (name) => scanner.unsettle(name) });
+    const holdings: Holdings = new Holdings({
+      ...shared,
+      unsettle: (name) => scanner.unsettle(name),
+      fileOf: (task) => (task.metadata?.spool ? this.drops.fileOf(task, scanner.look().papers) : null),
+    });
     const scanner = new Scanner(tree, {
       isHeld: (name) => holdings.has(name),
-      isOlder: (name, path) => (tree.stats(path)?.ctimeMs ?? 0) < (holdings.since(name) ?? 0),
-      isMarked: (directory) => ledger.markIn(directory) !== null,
+      isOver: (stage, entry) =>
+        ledger.isHistory(stage, entry) || ledger.markIn(tree.stage(stage, entry)) !== null,
     });
     const counters = new Counters({ ...shared, unusedIdMs: timings.unusedIdMs });
     this.desk = new Desk({ ...shared, drop: (hold) => holdings.drop(hold) });
@@ -109,7 +113,6 @@ export class Spool {
       ...shared,
       agent,
       counters,
-      settle: (paper) => scanner.settle(paper),
       claim: (taskId) => slots.claim(holdings.freeSession(), taskId),
       hold: (name, claimed) => void holdings.hold(name, claimed),
     });
@@ -153,6 +156,8 @@ export class Spool {
     this.hasRecovered ||= await this.trying(() => this.recover());
     if (!this.hasRecovered) return { isAny: true };
     const heldBefore = this.holdings.size;
+    // What is lost is taken away before anything is claimed.
+    await this.beatAll();
     const picture = this.scanner.look();
     for (const { path, problem } of picture.oddities) this.reports.oddity(path, problem);
     await this.stepAll(picture);
@@ -174,7 +179,7 @@ export class Spool {
       await this.desk.beat(hold, this.beatMs);
       hold.isWithdrawn = !hold.record.isTaken && !papers.has(hold.record.name);
     }
-    await this.holdings.findStrays(papers);
+    await this.holdings.findStrays();
   }
 
   private async stepAll({ papers }: Picture): Promise<void> {
@@ -206,7 +211,7 @@ export class Spool {
   /** As many as are to wait in `to_execute`. */
   private async fill(): Promise<void> {
     const { holdings, slots } = this;
-    if (slots.isUncertain) await holdings.findStrays(this.scanner.look().papers);
+    if (slots.isUncertain) await holdings.findStrays();
     const { hold = holdDefault, signal } = this.options;
     while (holdings.waitingCount < hold && !holdings.isFull && !signal?.aborted) {
       const claimed = await slots.claimNext(holdings.freeSession());
@@ -293,11 +298,13 @@ export class Spool {
 
   /** What nobody has begun goes back; what somebody works on is kept for as long as its lease lasts. */
   async close(): Promise<void> {
-    if (!this.options.once && this.hasRecovered) await this.letGo();
-    await this.lock?.release();
+    if (!this.options.once) await this.letGo();
+    await this.trying(() => this.lock?.release());
   }
 
   private async letGo(): Promise<void> {
+    this.hasRecovered ||= await this.trying(() => this.recover());
+    if (!this.hasRecovered) return;
     const { papers } = this.scanner.look();
     for (const hold of this.holdings.all) {
       const found = papers.get(hold.record.name) ?? [];

@@ -256,12 +256,13 @@ function readOpen(file: number, bytesMax: number): Reading {
   if (!stats.isFile()) return no("is not a regular file");
   if (stats.nlink > 1) return no("has a second name somewhere (a hard link)");
   if (stats.size > bytesMax) return no(`has ${stats.size} bytes; at most ${bytesMax} are taken`);
-  const bytes = Buffer.allocUnsafe(bytesMax + 1);
+  // One more than it has: whoever is still writing has not come to the end.
+  const bytes = Buffer.allocUnsafe(stats.size + 1);
   let length = 0;
   for (let count = -1; count !== 0 && length < bytes.length; length += count) {
     count = readSync(file, bytes, length, bytes.length - length, null);
   }
-  if (length > bytesMax) return no(`has more than ${bytesMax} bytes`);
+  if (length > stats.size) return no("is still being written");
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length));
     return text.includes("\0") ? no("is not text: it has NUL characters") : { ok: true, text, stats };
