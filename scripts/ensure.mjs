@@ -121,7 +121,10 @@ function isBuilt() {
   const stamp = readJson(stampFile);
   if (stamp?.lockHash !== lockHash()) return false;
   if (stamp.bundled && !existsSync(bundle)) return false;
-  return isNewerThan(stampFile, [...paths, ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs")]);
+  return isNewerThan(stampFile, [
+    ...paths,
+    ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs"),
+  ]);
 }
 
 function inRoot(...files) {
@@ -177,7 +180,10 @@ function isDashboardBuilt() {
     room,
     ...readdirSync(room, { recursive: true, encoding: "utf8" }).map((name) => join(room, name)),
   ]);
-  return isNewerThan(stampFile, [...paths, ...inRoot("web/index.html", "web/vite.config.ts", "web/package.json")]);
+  return isNewerThan(stampFile, [
+    ...paths,
+    ...inRoot("web/index.html", "web/vite.config.ts", "web/package.json"),
+  ]);
 }
 
 function buildDashboard() {

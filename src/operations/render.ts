@@ -156,7 +156,7 @@ export function wireTask(view: Reads, task: Task, now: number): WireTask {
   };
 }
 
-const cut = (text: string | null) => text && text.slice(0, rowTextMax);
+const cut = (text: string | null) => text?.slice(0, rowTextMax) ?? null;
 
 export function wireTaskRow(view: Reads, task: Task, now: number): WireTaskRow {
   const claim = view.claim(task.project, task.id);

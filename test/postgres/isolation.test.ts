@@ -70,7 +70,7 @@ async function rowsOf(org: string): Promise<Record<string, unknown[]>> {
 /** As the program does it: its role, and the org as a setting of the transaction. */
 async function asOrgA<T>(run: (session: Session) => Promise<T>): Promise<T> {
   const program = new Database(readUrl(url));
-  program.useRole();
+  program.takeRole();
   const session = await program.take();
   try {
     session.begin("a", { write: true });
@@ -163,7 +163,7 @@ describe("the program's role", () => {
   test("is given back at the end of a transaction", async () => {
     const program = new Database(readUrl(url));
     afterwards(() => program.end());
-    program.useRole();
+    program.takeRole();
     for (const end of ["COMMIT", "ROLLBACK"]) {
       const session = await program.take();
       session.begin("a", { write: true });

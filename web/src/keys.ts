@@ -11,18 +11,30 @@ const isTyping = (target: EventTarget | null) =>
     target.closest("dialog[open]"));
 
 const pairMs = 1_000;
+/** What begins a pair: the key after it means nothing by itself. */
+const prefix = "g";
+
+let [before, current] = [
+  { key: "", at: 0 },
+  { key: "", at: 0 },
+];
+addEventListener(
+  "keydown",
+  ({ key, timeStamp: at }) => {
+    [before, current] = [current, { key, at }];
+  },
+  true,
+);
 
 export function useKeys(map: KeyMap): void {
   const latest = useRef(map);
   latest.current = map;
   useEffect(() => {
-    let before = { key: "", at: 0 };
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
         return;
-      const pair = event.timeStamp - before.at < pairMs ? `${before.key} ${event.key}` : "";
-      const action = latest.current[pair] ?? latest.current[event.key];
-      before = { key: event.key, at: event.timeStamp };
+      const isPair = before.key === prefix && event.timeStamp - before.at < pairMs;
+      const action = latest.current[isPair ? `${prefix} ${event.key}` : event.key];
       if (!action) return;
       event.preventDefault();
       action(event);

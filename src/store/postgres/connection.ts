@@ -77,7 +77,7 @@ export class Database {
   }
 
   /** The program's role was there and may be taken on. */
-  useRole(): void {
+  takeRole(): void {
     this.hasRole = true;
   }
 

@@ -74,7 +74,7 @@ export async function openPostgresStore(url: string, clock: Clock | null): Promi
     patienceMs: 3_000,
   });
   const database = new Database(settings);
-  if (hasRole) database.useRole();
+  if (hasRole) database.takeRole();
   return new PostgresStore(database, clock, warning);
 }
 

@@ -170,17 +170,17 @@ function edgesAmong(
   kept: ReadonlySet<string>,
   critical: ReadonlySet<string>,
 ): GraphEdge[] {
-  return nodes.flatMap(({ row: { id, dependsOn, parentId } }) => {
+  return nodes.flatMap(({ row: { id, dependsOn, parentId } }): GraphEdge[] => {
     const before = dependsOn.filter((from) => kept.has(from));
     // A parent is joined to those of its parts that come first: lines to all of them would hide everything else.
     if (before.length === 0)
       return parentId !== null && kept.has(parentId)
-        ? [{ from: parentId, to: id, kind: "parent" as const, isCritical: false }]
+        ? [{ from: parentId, to: id, kind: "parent", isCritical: false }]
         : [];
     return before.map((from) => ({
       from,
       to: id,
-      kind: "dependency" as const,
+      kind: "dependency",
       isCritical: critical.has(from) && critical.has(id),
     }));
   });
