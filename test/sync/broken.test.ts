@@ -1,6 +1,6 @@
 // Files that are broken, half written, or no files at all: told, kept, and never written over.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -103,6 +103,31 @@ describe("sizes and modes", () => {
     await scene.sync();
     expect(statSync(scene.file).mode & 0o777).toBe(0o664);
     expect(readdirSync(scene.directory).sort()).toEqual([".tasks.json.dibs-base", "tasks.json"]);
+  });
+});
+
+describe("what killed processes left behind", () => {
+  test("is gone with the next start; what lives, and what is no draft of ours, stays", async () => {
+    const scene = await withTask();
+    const { pid: dead } = spawnSync(process.execPath, ["-e", "0"]);
+    const live = `.tasks.json.dibs-${process.ppid}-01234567.tmp`;
+    const others = [
+      live,
+      ".tasks.json.dibs-draft.tmp",
+      "tasks.json.lock.old",
+      ".other.json.dibs-1-01234567.tmp",
+    ];
+    const drafts = [".tasks.json.dibs-", ".tasks.json.dibs-sync.", "tasks.json.lock."].map(
+      (name) => `${name}${dead}-0123abcd`,
+    );
+    for (const name of [...others, ...drafts, `.tasks.json.dibs-${dead}-0123abcd.tmp`]) {
+      writeFileSync(join(scene.directory, name), "");
+    }
+    await scene.sync();
+    const left = readdirSync(scene.directory).filter(
+      (name) => name !== "tasks.json" && name !== ".tasks.json.dibs-base",
+    );
+    expect(left.sort()).toEqual(others.sort());
   });
 });
 

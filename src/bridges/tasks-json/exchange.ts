@@ -129,9 +129,6 @@ export class Exchange {
     // What follows from the edits: groups that ended, leases that were found to be over.
     await mirror.catchUp();
     await mirror.refresh();
-    // Before the file is overwritten.
-    await this.record.add(this.unrecorded);
-    this.unrecorded = [];
   }
 
   /** As we left it when we were here last, with nothing in it that is no task. */
@@ -147,6 +144,9 @@ export class Exchange {
     const { file, mirror } = this.options;
     const { base, dialect, hasEdits } = this;
     const startedAt = Date.now();
+    // First of all: what is not taken is about to be overwritten.
+    await this.record.add(this.unrecorded);
+    this.unrecorded = [];
     const locked = <T>(work: () => Promise<T>) => this.locked(work);
     const written = await writeOut({ sight, base, dialect, mirror, file, hasEdits, locked });
     if (!written) return;

@@ -47,7 +47,7 @@ function time(value: unknown): unknown {
 /** The store has a prompt and maybe a description beside it; most files have one text, and call it description. */
 const hasTwoTexts = ({ description, prompt }: WireTask) => description !== null && description !== prompt;
 
-export function claimIn({ claim }: WireTask): Raw | null {
+function claimIn({ claim }: WireTask): Raw | null {
   if (!claim) return null;
   const { sessionId, claimedAt, expiresAt, lastHeartbeat, agentType, epoch } = claim;
   return { sessionId, claimedAt, expiresAt, lastHeartbeat, agentType, epoch };

@@ -10,7 +10,7 @@ import { BrokenFile } from "./document.js";
 import type { Machine } from "./lock.js";
 
 /** A larger file is refused; ten thousand tasks take about ten. */
-export const fileBytesMax = 64 * 1024 * 1024;
+const fileBytesMax = 64 * 1024 * 1024;
 
 export interface Reading {
   text: string;
@@ -108,10 +108,10 @@ export class TaskFile {
 
   /** What processes that were killed left behind. */
   removeDrafts({ isAlive }: Machine): void {
-    const ours = [`.${this.name}.dibs-`, `${this.name}.lock.`];
+    const ours = [`.${this.name}.dibs-`, `.${this.name}.dibs-sync.`, `${this.name}.lock.`];
     for (const name of readdirSync(this.directory)) {
-      const start = ours.find((each) => name.startsWith(each));
-      const pid = start && /^(\d+)-[0-9a-f]{8}(\.tmp)?$/.exec(name.slice(start.length))?.[1];
+      const ends = ours.filter((each) => name.startsWith(each)).map((each) => name.slice(each.length));
+      const pid = ends.flatMap((end) => /^(\d+)-[0-9a-f]{8}(\.tmp)?$/.exec(end)?.[1] ?? [])[0];
       if (pid && (Number(pid) === process.pid || !isAlive(Number(pid), null))) {
         rmSync(join(this.directory, name), { force: true });
       }
