@@ -6,8 +6,8 @@ import type { Tree } from "./tree.js";
 const toldMax = 10_000;
 
 export class Reports {
-  private readonly told = new Map<string, number>();
-  private look = 0;
+  /** By path. */
+  private readonly told = new Map<string, Set<string>>();
   private lastTrouble: string | null = null;
   private isTroubled = false;
 
@@ -19,11 +19,10 @@ export class Reports {
   readonly tell = (happening: Happening): void => this.onHappening(happening);
 
   readonly oddity = (path: string, problem: string): void => {
-    const key = `${path}\n${problem}`;
-    const isTold = this.told.has(key);
-    if (!isTold && this.told.size >= toldMax) return;
-    this.told.set(key, this.look);
-    if (!isTold) this.tell({ type: "refused", path: this.tree.shown(path), reason: problem });
+    const known = this.told.get(path);
+    if (known?.has(problem) || (!known && this.told.size >= toldMax)) return;
+    this.told.set(path, (known ?? new Set()).add(problem));
+    this.tell({ type: "refused", path: this.tree.shown(path), reason: problem });
   };
 
   readonly trouble = (error: unknown): void => {
@@ -35,12 +34,8 @@ export class Reports {
 
   /** What is gone may come again, and is then told again. */
   endLook(): void {
-    for (const [key] of this.told) {
-      const path = key.slice(0, key.indexOf("\n"));
-      if (this.tree.stats(path) === null) this.told.delete(key);
-    }
+    for (const path of this.told.keys()) if (this.tree.stats(path) === null) this.told.delete(path);
     if (!this.isTroubled) this.lastTrouble = null;
     this.isTroubled = false;
-    this.look++;
   }
 }
