@@ -1,5 +1,6 @@
 // Looks at everything that can be wrong with a store and says what to do about it.
 
+import { relative } from "node:path";
 import type { Dibs } from "../../../client/client.js";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
@@ -78,6 +79,12 @@ async function databaseFindings({ parts }: Context, place: Place): Promise<Findi
   }
 }
 
+/** As it would be typed here. */
+function shown({ parts }: Context, path: string): string {
+  const near = relative(parts.cwd, path);
+  return near === "" || near.startsWith("..") ? path : near;
+}
+
 /** Who can read the token can do everything; who can write into the directory can replace the database. */
 async function fileFindings(context: Context, { files }: Facts): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -97,7 +104,7 @@ async function fileFindings(context: Context, { files }: Facts): Promise<Finding
         check: what,
         status: "problem",
         message: "belongs to somebody else",
-        advice: `Remove ${path}; a server makes a new one`,
+        advice: `Remove ${shown(context, path)}; a server makes a new one`,
       });
     } else findings.push(await mended(context, what, path, isSecret));
   }
@@ -111,7 +118,7 @@ async function mended(context: Context, what: string, path: string, isSecret: bo
       check: what,
       status: "problem",
       message,
-      advice: `chmod ${isSecret ? "600" : "go-w"} ${path}, or dibs doctor --fix${isSecret && what === "token file" ? "; then revoke the token" : ""}`,
+      advice: `chmod ${isSecret ? "600" : "go-w"} ${shown(context, path)}, or dibs doctor --fix${isSecret && what === "token file" ? "; then revoke the token" : ""}`,
     };
   }
   await context.parts.health.protect(path, isSecret);
@@ -128,7 +135,7 @@ async function serverFinding(context: Context, { server, files }: Facts): Promis
       check: "server",
       status: "warn",
       message: "the server file is not believed: it is not yours, or names no address of this machine",
-      advice: `Look at ${file} and remove it`,
+      advice: `Look at ${shown(context, file)} and remove it`,
     };
   }
   if (context.on("fix")) {

@@ -17,7 +17,7 @@ const taskFlags: Record<string, FlagSpec> = {
   requires: { value: "<word>", many: true, help: "capabilities an agent needs" },
   phase: { value: "<word>", help: "such as implementation or test" },
   "max-retries": { value: "<n>", help: "automatic retries" },
-  "not-before": { value: "<time>", help: "an ISO time, or a duration from now such as 2h" },
+  "not-before": { value: "<time>", help: "an ISO time, a duration from now such as 2h, or now" },
   timeout: { value: "<duration>", help: "how long one attempt may take" },
   metadata: { value: "<json>", help: "an object of your own" },
 };
@@ -46,9 +46,13 @@ const priorityOf = (text: string | undefined) =>
 
 function notBeforeOf(context: Context): string | number | undefined {
   const text = context.text("not-before");
-  if (text === undefined || text === "" || /^\d{4}-/.test(text)) return text || undefined;
+  if (text === undefined || isNow(text)) return undefined;
+  if (/^\d{4}-/.test(text)) return text;
   return context.parts.now() + context.duration("not-before")!;
 }
+
+/** No time at all, rather than this clock's: the store's may be behind. */
+const isNow = (text: string) => text === "" || text === "now";
 
 /** What an empty value takes away: `--assignee ""`. */
 function cleared(context: Context): Record<string, null> {
@@ -61,7 +65,9 @@ function cleared(context: Context): Record<string, null> {
     timeout: "timeoutMs",
     metadata: "metadata",
   };
-  const empty = Object.entries(fields).filter(([flag]) => context.text(flag) === "");
+  const isEmpty = (flag: string) =>
+    context.text(flag) === "" || (flag === "not-before" && context.text(flag) === "now");
+  const empty = Object.entries(fields).filter(([flag]) => isEmpty(flag));
   return Object.fromEntries(empty.map(([, field]) => [field, null]));
 }
 

@@ -42,15 +42,18 @@ async function livingHolder(context: Context) {
   return holder;
 }
 
+/** Which machine this is, as locks name it. */
+const hereOf = async ({ parts }: Context) => (await parts.machine()).hostId;
+
 const isShortLived = ({ parts }: Context) => parts.env.npm_command === "exec";
 
-function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look): string {
+function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look, here: string): string {
   const who = [
     pid === null ? "" : `process ${pid}`,
     sessionId === null ? "" : `session ${plain(sessionId)}`,
   ].filter((each) => each !== "");
   const until = expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - look.now)} more`;
-  const where = pid !== null && expiresAt !== null && host !== null ? " elsewhere" : "";
+  const where = pid !== null && host !== null && host !== here ? " elsewhere" : "";
   return `${who.join(", ") || "somebody"}${where}, ${until}`;
 }
 
@@ -78,9 +81,10 @@ export const commands: Record<string, CommandGroup> = {
             ...(await livingHolder(context)),
             ...given({ ttlMs: context.duration("ttl"), metadata: context.json("metadata") as never }),
           });
+          const here = await hereOf(context);
           context.say(
             answer,
-            (look) => `acquired ${plain(answer.lock.name)}: ${whoHolds(answer.lock, look)}`,
+            (look) => `acquired ${plain(answer.lock.name)}: ${whoHolds(answer.lock, look, here)}`,
           );
         },
       },
@@ -107,9 +111,10 @@ export const commands: Record<string, CommandGroup> = {
         async run(context) {
           const name = context.args[0]!;
           const answer = await (await context.dibs()).locks.get({ name });
+          const here = await hereOf(context);
           context.say(answer, (look) =>
             answer.lock
-              ? `${plain(name)} is held by ${whoHolds(answer.lock, look)}; acquired ${ago(answer.lock.acquiredAt, look.now)}`
+              ? `${plain(name)} is held by ${whoHolds(answer.lock, look, here)}; acquired ${ago(answer.lock.acquiredAt, look.now)}`
               : `${plain(name)} is free`,
           );
         },
@@ -120,6 +125,7 @@ export const commands: Record<string, CommandGroup> = {
         examples: ["dibs lock list"],
         async run(context) {
           const answer = await (await context.dibs()).locks.list({ limit: 1000 });
+          const here = await hereOf(context);
           context.say(answer, (look) =>
             answer.locks.length === 0
               ? "No locks are held."
@@ -127,7 +133,7 @@ export const commands: Record<string, CommandGroup> = {
                   answer.locks,
                   [
                     { head: "LOCK", of: ({ name }) => plain(name), max: 32 },
-                    { head: "HELD BY", of: (lock) => whoHolds(lock, look), grows: true },
+                    { head: "HELD BY", of: (lock) => whoHolds(lock, look, here), grows: true },
                     { head: "SINCE", of: ({ acquiredAt }) => ago(acquiredAt, look.now) },
                   ],
                   look,

@@ -1,0 +1,41 @@
+// What people see of `run` and `work`, at 80 columns without colour. Both start processes: the story is told by the built program.
+// `npx vitest run test/cli/golden-runner.test.ts -u` writes the file anew: look at what changed.
+
+import { expect, test } from "vitest";
+import { oneOf } from "./desk.js";
+import { openPlace, type Place } from "./run-place.js";
+
+const lines = [
+  'run --prompt "Fix the build" -- cat',
+  "show 0001 --log",
+  'run --prompt "Fail" --title "It cannot" -- sh -c "echo on the way; exit 3"',
+  'run --prompt "Quietly" -q -- sh -c "echo unseen"',
+  "run --task 0099 -- cat",
+  "run --task 0001 -- cat",
+  "run -- cat",
+  "run --prompt x -- ./no-such-program",
+  "lock acquire build --pid 1",
+  "run --prompt later --lock build --on-conflict queue -- cat",
+  "run --prompt now --lock build --on-conflict exit -- cat",
+  "work --once -- cat",
+  "work --once -- cat",
+  'add "First" --id first',
+  'add "Second" -d first',
+  "work --until-empty -- cat",
+  "work --",
+  "work --agent nobody",
+];
+
+async function told(place: Place, line: string): Promise<string> {
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
+  const { code, out, err } = await place.dibs(words);
+  // What happens meanwhile is told on stderr, what came of it on stdout.
+  return `$ dibs ${line}\n${err}${out}${code === 0 ? "" : `[exit ${code}]\n`}`;
+}
+
+test.each(oneOf("embedded"))("the story of the runner, %s", async (way) => {
+  const place = await openPlace(way);
+  const story: string[] = [];
+  for (const line of lines) story.push(await told(place, line));
+  await expect(story.join("\n").replaceAll(place.cwd, "/shop")).toMatchFileSnapshot("golden/runner.txt");
+});
