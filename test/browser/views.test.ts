@@ -54,5 +54,7 @@ test.each(["light", "dark"] as const)(
 async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(images, { recursive: true });
   await page.evaluate("document.fonts.ready");
+  // The graph finds its place a moment after its nodes are there.
+  await page.evaluate("new Promise((done) => setTimeout(done, 500))");
   await page.screenshot({ path: join(images, `${name}.png`) });
 }

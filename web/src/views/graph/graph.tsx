@@ -11,7 +11,7 @@ import {
   ReactFlowProvider,
   useReactFlow,
 } from "@xyflow/react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { Empty } from "../../components/parts.js";
 import { sayTrouble } from "../../components/toasts.js";
@@ -135,10 +135,11 @@ function Canvas({ selection, project, isFollowing, onFocus }: CanvasProps) {
     [selection, places, project, now, onFocus],
   );
   const edges = useMemo(() => edgesOf(selection, places), [selection, places]);
-  useView(nodes, places, isFollowing);
+  const frame = useRef<HTMLElement>(null);
+  useView(nodes, places, isFollowing, frame);
   if (places === null) return <Empty title="Laying out…" />;
   return (
-    <section className="graph" aria-label="Dependency graph">
+    <section ref={frame} className="graph" aria-label="Dependency graph">
       <ReactFlow
         nodes={nodes}
         edges={edges}
@@ -180,29 +181,50 @@ function usePlaces(selection: Selection): Places | null {
   return places;
 }
 
-/** Everything in sight when the layout is another; what runs in sight while it is followed. */
-function useView(nodes: readonly TaskNode[], places: Places | null, isFollowing: boolean): void {
+/** Smaller cannot be read. */
+const readableZoom = 0.45;
+
+/** Everything in sight when the layout is another, or what runs if everything would be too small; what runs while it is followed. */
+function useView(
+  nodes: readonly TaskNode[],
+  places: Places | null,
+  isFollowing: boolean,
+  frame: RefObject<HTMLElement | null>,
+): void {
   const flow = useReactFlow();
   const running = nodes.filter(({ data }) => data.isRunning).map(({ id }) => id);
   const key = running.join(" ");
+  const latest = useRef(running);
+  latest.current = running;
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const durationMs = isCalm ? 0 : 300;
   useEffect(() => {
     if (!places || isFollowing) return;
-    const timer = setTimeout(() => void flow.fitView({ padding: 0.1, maxZoom: 1 }), 50);
+    const timer = setTimeout(() => {
+      const isTooSmall = zoomToFit(places, frame.current) < readableZoom && latest.current.length > 0;
+      const only = isTooSmall ? { nodes: latest.current.map((id) => ({ id })) } : {};
+      void flow.fitView({
+        padding: 0.1,
+        maxZoom: 1,
+        ...(isTooSmall ? { minZoom: readableZoom } : {}),
+        ...only,
+      });
+    }, 50);
     return () => clearTimeout(timer);
-  }, [places, isFollowing, flow]);
+  }, [places, isFollowing, flow, frame]);
   useEffect(() => {
     if (!places || !isFollowing || key === "") return;
-    const options = {
-      nodes: key.split(" ").map((id) => ({ id })),
-      padding: 0.3,
-      maxZoom: 1,
-      duration: durationMs,
-    };
-    const timer = setTimeout(() => void flow.fitView(options), 50);
+    const options = { padding: 0.3, maxZoom: 1, minZoom: readableZoom, duration: isCalm ? 0 : 300 };
+    const ids = key.split(" ").map((id) => ({ id }));
+    const timer = setTimeout(() => void flow.fitView({ ...options, nodes: ids }), 50);
     return () => clearTimeout(timer);
-  }, [places, isFollowing, key, flow, durationMs]);
+  }, [places, isFollowing, key, flow, isCalm]);
+}
+
+function zoomToFit(places: Places, frame: HTMLElement | null): number {
+  const all = [...places.values()];
+  const width = Math.max(...all.map(({ x }) => x)) + nodeSize.width;
+  const height = Math.max(...all.map(({ y }) => y)) + nodeSize.height;
+  return frame ? Math.min(frame.clientWidth / width, frame.clientHeight / height) : 1;
 }
 
 interface NodeFacts {
