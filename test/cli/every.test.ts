@@ -13,7 +13,7 @@ import { type Ended, openPlace, type Place } from "./run-place.js";
 type Shape = OperationName | object;
 
 interface Step {
-  /** What is typed; `{token}` is the id of the last token. */
+  /** What is typed; `{token}` is the id of the viewer's token. */
   line: string;
   json?: Shape;
   people: RegExp;
@@ -177,11 +177,16 @@ async function askNobody(): Promise<void> {
 }
 
 async function called(place: Place, { line, input }: Step, more: string[]): Promise<Ended> {
-  const token = line.includes("{token}") ? (await place.json(["token", "list"])).tokens.at(-1).id : "";
-  const words = line.replace("{token}", token).split(" ");
+  const words = line.split(" ");
+  if (words.at(-1) === "{token}") words.splice(-1, 1, await viewerToken(place));
   const at = words.indexOf("--");
   const args = at < 0 ? [...words, ...more] : [...words.slice(0, at), ...more, ...words.slice(at)];
   return place.dibs(args, input === undefined ? {} : { input });
+}
+
+async function viewerToken(place: Place): Promise<string> {
+  const { tokens } = await place.json(["token", "list"]);
+  return tokens.find(({ role }: { role: string }) => role === "viewer").id;
 }
 
 function expectJson({ json, code = 0 }: Step, { out }: Ended, said: string): void {
