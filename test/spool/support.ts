@@ -91,7 +91,7 @@ export class Rig {
       directory: join(this.directory, "ai_comms"),
       machine,
       clock: { now: () => this.clock.now(), wait: async () => undefined },
-      timings: { settleMs: 250 },
+      timings: { settleMs: 250, claimMs: 0 },
       onHappening: (happening) => void this.happenings.push(happening),
       ...options,
     });

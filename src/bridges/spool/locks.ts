@@ -29,6 +29,8 @@ const lockBytesMax = 4_096;
 const triesMax = 10;
 
 export class ProxyLock {
+  /** Somebody else has it. */
+  isLost = false;
   private readonly files: string[];
 
   private constructor(private readonly options: LockOptions) {
@@ -54,7 +56,12 @@ export class ProxyLock {
   /** Where this process cannot be seen from the store, the lock is a lease. */
   async renew(): Promise<void> {
     const { dibs, project, name } = this.options;
-    await dibs.locks.acquire({ ...project, name, ...this.process() });
+    try {
+      await dibs.locks.acquire({ ...project, name, ...this.process() });
+    } catch (error) {
+      this.isLost = error instanceof DibsError && error.code === "SESSION_BUSY";
+      throw error;
+    }
   }
 
   async release(): Promise<void> {

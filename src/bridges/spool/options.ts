@@ -20,6 +20,8 @@ export interface SpoolClock {
 export interface Timings {
   /** How often everything is looked at, whether or not anything was heard. */
   lookMs: number;
+  /** How often the queue is asked, where nothing was heard that could have changed it. */
+  claimMs: number;
   /** Between two looks there is at least so much time. */
   gapMs: number;
   /** A file that somebody may still be writing is read when it has not changed for so long. */
@@ -34,6 +36,7 @@ export interface Timings {
 
 export const defaultTimings: Timings = {
   lookMs: 1_000,
+  claimMs: 5_000,
   gapMs: 20,
   settleMs: 250,
   missingMs: 2_000,

@@ -58,8 +58,10 @@ export class Shelf {
         this.putBack(target, paper.directory);
         return null;
       }
-      // What it had begun to put there; the next attempt's result is its own.
-      if (paper.stage === "in_progress") this.gather(tree.stage("completed", paper.name), target);
+      // What it left elsewhere: the next attempt's result is its own.
+      for (const stage of ["in_progress", "completed"] as const) {
+        if (stage !== paper.stage) this.gather(tree.stage(stage, paper.name), target);
+      }
       this.ledger.mark(target, mark);
       return target;
     }

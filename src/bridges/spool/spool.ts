@@ -76,6 +76,11 @@ export class Spool {
   private lock: ProxyLock | null = null;
   private beatMs = 1_000;
   private lockAt = 0;
+  private claimAt = 0;
+  /** Something happened in the store since it was last asked. */
+  private hasHeard = false;
+  /** How many waited when it was last asked. */
+  private waitingBefore = 0;
   private hasRecovered = false;
 
   constructor(private readonly options: SpoolOptions) {
@@ -163,7 +168,7 @@ export class Spool {
     await this.stepAll(picture);
     const taken = await this.takeDropped(picture);
     await this.trying(() => this.counters.look({ reserve: this.options.once === true }));
-    const isFilled = await this.trying(() => this.fill());
+    const isFilled = !this.isTimeToClaim(heldBefore) || (await this.trying(() => this.fill()));
     await this.beatAll();
     this.settling.endLook();
     this.reports.endLook();
@@ -208,27 +213,44 @@ export class Spool {
     return !isMarked && this.tree.stats(join(directory, file)) !== null;
   }
 
+  /** Asking costs the store something, and may find nothing new. */
+  private isTimeToClaim(heldBefore: number): boolean {
+    const { once, untilEmpty } = this.options;
+    if (once || untilEmpty || this.hasHeard || this.now() >= this.claimAt) return true;
+    return this.holdings.size !== heldBefore || this.holdings.waitingCount < this.waitingBefore;
+  }
+
   /** As many as are to wait in `to_execute`. */
   private async fill(): Promise<void> {
     const { holdings, slots } = this;
+    this.hasHeard = false;
+    this.claimAt = this.now() + this.timings.claimMs;
     if (slots.isUncertain) await holdings.findStrays();
     const { hold = holdDefault, signal } = this.options;
     while (holdings.waitingCount < hold && !holdings.isFull && !signal?.aborted) {
       const claimed = await slots.claimNext(holdings.freeSession());
-      if (!claimed) return;
+      if (!claimed) break;
       holdings.place(claimed);
     }
+    this.waitingBefore = holdings.waitingCount;
   }
 
   private async beatAll(): Promise<void> {
-    if (this.now() >= this.lockAt) {
-      await this.trying(() => this.lock!.renew());
-      this.lockAt = this.now() + this.beatMs;
-    }
+    if (this.now() >= this.lockAt) await this.renewLock();
     for (const hold of this.holdings.all) {
       if (this.now() >= hold.beatAt) await this.trying(() => this.desk.beat(hold, this.beatMs));
       if (this.isToComeBack(hold)) await this.trying(() => this.holdings.putUpAgain(hold));
     }
+  }
+
+  private async renewLock(): Promise<void> {
+    this.lockAt = this.now() + this.beatMs;
+    await this.trying(() => this.lock!.renew());
+    if (!this.lock!.isLost) return;
+    throw new DibsError(
+      "SESSION_BUSY",
+      "Another spool has taken over this directory: this one was away too long.",
+    );
   }
 
   private isToComeBack(hold: Hold): boolean {
@@ -286,6 +308,7 @@ export class Spool {
     for (const hold of this.holdings.all) {
       if (hold.record.taskId === taskId && hold.record.epoch === epoch) hold.beatAt = 0;
     }
+    this.hasHeard = true;
     this.wake.ring();
   }
 
@@ -298,7 +321,7 @@ export class Spool {
 
   /** What nobody has begun goes back; what somebody works on is kept for as long as its lease lasts. */
   async close(): Promise<void> {
-    if (!this.options.once) await this.letGo();
+    if (!this.options.once && !this.lock?.isLost) await this.letGo();
     await this.trying(() => this.lock?.release());
   }
 
