@@ -202,6 +202,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("stats --project docs");
   },
   async tokens(tell, desk) {
+    desk.clock.advance(60_000);
     await tell("token create --name ci --role worker --expires 30d");
     await tell("token create --role king");
     await tell("token list");

@@ -66,7 +66,8 @@ const list: SingleCommand["run"] = async (context) => {
     answer.tokens.length === 0
       ? "No tokens."
       : table(
-          answer.tokens,
+          // Their ids are random.
+          answer.tokens.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt)),
           [
             { head: "ID", of: ({ id }) => id },
             { head: "ROLE", of: ({ role }) => role },
