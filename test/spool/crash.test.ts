@@ -1,7 +1,7 @@
 // A proxy that is killed: before or after each single thing that it does to the store or the disk, in a story that has everything in
 // it. Its successor finds what is left, and in the end every task is done once, and there is none too many.
 
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Spool } from "../../src/bridges/spool/index.js";
@@ -49,6 +49,7 @@ const acts = [
   "replace",
   "create",
   "placeDirectory",
+  "placeFile",
   "move",
   "removeFile",
   "forget",
@@ -87,7 +88,15 @@ function mortal(dibs: Dibs): Dibs {
 
 const dead = 2 ** 22 + 1;
 
-const prompts = ["dropped", "dropped with a number", "one", "taken before it was seen", "three", "two"];
+const prompts = [
+  "dropped",
+  "dropped with a number",
+  "four",
+  "one",
+  "taken before it was seen",
+  "three",
+  "two",
+];
 
 /** What the world does, each before a look of the proxy; whatever is not where it is expected is left alone. */
 const story: ((rig: Rig) => void)[] = [
@@ -105,9 +114,17 @@ const story: ((rig: Rig) => void)[] = [
       rig.take("0003");
       rig.write("in_progress/0003/error", "no");
     }
+    if (rig.has("to_execute/0004/0004.md")) {
+      rig.take("0004");
+      rig.write("in_progress/0004/error", "never");
+    }
   },
   () => {},
   (rig) => {
+    if (rig.has("stale/0004/error")) {
+      rmSync(rig.path("stale/0004/error"));
+      renameSync(rig.path("stale/0004"), rig.path("to_execute/0004"));
+    }
     if (rig.has("to_execute/dropped/dropped.md")) rig.take("dropped");
     rig.write(`in_progress/taken/taken.${process.pid}.md`, "taken before it was seen");
   },
@@ -117,6 +134,9 @@ const story: ((rig: Rig) => void)[] = [
 /** All that lies there is done, as often as something does. */
 async function finish(rig: Rig, spool: Spool): Promise<void> {
   for (let round = 0; round < 12; round++) {
+    // Whatever failed in the story gets its other try.
+    for (const { id } of (await rig.dibs.tasks.list({ state: "failed" })).tasks)
+      await rig.dibs.tasks.retry({ taskId: id });
     for (const name of rig.ls("to_execute")) if (rig.has(`to_execute/${name}/${name}.md`)) rig.take(name);
     for (const name of rig.ls("in_progress")) {
       const file = rig.ls(`in_progress/${name}`).find((each) => each.endsWith(".md"));
@@ -134,6 +154,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
   const { dibs } = rig;
   await dibs.projects.update({ settings: { retry: { delayMs: 0 }, maxLost: 100, maxRetries: 100 } });
   await rig.add("one", "two", "three");
+  await dibs.tasks.create({ prompt: "four", maxRetries: 0 });
   killer = new Killer(at, when);
   let spool = await rig.proxy({ dibs: mortal(dibs) }).catch(() => null);
   for (const act of story) {
@@ -171,7 +192,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
 test("whatever it was doing when it was killed, nothing is lost or doubled", {
   timeout: 120_000,
 }, async () => {
-  const step = process.env.DIBS_LONG ? 1 : 17;
+  const step = process.env.DIBS_LONG ? 1 : 29;
   let kills = 0;
   for (const when of ["before", "after"] as const) {
     for (let at = when === "before" ? 0 : Math.floor(step / 2); await tell(at, when); at += step) kills++;

@@ -182,6 +182,49 @@ test("what lay there before this was a spool is history, but what waits or is wo
   expect(await rig.task("0004")).toMatchObject({ prompt: "is worked on", state: "running" });
 });
 
+test("a name from the time before this was a spool may be used again", async () => {
+  const rig = await openRig();
+  rig.write("completed/nightly/nightly.md", "done last year");
+  rig.write("stale/nightly/nightly.77.md", "given up last year");
+  const spool = await rig.proxy();
+  rig.write("to_execute/nightly/nightly.md", "tonight");
+  await rig.settle(spool);
+  rig.mv(rig.take("nightly"), "completed/nightly/nightly.md");
+  await spool.look();
+  expect(await rig.task("nightly")).toMatchObject({ prompt: "tonight", state: "completed" });
+  expect(rig.read("completed/nightly-2/nightly.md")).toBe("done last year");
+});
+
+test("another file of the name of a task that is worked on waits for it", async () => {
+  const rig = await openRig();
+  const spool = await rig.proxy();
+  rig.write("to_execute/report/report.md", "the first");
+  await rig.settle(spool);
+  const taken = rig.take("report");
+  await spool.look();
+  rig.write("to_execute/report/report.md", "the second");
+  await rig.settle(spool);
+  expect(rig.told("refused")).toHaveLength(1);
+  rig.mv(taken, "completed/report/report.md");
+  await spool.look();
+  await rig.settle(spool);
+  expect((await rig.dibs.tasks.list()).tasks.map(({ prompt, state }) => `${prompt} ${state}`)).toEqual([
+    "the first completed",
+    "the second claimed",
+  ]);
+});
+
+test("a copy of what somebody works on is not taken twice", async () => {
+  const rig = await openRig();
+  await rig.add("one");
+  const spool = await rig.proxy();
+  await spool.look();
+  rig.write(`in_progress/0001/0001.${process.pid}.md`, rig.read("to_execute/0001/0001.md"));
+  await spool.look();
+  expect(rig.ls("to_execute")).toEqual([]);
+  expect((await rig.task("0001")).state).toBe("running");
+});
+
 describe("what a person brings back from stale", () => {
   async function stale() {
     const rig = await openRig();
@@ -200,6 +243,7 @@ describe("what a person brings back from stale", () => {
     const { rig, spool } = await stale();
     rig.mv("stale/0001", "to_execute/0001");
     await rig.settle(spool);
+    await spool.look();
     expect(await rig.task("0001")).toMatchObject({ state: "claimed", claim: { epoch: 2 } });
     expect(rig.ls("to_execute/0001")).toEqual(["0001.md", "error"]);
     rig.mv("to_execute/0001/error", "../error");

@@ -1,4 +1,4 @@
-import { renameSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { machine, openRig, type Rig, Sleeper } from "./support.js";
 
@@ -45,7 +45,7 @@ describe("what this spool holds lies in to_execute", () => {
 
   test("leases are renewed for as long as the spool runs, whether or not somebody works", async () => {
     const { rig, spool } = await holding();
-    for (let hour = 0; hour < 6; hour++) {
+    for (let hour = 0; hour < 2; hour++) {
       for (let minute = 0; minute < 60; minute++) {
         rig.clock.advance(60_000);
         await spool.look();
@@ -189,6 +189,52 @@ describe("what workers do with files", () => {
     expect((await rig.task("0001")).state).toBe("running");
     rig.mv("to_execute/0001_t1", "completed/0001_t1");
     await spool.look();
+    await spool.look();
+    expect((await rig.task("0001")).state).toBe("completed");
+  });
+
+  test("a worker may ask before it was seen to have begun", async () => {
+    const { rig, spool } = await holding();
+    const { sessionId, epoch } = (await rig.task("0001")).claim!;
+    const taken = rig.take("0001");
+    await rig.dibs.tasks.ask({ taskId: "0001", sessionId, epoch, question: "Teal?" });
+    rig.mv(taken, "completed/0001/0001.md");
+    await spool.look();
+    expect(rig.told("waiting")).toMatchObject([{ reason: "it waits for an answer" }]);
+    rig.mv("completed/0001/0001.md", taken);
+    await spool.look();
+    for (let minute = 0; minute < 60; minute++) {
+      rig.clock.advance(60_000);
+      await spool.look();
+    }
+    await rig.dibs.tasks.respond({ taskId: "0001", response: "yes" });
+    rig.mv(taken, "completed/0001/0001.md");
+    await spool.look();
+    expect((await rig.task("0001")).state).toBe("completed");
+    expect(rig.told("trouble")).toEqual([]);
+  });
+
+  test("what else lies in its directory does not keep a file from coming back", async () => {
+    const { rig, spool } = await holding();
+    await spool.close();
+    rig.write("to_execute/0001/notes.txt", "a person's");
+    rig.write("to_execute/0001-2/notes.txt", "a person's");
+    const next = await rig.proxy();
+    await next.look();
+    expect(rig.told("placed").at(-1)).toMatchObject({ taskId: "0001", name: "0001-3" });
+    rig.write("to_execute/0001-3/notes.txt", "a person's");
+    const again = await rig.afterKill();
+    rmSync(rig.path("to_execute/0001-3/0001-3.md"));
+    await again.look();
+    expect(rig.ls("to_execute/0001-3")).toEqual(["0001-3.md", "notes.txt"]);
+  });
+
+  test("directories that somebody removed are made again", async () => {
+    const { rig, spool } = await holding();
+    rmSync(rig.path("completed"), { recursive: true });
+    rmSync(rig.path("stale"), { recursive: true });
+    await spool.look();
+    rig.mv("to_execute/0001", "completed/0001");
     await spool.look();
     expect((await rig.task("0001")).state).toBe("completed");
   });

@@ -8,7 +8,7 @@ import { isLost, storable } from "../../client/reporting.js";
 import { DibsError } from "../../contract/error.js";
 import type { Hold } from "./hold.js";
 import type { Ledger } from "./ledger.js";
-import type { Happening, SpoolMachine, Timings } from "./options.js";
+import { bounds, type Happening, type SpoolMachine, type Timings } from "./options.js";
 import { errorOf, errorPathOf, resultOf } from "./results.js";
 import type { Paper } from "./scan.js";
 import type { Settling } from "./settling.js";
@@ -57,6 +57,7 @@ export class Desk {
     if (hold.lost !== null) return this.takeAway(hold, paper);
     if (!paper) return this.missing(hold);
     hold.missingSince = null;
+    if (!hold.isFresh) this.freshen(hold, paper);
     if (paper.stage === "stale") return this.lose(hold, paper, "a worker found it stale");
     if (paper.stage === "to_execute") return this.wait(hold, paper);
     if (hold.isReported) return this.putAway(hold, paper);
@@ -70,13 +71,35 @@ export class Desk {
     const furthest = papers.at(-1);
     if (!furthest) return null;
     const there = papers.filter(({ stage }) => stage === furthest.stage);
-    if (furthest.stage !== "to_execute") this.withdrawCopies(papers);
-    return there.find(({ pid }) => pid !== null && pid === record.pid) ?? there[0]!;
+    const chosen = there.find(({ pid }) => pid !== null && pid === record.pid) ?? there[0]!;
+    if (furthest.stage !== "to_execute") this.withdrawCopies(papers, chosen);
+    return chosen;
   }
 
-  /** Who copies instead of moving leaves it to be taken twice. */
-  private withdrawCopies(papers: readonly Paper[]): void {
-    for (const paper of papers) if (paper.stage === "to_execute") this.parts.shelf.withdraw(paper);
+  /** Who copies instead of moving leaves it to be taken twice. Another file of that name has to wait. */
+  private withdrawCopies(papers: readonly Paper[], chosen: Paper): void {
+    const { tree, shelf, onOddity } = this.parts;
+    const read = (paper: Paper) => tree.read(join(paper.directory, paper.file), bounds.promptBytesMax);
+    for (const paper of papers.filter(({ stage }) => stage === "to_execute")) {
+      const [copy, taken] = [read(paper), read(chosen)];
+      if (!copy.ok || !taken.ok) continue;
+      if (copy.text === taken.text) shelf.withdraw(paper);
+      else
+        onOddity(
+          join(paper.directory, paper.file),
+          "has the name of a task that is worked on, and waits for it",
+        );
+    }
+  }
+
+  /** Brought back from `stale`: workers look for its plain name, and what became of it before is over. */
+  private freshen(hold: Hold, { stage, directory, file, name }: Paper): void {
+    const { ledger, tree } = this.parts;
+    if (stage === "to_execute" && ledger.markIn(directory)) {
+      tree.move(join(directory, file), join(directory, `${name}.md`));
+      ledger.unmark(directory);
+    }
+    hold.isFresh = true;
   }
 
   private async wait(hold: Hold, paper: Paper): Promise<void> {
@@ -106,10 +129,12 @@ export class Desk {
     }
     const gone = this.whyGone(hold);
     if (gone !== null) return this.lose(hold, paper, gone);
-    if (!hold.isStarted) {
-      await dibs.tasks.start(hold.by);
-      hold.isStarted = true;
-    }
+    if (hold.isStarted) return;
+    await dibs.tasks.start(hold.by).catch((error) => {
+      // It asks already.
+      if (!(error instanceof DibsError) || error.code !== "INVALID_STATE") throw error;
+    });
+    hold.isStarted = true;
   }
 
   /** Whoever does not say who it is has the time of a lease. */
@@ -203,10 +228,12 @@ export class Desk {
 
   /** No longer ours: nobody may begin it, and what was begun is for inspection. */
   private takeAway(hold: Hold, paper: Paper | null): void {
-    const { shelf, tree, tell } = this.parts;
+    const { ledger, shelf, tree, tell } = this.parts;
     let path: string | null = null;
     if (paper?.stage === "to_execute") {
-      if (!shelf.withdraw(paper)) return;
+      // With a mark it was in `stale` already, and somebody has brought it back for another try.
+      const isForAnotherTry = ledger.markIn(paper.directory) !== null;
+      if (!isForAnotherTry && !shelf.withdraw(paper)) return;
     } else if (paper && paper.stage !== "stale") {
       path = shelf.toStale(paper, this.mark(hold, "lost"));
       if (path === null) return;

@@ -160,7 +160,7 @@ export class Drops {
 
   /** A person brings it back for another try. Elsewhere than in `to_execute` nobody may have worked on it. */
   private async takeUpAgain(paper: Paper, taskId: string): Promise<boolean> {
-    const { dibs, project, ledger, tree } = this.parts;
+    const { dibs, project } = this.parts;
     if (paper.stage !== "to_execute") {
       this.refuse(paper, taskId, "it was not held by this spool when it was moved");
       return true;
@@ -174,9 +174,7 @@ export class Drops {
       this.refuse(paper, taskId, error.message);
       return true;
     }
-    if (!(await this.claim(paper, taskId))) return true;
-    ledger.unmark(paper.directory);
-    tree.move(join(paper.directory, paper.file), join(paper.directory, `${paper.name}.md`));
+    await this.claim(paper, taskId);
     return true;
   }
 

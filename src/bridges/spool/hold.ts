@@ -13,6 +13,8 @@ export interface Hold {
   /** While it waits in `to_execute`: the task's own time limit runs, and must not run out before anybody has begun. */
   giveBackAt: number;
   missingSince: number | null;
+  /** Nothing about its file tells of an earlier attempt. */
+  isFresh: boolean;
   /** Taken by somebody without a process id, since then. */
   namelessSince: number | null;
   /** Its file was taken out of `to_execute` because the store could not be reached; it comes back with the lease. */
@@ -41,6 +43,7 @@ export function holdOf(
     giveBackAt:
       timeoutMs === null ? Number.POSITIVE_INFINITY : at.askedAt + (at.isKnown ? 0 : timeoutMs * 0.75),
     missingSince: null,
+    isFresh: false,
     namelessSince: null,
     isWithdrawn: false,
     lost: null,

@@ -40,7 +40,7 @@ type Archive = (typeof archives)[number];
 /** What is over stays for years: it is read again only when something came or went, and what is settled not even then. */
 export class Scanner {
   private readonly entries = new Map<Archive, { changedAt: number; found: Entry[] }>();
-  private readonly settled = new Set<string>();
+  private readonly settled = { completed: new Set<string>(), stale: new Set<string>() };
 
   constructor(
     private readonly tree: Tree,
@@ -62,14 +62,13 @@ export class Scanner {
 
   /** A task of that name is held: what comes there now is its own. */
   unsettle(name: string): void {
-    for (const stage of archives) this.settled.delete(`${stage}/${name}`);
+    for (const stage of archives) this.settled[stage].delete(name);
   }
 
   private isSettled(stage: Archive, { name }: Entry): boolean {
-    const key = `${stage}/${name}`;
-    if (this.settled.has(key)) return true;
+    if (this.settled[stage].has(name)) return true;
     const isOver = this.options.isOver(stage, name);
-    if (isOver) this.settled.add(key);
+    if (isOver) this.settled[stage].add(name);
     return isOver;
   }
 
@@ -88,6 +87,8 @@ export class Scanner {
     const known = this.entries.get(stage);
     if (known?.changedAt === changedAt) return known.found;
     const found = this.list(path, picture);
+    const names = new Set(found.map(({ name }) => name));
+    for (const name of this.settled[stage]) if (!names.has(name)) this.settled[stage].delete(name);
     // A change within the grain of the file system's clock would not show.
     if (Date.now() - changedAt > 2_000) this.entries.set(stage, { changedAt, found });
     return found;

@@ -35,13 +35,20 @@ export class Shelf {
     // Who moves whole directories would move it into one that somebody left there.
     this.tree.removeIfEmpty(this.tree.stage("in_progress", held.name));
     const directory = this.tree.stage("to_execute", held.name);
-    return this.tree.placeDirectory(directory, `${held.name}.md`, text);
+    const file = `${held.name}.md`;
+    if (this.tree.placeDirectory(directory, file, text)) return true;
+    // Something else was left there.
+    return (
+      this.tree.stats(directory)?.isDirectory() === true && this.tree.placeFile(join(directory, file), text)
+    );
   }
 
   /** Out of `to_execute`. False: a worker was quicker. */
   withdraw(paper: Paper): boolean {
     const isOut = this.tree.removeFile(join(paper.directory, paper.file));
-    if (!paper.isLoose) this.tree.removeIfEmpty(paper.directory);
+    if (paper.isLoose) return isOut;
+    if (isOut) this.ledger.unmark(paper.directory);
+    this.tree.removeIfEmpty(paper.directory);
     return isOut;
   }
 

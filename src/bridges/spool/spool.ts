@@ -109,8 +109,12 @@ export class Spool {
     });
     const scanner = new Scanner(tree, {
       isHeld: (name) => holdings.has(name),
-      isOver: (stage, entry) =>
-        ledger.isHistory(stage, entry) || ledger.markIn(tree.stage(stage, entry)) !== null,
+      isOver: (stage, entry) => {
+        // What lay there under the name of a held task was put aside.
+        const isPutAside = stage === "completed" && holdings.has(entry);
+        const isHistory = ledger.isHistory(stage, entry) && !isPutAside;
+        return isHistory || ledger.markIn(tree.stage(stage, entry)) !== null;
+      },
     });
     const counters = new Counters({ ...shared, unusedIdMs: timings.unusedIdMs });
     this.desk = new Desk({ ...shared, drop: (hold) => holdings.drop(hold) });
@@ -157,7 +161,7 @@ export class Spool {
 
   /** Does all that is to be done now; answers whether there was anything. */
   async look(): Promise<Summary> {
-    this.tree.refuseElsewhere();
+    this.tree.ensure();
     this.hasRecovered ||= await this.trying(() => this.recover());
     if (!this.hasRecovered) return { isAny: true };
     const heldBefore = this.holdings.size;

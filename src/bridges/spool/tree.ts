@@ -58,14 +58,7 @@ export class Tree {
   static open(directory: string, agent: string): Tree {
     makeAll(resolve(directory));
     const tree = new Tree(directory, agent);
-    for (const path of tree.directories()) {
-      try {
-        mkdirSync(path);
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST") throw error;
-      }
-    }
-    tree.refuseElsewhere();
+    tree.ensure();
     return tree;
   }
 
@@ -84,9 +77,10 @@ export class Tree {
     ];
   }
 
-  /** All of these are directories, where they seem to be. */
-  refuseElsewhere(): void {
+  /** All of these are directories, and where they seem to be; what is missing is made. */
+  ensure(): void {
     for (const path of this.directories()) {
+      if (this.stats(path) === null) this.makeDirectory(path);
       if (lstatSync(path).isDirectory() && realpathSync(path) === path) continue;
       throw new DibsError("FORBIDDEN", `${path} is a link, or no directory: a spool does not go elsewhere.`, {
         hint: "Put a real directory there.",
@@ -187,10 +181,19 @@ export class Tree {
     return false;
   }
 
+  /** Complete when it appears. False: that name is taken. */
+  placeFile(path: string, text: string): boolean {
+    const next = this.temporary();
+    writeFileSync(next, text, { flag: "wx" });
+    if (this.move(next, path) === "moved") return true;
+    unlinkSync(next);
+    return false;
+  }
+
   /** Of a file onto nothing, or of a directory onto nothing or an empty one. */
   move(from: string, to: string): "moved" | "gone" | "taken" {
     try {
-      if (lstatSync(from).isFile() && this.stats(to)) return "taken";
+      if (!lstatSync(from).isDirectory() && this.stats(to)) return "taken";
       renameSync(from, to);
       return "moved";
     } catch (error) {
