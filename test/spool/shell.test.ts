@@ -16,9 +16,9 @@ import { afterwards, tempDir, until } from "./support.js";
 
 const isLong = Boolean(process.env.DIBS_LONG);
 const workers = isLong ? 8 : 4;
-const tasks = isLong ? 200 : 32;
-const workerKills = isLong ? 40 : 5;
-const proxyKills = isLong ? 10 : 2;
+const tasks = isLong ? 200 : 40;
+const workerKills = isLong ? 40 : 6;
+const proxyKills = isLong ? 10 : 3;
 const timeout = isLong ? 600_000 : 60_000;
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 const script = resolve(import.meta.dirname, "worker.sh");
