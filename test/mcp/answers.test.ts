@@ -6,7 +6,7 @@ import { Desk } from "../../src/surfaces/mcp/desk.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
 import { block, clipToWeight, weigh } from "../../src/surfaces/mcp/text.js";
 import { toolNames, tools } from "../../src/surfaces/mcp/tools.js";
-import { connectInMemory, inWorld, tokens } from "./support.js";
+import { connectInMemory, inProcess, inWorld, tokens } from "./support.js";
 
 /** Texts that a tokenizer finds hard, or that try to be more than data. */
 const hostile = [
@@ -306,6 +306,36 @@ test("each refusal says what to do next, and names a tool or a human", async () 
     await dibs.close();
   }
 });
+
+test(
+  "nobody is sent to claim what would be refused",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.tasks.create({ prompt: "hers", assignee: "ann" });
+    await dibs.tasks.create({ prompt: "done" });
+    await dibs.tasks.create({ prompt: "free" });
+    const other = "Next: claim_task for other work.";
+    expect(await agent.do("get_task", { task_id: "0001" })).toContain(other);
+    expect(await agent.do("get_task", { task_id: "0001", agent_id: "ann" })).toContain(
+      "claim_task with task_id 0001",
+    );
+    await agent.do("claim_task", { task_id: "0002" });
+    await agent.do("complete_task", { task_id: "0002" });
+    // Now the agent is known.
+    const hers = await agent.do("get_task", { task_id: "0001" });
+    expect(hers).toContain("ASSIGNED_TO_OTHER");
+    expect(hers).toContain(other);
+    await dibs.tasks.claim({ taskId: "0003", sessionId: "bob", register: true });
+    await dibs.tasks.complete({ taskId: "0003", sessionId: "bob", result: "ok" });
+    for (const tool of ["fail_task", "complete_task", "update_progress"]) {
+      const { text, isError } = await agent.call(tool, {
+        task_id: "0003",
+        ...(tool === "fail_task" ? { error: "x" } : {}),
+      });
+      expect(isError, tool).toBe(true);
+      expect(text, tool).toMatch(/it is completed and not to be claimed. Call claim_task for other work\.$/);
+    }
+  }),
+);
 
 test("the tools are those that the contract names, and take what its operations take", () => {
   const named = operations.filter(({ mcp }) => mcp !== undefined);

@@ -114,8 +114,17 @@ test(
     expect((await asked({ ...own, origin: "https://evil.example" })).status).toBe(403);
     await agent.http.terminateSession();
     expect((await asked(own)).status).toBe(404);
-    // What its agents held is free again.
-    expect((await world.get("/api/tasks/0001")).body.task.state).toBe("queued");
+    // What its agents held is free again, lost as with a process that ends, and theirs again when they come back.
+    const { task } = (await world.get("/api/tasks/0001")).body;
+    expect(task).toMatchObject({ state: "queued", lostCount: 1 });
+    const again = await connect(world);
+    expect(await again.do("claim_task", { agent_id: "ann" })).toContain("hold task 0001: claimed");
+    // An agent that went on elsewhere keeps what it holds.
+    const other = await connect(world);
+    await other.do("claim_task", { agent_id: "ann" });
+    await again.http.terminateSession();
+    expect(await other.do("complete_task", { agent_id: "ann", task_id: "0001" })).toContain("Completed");
+    await other.close();
   }),
 );
 

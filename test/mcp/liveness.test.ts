@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
 import { serveDibs } from "../../src/serve.js";
-import { type Agent, bin, inWorld, type McpWorld, until } from "./support.js";
+import { Desk } from "../../src/surfaces/mcp/desk.js";
+import { handlers } from "../../src/surfaces/mcp/handlers.js";
+import { type Agent, bin, inProcess, inWorld, type McpWorld, until } from "./support.js";
 
 const stateOf = async (world: McpWorld, taskId = "0001") => (await world.dibs.tasks.get({ taskId })).task;
 
@@ -250,5 +252,89 @@ test(
       endedAt: null,
       pid: process.pid,
     });
+  }),
+);
+
+/** An agent that does as AGENTS.md says, and ends without a report. */
+const claimingAgent = `
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+const transport = new StdioClientTransport({
+  command: process.execPath,
+  args: process.argv.slice(1),
+  env: process.env,
+});
+const client = new Client({ name: "agent", version: "1" });
+await client.connect(transport);
+const { content } = await client.callTool({ name: "claim_task", arguments: { start: true } });
+console.log(content[0].text);
+await client.close();
+`;
+
+test(
+  "an agent under dibs work that claims as it was told gets the runner's task, and the runner completes it",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "the runner's" });
+    await world.dibs.tasks.create({ prompt: "another" });
+    const agent = [process.execPath, "--input-type=module", "-e", claimingAgent, bin, "mcp"];
+    const args = [bin, "work", "--once", "--concurrency", "2", "--db", world.path, "--", ...agent];
+    const runner = spawn(process.execPath, args, { stdio: "ignore" });
+    const [code] = await once(runner, "exit");
+    expect(code).toBe(0);
+    const { tasks } = await world.dibs.tasks.list();
+    for (const task of tasks.filter(({ epoch }) => epoch > 0)) {
+      expect(task).toMatchObject({ state: "completed", epoch: 1, lostCount: 0 });
+      expect(task.result?.output).toContain(`hold task ${task.id}: running`);
+    }
+    expect(tasks[0]!.state).toBe("completed");
+  }),
+);
+
+test(
+  "a claim whose call was broken off while it was granted goes back, counts as nothing, and comes again",
+  inProcess(async ({ dibs }) => {
+    const call = new AbortController();
+    const claimNext: typeof dibs.tasks.claimNext = async (...given) => {
+      const granted = await dibs.tasks.claimNext(...given);
+      call.abort();
+      return granted;
+    };
+    const tasks = { ...dibs.tasks, claimNext };
+    const desk = new Desk({ open: async () => ({ ...dibs, tasks }), defaultAgent: "me" });
+    await dibs.tasks.create({ prompt: "do it" });
+    await handlers.claim_task(desk, {}, call.signal);
+    expect((await dibs.tasks.get({ taskId: "0001" })).task).toMatchObject({ state: "queued", lostCount: 0 });
+    const again = await handlers.claim_task(desk, {}, new AbortController().signal);
+    expect(again.join("\n")).toContain("hold task 0001: claimed");
+    await desk.close();
+  }),
+);
+
+test("no wait is as long as clients are patient", async () => {
+  const { waitMsOf } = await import("../../src/surfaces/mcp/arguments.js");
+  expect([waitMsOf(60), waitMsOf(51), waitMsOf(5), waitMsOf(undefined)]).toEqual([50_000, 50_000, 5_000, 0]);
+});
+
+test(
+  "looking at tasks is a sign of life, too; and whoever was silent for too long hears with any call what was lost",
+  inWorld(async (world) => {
+    await world.dibs.projects.update({ id: "demo", settings: shortLeases(1_200) });
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent();
+    await agent.do("claim_task", { start: true });
+    const end = performance.now() + 2_500;
+    while (performance.now() < end) {
+      for (const tool of ["list_tasks", "get_task"])
+        expect(await agent.do(tool, tool === "get_task" ? { task_id: "0001" } : {})).not.toContain(
+          "no longer",
+        );
+      await until(async () => Date.parse((await stateOf(world)).claim!.expiresAt) > Date.now() + 200);
+    }
+    await until(async () => {
+      await world.dibs.claims.cleanup();
+      return (await stateOf(world)).claim === null;
+    }, "the end of the lease");
+    expect(await agent.do("list_tasks")).toContain("Task 0001 is no longer yours (CLAIM_EXPIRED)");
+    expect(await agent.do("list_tasks")).not.toContain("no longer yours");
   }),
 );

@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
-import { type AgentOptions, inWorld, until } from "./support.js";
+import { type AgentOptions, inProcess, inWorld, until } from "./support.js";
 
 interface Asked {
   message: string;
@@ -150,5 +154,81 @@ test(
     // Another question is an action of its own: the first answer has been heard.
     expect(await agent.do("ask_human", { task_id: "0001", question: "And the salt?" })).toContain("argon2");
     expect(await agent.do("get_task", { task_id: "0001" })).toContain("And the salt?");
+  }),
+);
+
+test(
+  "a wait for an answer ends in time, however often memory is tidied up meanwhile",
+  inProcess(async ({ dibs, agent }) => {
+    setFlagsFromString("--expose-gc");
+    const tidyUp = runInNewContext("gc") as () => void;
+    await dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    const tidying = setInterval(tidyUp, 20);
+    try {
+      expect(await agent.do("ask_human", { ...question, wait_seconds: 1 })).toContain("is with the humans");
+    } finally {
+      clearInterval(tidying);
+    }
+  }),
+  10_000,
+);
+
+test("no signal in src hangs on another one that nobody else holds: Node forgets such", () => {
+  const root = resolve(import.meta.dirname, "../../src");
+  const names = readdirSync(root, { recursive: true }).map(String);
+  const forgetful = names.filter((name) => {
+    if (!/\.tsx?$/.test(name)) return false;
+    const text = readFileSync(join(root, name), "utf8");
+    const isAny = name.startsWith("surfaces") && /AbortSignal\.(?:any|timeout)\(/.test(text);
+    return isAny || /AbortSignal\.any\([^;]*AbortSignal\.timeout/s.test(text);
+  });
+  expect(forgetful).toEqual([]);
+});
+
+const human = withHuman("legacy");
+test(
+  "a human who declines ends the call at once, and the question stays open",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task");
+    const answered = agent.do("ask_human", { ...question, wait_seconds: 60 });
+    (await until(async () => human.asked[0], "the form")).answer({ action: "cancel" });
+    const text = await answered;
+    expect(text).toContain("did not answer now");
+    expect(text).toContain("is with the humans");
+    expect((await dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
+  }, human.options),
+  10_000,
+);
+
+test(
+  "a question is not asked twice either when much has happened to its task",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task", { start: true });
+    const holder = { taskId: "0001", sessionId: "me" };
+    await Promise.all(
+      Array.from({ length: 1_010 }, (_, step) => dibs.tasks.progress({ ...holder, note: `step ${step}` })),
+    );
+    await agent.do("ask_human", question);
+    await dibs.tasks.respond({ taskId: "0001", response: "argon2" });
+    expect(await agent.do("ask_human", question)).toContain("argon2");
+    const types = ["task:awaiting-response" as const];
+    expect((await dibs.events.list({ taskId: "0001", types })).events).toHaveLength(1);
+  }),
+);
+
+test(
+  "who comes back to a task with an open question is shown it, and is not told to report progress",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.tasks.create({ prompt: "do it" });
+    await agent.do("claim_task", { start: true });
+    await agent.do("ask_human", question);
+    const text = await agent.do("claim_task");
+    expect(text).toContain("You hold this task already");
+    expect(text).toContain("Which hash?");
+    expect(text).toContain("argon2 | bcrypt");
+    expect(text).not.toContain("update_progress");
   }),
 );

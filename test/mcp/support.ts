@@ -8,6 +8,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Dibs, openDibs } from "../../src/index.js";
+import { Desk, type DeskOptions } from "../../src/surfaces/mcp/desk.js";
+import { createServer } from "../../src/surfaces/mcp/server.js";
 
 export const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -111,6 +113,35 @@ export async function connectInMemory(server: McpServer, options: AgentOptions =
   options.prepare?.(client);
   await client.connect(mine);
   return new Agent(client, null);
+}
+
+export interface Room {
+  dibs: Dibs;
+  desk: Desk;
+  agent: Agent;
+}
+
+/** A store, a server and its client `me` in this process. */
+export function inProcess(
+  story: (room: Room) => Promise<void>,
+  { client, prepare, ...options }: Partial<DeskOptions> & AgentOptions = {},
+) {
+  return async () => {
+    const dibs = await openDibs({ memory: true });
+    const desk = new Desk({ open: async () => dibs, defaultAgent: "me", ...options });
+    const server = createServer(desk, { version: "1", era: "legacy" });
+    const agent = await connectInMemory(server, {
+      ...(client ? { client } : {}),
+      ...(prepare ? { prepare } : {}),
+    });
+    try {
+      await story({ dibs, desk, agent });
+    } finally {
+      await agent.close();
+      await desk.close();
+      await dibs.close();
+    }
+  };
 }
 
 /** Waits for what is expected, not for a time. */

@@ -91,10 +91,16 @@ export function reasonBlock(id: string, reasons: readonly WireReason[]): string 
 }
 
 export function holdingLine(claim: WireClaim, task: WireTask, renews: boolean): string {
-  const lease = renews
+  const { id, state, priority, parentId } = task;
+  const part = parentId ? `, part of ${parentId}` : "";
+  return `You (${claim.sessionId}) hold task ${id}: ${state}, priority ${priority}, attempt ${claim.epoch}${part}. ${leaseOf(claim, state, renews)}.`;
+}
+
+function leaseOf({ expiresAt }: WireClaim, state: WireTask["state"], renews: boolean): string {
+  if (state === "awaiting_response") return "Its clock stands still until a human answers";
+  return renews
     ? "Your claim is renewed while you work"
-    : `Your claim runs until ${claim.expiresAt}: call update_progress before`;
-  return `You (${claim.sessionId}) hold task ${task.id}: ${task.state}, priority ${task.priority}, attempt ${claim.epoch}. ${lease}.`;
+    : `Your claim runs until ${expiresAt}: call update_progress before`;
 }
 
 export function stateLine(task: WireTask): string {

@@ -84,9 +84,12 @@ export function priorityOf(given: unknown = 5): never {
   });
 }
 
+/** Clients give up on a tool after a minute: what is granted at the last moment must still reach them. */
+export const waitMsMax = 50_000;
+
 export function waitMsOf(seconds: unknown): number {
   const value = (seconds as number | undefined) ?? 0;
-  if (value >= 0 && value <= 60) return value * 1000;
+  if (value >= 0 && value <= 60) return Math.min(value * 1000, waitMsMax);
   throw new DibsError("VALIDATION_FAILED", `wait_seconds ${value}: must be 0 to 60.`, {
     hint: "Call again to wait longer.",
   });

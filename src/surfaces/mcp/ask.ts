@@ -2,9 +2,10 @@
 // can do that. Whoever answers first answers; the answer is read from the store and is repeated until the agent acts on it.
 
 import type { Dibs } from "../../client/client.js";
+import { Ending, pause } from "../../client/ending.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock } from "./answers.js";
-import { type Arguments, waitMsOf } from "./arguments.js";
+import { type Arguments, waitMsMax, waitMsOf } from "./arguments.js";
 import type { Desk } from "./desk.js";
 import { asHolder, given } from "./handlers.js";
 import { asDibsError } from "./refusals.js";
@@ -19,24 +20,26 @@ export interface Question {
 /** The human at this client; the signal ends the asking when another one was faster. Null: no answer. */
 export type Elicit = (question: Question, signal: AbortSignal) => Promise<string | null>;
 
-/** With somebody to ask right here it is worth waiting, but not longer than clients wait for a tool. */
-const elicitWaitMs = 50_000;
-
 export async function askHuman(
   desk: Desk,
   input: Arguments,
   signal: AbortSignal,
   elicit: Elicit | null,
 ): Promise<string[]> {
-  const waitMs = input.wait_seconds === undefined && elicit ? elicitWaitMs : waitMsOf(input.wait_seconds);
+  // With somebody to ask right here it is worth waiting.
+  const waitMs = input.wait_seconds === undefined && elicit ? waitMsMax : waitMsOf(input.wait_seconds);
   const { task, isNew } = await put(desk, input);
   if (task.responsePending) return told(task);
   const question = questionOf(task);
   if (!question) return told(task);
-  if (elicit && isNew) askHere(desk, question, elicit);
-  const latest = waitMs > 0 ? await answered(desk, question, waitMs, signal) : task;
-  return told(latest, question);
+  const refused = new AbortController();
+  if (elicit && isNew) askHere(desk, question, elicit, () => refused.abort());
+  const ends = [signal, desk.signal, refused.signal];
+  const latest = waitMs > 0 ? await answered(desk, question, new Ending(ends, waitMs)) : task;
+  return [...(refused.signal.aborted ? [notNow] : []), ...told(latest, question)];
 }
+
+export const notNow = "The human at this client did not answer now.";
 
 export function questionOf({ id: taskId, question }: WireTask): Question | null {
   if (!question) return null;
@@ -66,27 +69,36 @@ export async function put(desk: Desk, input: Arguments): Promise<{ task: WireTas
 /** It is open, or its answer has not been acknowledged yet. */
 async function wasAsked(dibs: Dibs, task: WireTask, text: string): Promise<boolean> {
   if (task.question) return task.question.text === text;
-  if (!task.responsePending) return false;
-  const { events } = await dibs.tasks.events({ taskId: task.id, limit: 1000 });
-  const last = events.findLast(({ type }) => type === "task:awaiting-response");
-  return last?.data.question === text;
+  return task.responsePending && (await lastQuestion(dibs, task.id)) === text;
+}
+
+/** Its text is in the event only. */
+async function lastQuestion(dibs: Dibs, taskId: string): Promise<unknown> {
+  const pageMax = 1_000;
+  let last: unknown;
+  for (let after = 0; ; ) {
+    const types: ["task:awaiting-response"] = ["task:awaiting-response"];
+    const { events, nextAfter } = await dibs.events.list({ taskId, types, after, limit: pageMax });
+    last = events.at(-1)?.data.question ?? last;
+    if (events.length < pageMax) return last;
+    after = nextAfter;
+  }
 }
 
 /** In the background: the answer is found in the store, whoever gave it. */
-function askHere(desk: Desk, question: Question, elicit: Elicit): void {
-  const elsewhere = new AbortController();
-  const signal = AbortSignal.any([elsewhere.signal, desk.signal]);
+function askHere(desk: Desk, question: Question, elicit: Elicit, onRefused: () => void): void {
+  const asking = new Ending([desk.signal]);
   // Only an answer ends the asking: an agent that stops waiting does not take the question back.
-  void untilAnswered(desk, question, signal).then(
-    () => elsewhere.abort(),
+  void untilAnswered(desk, question, asking.signal).then(
+    () => asking.end(),
     () => undefined,
   );
-  elicit(question, signal)
-    .then((response) => (response === null ? undefined : respond(desk, question, response)))
+  elicit(question, asking.signal)
+    .then((response) => (response === null ? onRefused() : respond(desk, question, response)))
     .catch((error) => {
-      if (!signal.aborted) desk.options.onTrouble?.(error);
+      if (!asking.isOver) desk.options.onTrouble?.(error);
     })
-    .finally(() => elsewhere.abort());
+    .finally(() => asking.end());
 }
 
 /** Another answer may have been first: then it stands. */
@@ -100,14 +112,12 @@ export async function respond(desk: Desk, { taskId, id }: Question, response: st
   }
 }
 
-async function answered(
-  desk: Desk,
-  question: Question,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<WireTask> {
-  const enough = AbortSignal.any([signal, desk.signal, AbortSignal.timeout(waitMs)]);
-  return untilAnswered(desk, question, enough);
+async function answered(desk: Desk, question: Question, enough: Ending): Promise<WireTask> {
+  try {
+    return await untilAnswered(desk, question, enough.signal);
+  } finally {
+    enough.release();
+  }
 }
 
 const lookEveryMs = 2_000;
@@ -115,33 +125,28 @@ const lookEveryMs = 2_000;
 /** Events wake it; it looks by itself, too, in case the stream broke. Returns the task as it was last seen. */
 async function untilAnswered(desk: Desk, { taskId, id }: Question, signal: AbortSignal): Promise<WireTask> {
   const dibs = await desk.dibs();
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  const events = dibs.events.follow({ taskId, signal: either });
+  const either = new Ending([signal]);
+  const events = dibs.events.follow({ taskId, signal: either.signal });
   try {
-    let next = events.next().catch(() => null);
+    let next: Promise<unknown> = nextOf(events);
     for (;;) {
       const { task } = await dibs.tasks.get({ taskId });
       if (task.question?.id !== id || signal.aborted) return task;
-      const woken = await Promise.race([next, pause(lookEveryMs, either)]);
-      if (woken && typeof woken === "object" && !woken.done) next = events.next().catch(() => null);
+      const isWoken = await Promise.race([next, pause(lookEveryMs, either.signal)]);
+      if (isWoken === true) next = nextOf(events);
     }
   } finally {
-    over.abort();
+    either.end();
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
+/** True with the next event; never if there are no more. */
+async function nextOf(events: AsyncGenerator<unknown>): Promise<true> {
+  const isOver = await events.next().then(
+    ({ done }) => done,
+    () => true,
+  );
+  return isOver ? new Promise<never>(() => undefined) : true;
 }
 
 function told(task: WireTask, question?: Question): string[] {

@@ -3,6 +3,7 @@
 // with its pid, renews what they hold while they are heard of, and ends their sessions with itself.
 
 import type { Dibs } from "../../client/client.js";
+import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
 import { Pulse } from "./pulse.js";
@@ -35,6 +36,8 @@ export interface DeskOptions {
 interface Held {
   epoch: number;
   ttlMs: number;
+  /** When its lease was last known to be good. */
+  renewedAt: number;
   /** The runner's, who renews it. */
   isGiven?: true;
 }
@@ -49,8 +52,16 @@ interface Agent {
   held: Map<string, Held>;
   /** What it must hear with its next call. */
   notices: string[];
+  /** Was given back because its call was broken off: it has not heard of it, and may have it again. */
+  unheardOf?: string;
 }
 
+interface Leaving {
+  endSessions?: boolean;
+  isElsewhere?: (agentId: string) => boolean;
+}
+
+const nobody = () => false;
 const agentsMax = 1_000;
 const noticesMax = 20;
 const idleBeatMs = 60_000;
@@ -140,7 +151,7 @@ export class Desk {
       const isOver = asDibsError(error).code === "SESSION_NOT_FOUND" && !agent.isGuest && this.renews;
       if (!isOver || this.closing.signal.aborted) throw error;
       // The machine slept, or somebody ended the session: the agent goes on under its name, without what it held.
-      agent.held.clear();
+      for (const taskId of agent.held.keys()) this.lose(agent, taskId, "SESSION_NOT_FOUND");
       agent.ready = this.register(dibs, agent);
       await agent.ready;
       return await action(dibs);
@@ -183,7 +194,12 @@ export class Desk {
       lastCallAt: this.now(),
       held: new Map(
         held?.sessionId === id
-          ? [[held.taskId, { epoch: held.epoch, ttlMs: idleBeatMs * 3, isGiven: true }]]
+          ? [
+              [
+                held.taskId,
+                { epoch: held.epoch, ttlMs: idleBeatMs * 3, renewedAt: this.now(), isGiven: true },
+              ],
+            ]
           : [],
       ),
       notices: [],
@@ -217,12 +233,51 @@ export class Desk {
   }
 
   hold(agentId: string, { taskId, epoch, ttlMs }: WireClaim): void {
-    this.agents.get(agentId)?.held.set(taskId, { epoch, ttlMs });
+    const { held: given } = this.options;
+    // What the runner claimed stays the runner's, also when its agent claims it once more.
+    const isGiven = given?.sessionId === agentId && given.taskId === taskId && given.epoch === epoch;
+    const held = { epoch, ttlMs, renewedAt: this.now(), ...(isGiven ? { isGiven } : {}) };
+    this.agents.get(agentId)?.held.set(taskId, held);
     if (this.renews) this.pulse.within(Math.max(20, ttlMs / 3));
   }
 
   letGo(agentId: string, taskId: string): void {
     this.agents.get(agentId)?.held.delete(taskId);
+  }
+
+  /** The runner's task, while this agent has not ended it. */
+  givenTo(agentId: string): string | undefined {
+    const held = this.agents.get(agentId)?.held ?? new Map<string, Held>();
+    return [...held].find(([, { isGiven }]) => isGiven)?.[0];
+  }
+
+  keepUnheardOf(agentId: string, taskId: string): void {
+    const agent = this.agents.get(agentId);
+    if (agent) agent.unheardOf = taskId;
+  }
+
+  takeUnheardOf(agentId: string): string | undefined {
+    const agent = this.agents.get(agentId);
+    const taskId = agent?.unheardOf;
+    delete agent?.unheardOf;
+    return agent?.held.size === 0 ? taskId : undefined;
+  }
+
+  knows(agentId: string): boolean {
+    return this.agents.has(agentId);
+  }
+
+  /** Any call shows that its agent lives. Whoever was silent for so long that leases may be over hears which. */
+  async heard(agentId: string): Promise<void> {
+    const agent = this.agents.get(agentId);
+    if (!agent || !this.renews) return;
+    agent.lastCallAt = this.now();
+    const doubtful = [...agent.held].filter(
+      ([, { isGiven, renewedAt, ttlMs }]) => !isGiven && this.now() - renewedAt >= ttlMs,
+    );
+    if (doubtful.length === 0) return;
+    const dibs = await this.dibs();
+    await Promise.all(doubtful.map(([taskId, { epoch }]) => this.renew(dibs, agent, taskId, epoch)));
   }
 
   /** What happened to its tasks meanwhile; each is told once. */
@@ -268,20 +323,24 @@ export class Desk {
   }
 
   private async renew(dibs: Dibs, agent: Agent, taskId: string, epoch: number): Promise<void> {
+    const held = agent.held.get(taskId);
+    const renewedAt = this.now();
     try {
       await dibs.tasks.heartbeat({ taskId, sessionId: agent.id, epoch });
     } catch (error) {
       const { code } = asDibsError(error);
-      // With an open question the lease clock stands still.
-      if (code === "INVALID_STATE") return;
-      if (!lostCodes.has(code)) return this.trouble(error);
       // The agent may have ended it itself meanwhile, or hold it anew.
-      if (agent.held.get(taskId)?.epoch !== epoch) return;
-      agent.held.delete(taskId);
-      if (agent.notices.length < noticesMax) {
-        agent.notices.push(`Task ${taskId} is no longer yours (${code}): stop working on it.`);
-      }
+      if (lostCodes.has(code) && agent.held.get(taskId)?.epoch === epoch) this.lose(agent, taskId, code);
+      // With an open question the lease clock stands still.
+      if (code !== "INVALID_STATE") return lostCodes.has(code) ? undefined : this.trouble(error);
     }
+    if (held) held.renewedAt = renewedAt;
+  }
+
+  private lose(agent: Agent, taskId: string, code: Code): void {
+    agent.held.delete(taskId);
+    if (agent.notices.length >= noticesMax) return;
+    agent.notices.push(`Task ${taskId} is no longer yours (${code}): stop working on it.`);
   }
 
   private trouble(error: unknown): void {
@@ -290,33 +349,41 @@ export class Desk {
 
   /**
    * The client is gone: what is under way is broken off, and what its agents held goes back at once. Nobody gave it back on
-   * purpose, so it counts as lost.
+   * purpose, so it counts as lost. Agents who are elsewhere by now keep what they hold.
    */
-  close({ endSessions = true } = {}): Promise<void> {
-    this.closed ??= this.end(endSessions);
+  close({ endSessions = true, isElsewhere = nobody }: Leaving = {}): Promise<void> {
+    this.closed ??= this.end({ endSessions, isElsewhere });
     return this.closed;
   }
 
-  private async end(endSessions: boolean): Promise<void> {
+  private async end({ endSessions, isElsewhere }: Required<Leaving>): Promise<void> {
     this.closing.abort();
     this.pulse.stop();
     await Promise.allSettled(this.under);
-    if (!endSessions || this.agents.size === 0) return;
+    const leaving = [...this.agents.values()].filter(({ id }) => !isElsewhere(id));
+    if (!endSessions || leaving.length === 0) return;
     const dibs = await (this.opened ?? this.options.open()).catch(() => null);
     if (!dibs) return;
-    await Promise.allSettled([...this.agents.values()].map((agent) => this.goodbye(dibs, agent)));
+    await Promise.allSettled(leaving.map((agent) => this.goodbye(dibs, agent)));
   }
 
   private async goodbye(dibs: Dibs, agent: Agent): Promise<void> {
-    const { id, isGuest, held } = agent;
+    const { id: sessionId, isGuest, held } = agent;
     if (!isGuest) {
-      if (await this.isOurs(dibs, agent)) await dibs.sessions.end({ sessionId: id });
+      if (await this.isOurs(dibs, agent)) await dibs.sessions.end({ sessionId });
       return;
     }
     const own = [...held].filter(([, { isGiven }]) => !isGiven);
+    if (own.length === 0) return;
+    const { inFlight } = await dibs.tasks.inFlight({ sessionId });
+    // With everything that its session holds, the session itself can go; unless it is a runner's, or works elsewhere, too.
+    if (!this.renews && inFlight.every(({ taskId }) => own.some(([id]) => id === taskId))) {
+      await dibs.sessions.end({ sessionId });
+      return;
+    }
     const reason = "client gone";
     await Promise.allSettled(
-      own.map(([taskId, { epoch }]) => dibs.tasks.release({ taskId, sessionId: id, epoch, reason })),
+      own.map(([taskId, { epoch }]) => dibs.tasks.release({ taskId, sessionId, epoch, reason })),
     );
   }
 }

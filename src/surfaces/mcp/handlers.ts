@@ -1,7 +1,8 @@
 // What each tool does: a call or two of the client, and the answer in words. Questions have a file of their own.
 
 import type { Dibs } from "../../client/client.js";
-import type { WireTask } from "../../contract/shapes.js";
+import { Ending } from "../../client/ending.js";
+import type { WireClaim, WireTask } from "../../contract/shapes.js";
 import {
   answerBlock,
   attemptBlocks,
@@ -19,6 +20,7 @@ import {
 } from "./answers.js";
 import { type Arguments, priorityOf, waitMsOf } from "./arguments.js";
 import type { Desk } from "./desk.js";
+import { asDibsError } from "./refusals.js";
 import type { ToolName } from "./tools.js";
 
 export type Claimed = Awaited<ReturnType<Dibs["tasks"]["claimNext"]>>;
@@ -57,30 +59,60 @@ const createTask: Handler = async (desk, input) => {
 const claimTask: Handler = async (desk, input, signal) => {
   const agentId = desk.nameOf(input.agent_id);
   const waitMs = waitMsOf(input.wait_seconds);
-  const claim = given({
+  const wish: Wish = given({
     sessionId: agentId,
     start: input.start as boolean | undefined,
     register: desk.renews ? undefined : true,
     agentType: desk.renews ? undefined : desk.options.agentType,
   });
-  const taskId = input.task_id as string | undefined;
+  const named = input.task_id as string | undefined;
   return desk.act(agentId, async (dibs) => {
-    const claimed: Claimed =
-      taskId === undefined
-        ? await dibs.tasks.claimNext({ ...claim, waitMs }, { signal: AbortSignal.any([signal, desk.signal]) })
-        : { ...(await dibs.tasks.claim({ ...claim, taskId })), resumed: false };
-    if (!claimed.claim) return nothing(dibs, waitMs);
-    desk.hold(agentId, claimed.claim);
+    const broken = new Ending([signal, desk.signal]);
+    const options = { waitMs, signal: broken.signal };
+    const claimed = await (named ? byId(dibs, wish, named) : best(desk, dibs, wish, options)).finally(() =>
+      broken.release(),
+    );
+    const { claim, resumed } = claimed;
+    if (!claim) return nothing(dibs, waitMs);
+    desk.hold(agentId, claim);
+    if (broken.isOver && !named && !resumed) return takeBack(desk, dibs, claim);
     return [
-      ...(claimed.resumed
-        ? ["You hold this task already; finish or release it before you take another."]
-        : []),
-      holdingLine(claimed.claim, claimed.task, desk.renews),
+      ...(resumed ? ["You hold this task already; finish or release it before you take another."] : []),
+      holdingLine(claim, claimed.task, desk.renews),
       ...(await briefing(dibs, claimed.task)),
       nextFor(claimed.task),
     ];
   });
 };
+
+type Wish = Omit<Parameters<Dibs["tasks"]["claimNext"]>[0] & object, "waitMs">;
+
+const byId = async (dibs: Dibs, wish: Wish, taskId: string): Promise<Claimed> => ({
+  ...(await dibs.tasks.claim({ ...wish, taskId })),
+  resumed: false,
+});
+
+async function best(
+  desk: Desk,
+  dibs: Dibs,
+  wish: Wish,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+): Promise<Claimed> {
+  // A runner's agent has its task, whatever else its session may hold.
+  const own = desk.givenTo(wish.sessionId);
+  if (own !== undefined) return { ...(await byId(dibs, wish, own)), resumed: true } as Claimed;
+  const before = desk.takeUnheardOf(wish.sessionId);
+  const again = before === undefined ? null : await byId(dibs, wish, before).catch(() => null);
+  return again ?? dibs.tasks.claimNext({ ...wish, waitMs }, { signal });
+}
+
+/** Nobody hears that it was granted. */
+async function takeBack(desk: Desk, dibs: Dibs, { taskId, sessionId, epoch }: WireClaim): Promise<string[]> {
+  await dibs.tasks.release({ taskId, sessionId, epoch, reason: "its call was broken off" });
+  desk.letGo(sessionId, taskId);
+  desk.keepUnheardOf(sessionId, taskId);
+  return [`The call was broken off; task ${taskId} went back.`];
+}
 
 async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
   const { by_status: count } = await dibs.stats.get();
@@ -104,6 +136,7 @@ async function briefing(dibs: Dibs, task: WireTask): Promise<string[]> {
   const earlier = attemptBlocks(attempts);
   return [
     textOf(task),
+    ...questionLines(task),
     ...(ids.length > 0 ? ["It builds on:", ...dependencyBlocks(tasks, task.dependsOn)] : []),
     ...(earlier.length > 0 ? ["Earlier attempts; do not repeat their mistakes:", ...earlier] : []),
     ...(task.responsePending ? ["A human answered a question about it:", answerBlock(task)] : []),
@@ -218,14 +251,14 @@ const listTasks: Handler = async (desk, input) => {
 };
 
 const getTask: Handler = async (desk, input) => {
-  const dibs = await desk.dibs();
-  return describe(dibs, input.task_id as string);
+  const agentId = (input.agent_id as string | undefined) ?? desk.options.defaultAgent;
+  return describe(await desk.dibs(), input.task_id as string, agentId);
 };
 
-export async function describe(dibs: Dibs, taskId: string): Promise<string[]> {
+export async function describe(dibs: Dibs, taskId: string, agentId?: string): Promise<string[]> {
   const [{ task }, { reasons, claimable }, { attempts }] = await Promise.all([
     dibs.tasks.get({ taskId }),
-    dibs.tasks.explain({ taskId }),
+    explained(dibs, taskId, agentId),
     dibs.tasks.attempts({ taskId, limit: attemptsShown + 1 }),
   ]);
   const isWaiting = task.state === "queued" && !claimable && reasons.length > 0;
@@ -242,6 +275,23 @@ export async function describe(dibs: Dibs, taskId: string): Promise<string[]> {
     afterGet(task, claimable),
   ];
 }
+
+/** As this agent sees it, if it is known yet; of one that is not, only what asks for nobody in particular is claimable for sure. */
+export async function explained(dibs: Dibs, taskId: string, sessionId?: string): Promise<Explained> {
+  const forAll = () => dibs.tasks.explain({ taskId });
+  if (sessionId === undefined) return forAll();
+  try {
+    return await dibs.tasks.explain({ taskId, sessionId });
+  } catch (error) {
+    if (asDibsError(error).code !== "SESSION_NOT_FOUND") throw error;
+  }
+  const [answer, { task }] = await Promise.all([forAll(), dibs.tasks.get({ taskId })]);
+  const { assignee, agentType, requires } = task;
+  const isForAll = (assignee === null || assignee === sessionId) && !agentType && requires.length === 0;
+  return { ...answer, claimable: answer.claimable && isForAll };
+}
+
+type Explained = Awaited<ReturnType<Dibs["tasks"]["explain"]>>;
 
 function afterGet({ id, state }: WireTask, claimable: boolean): string {
   if (claimable) return `Next: claim_task with task_id ${id}.`;

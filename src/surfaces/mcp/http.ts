@@ -13,6 +13,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Dibs } from "../../client/client.js";
+import { Ending } from "../../client/ending.js";
 import { DibsError } from "../../contract/error.js";
 import { Desk } from "./desk.js";
 import { watchChanges } from "./resources.js";
@@ -130,7 +131,7 @@ export class McpHttp {
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: bodyBytesMax,
       onsessioninitialized: (id) => void this.sessions.set(id, session),
-      // The client says goodbye: what its agents hold goes back.
+      // The client says goodbye: what its agents hold goes back, as with a process that ends.
       onsessionclosed: (id) => this.end(id, { release: true }),
     });
     const session: Session = { caller, transport, server, desk, open: 0, lastSeenAt: performance.now() };
@@ -173,7 +174,9 @@ export class McpHttp {
     const session = this.sessions.get(id);
     if (!session) return;
     this.sessions.delete(id);
-    await session.desk.close({ endSessions: release });
+    const others = [...this.sessions.values()].filter(({ caller }) => caller.key === session.caller.key);
+    const isElsewhere = (agentId: string) => others.some(({ desk }) => desk.knows(agentId));
+    await session.desk.close({ endSessions: release, isElsewhere });
     await session.server.close();
   }
 
@@ -205,7 +208,7 @@ function noSuchSession(): Response {
 /** Events are followed while somebody listens. */
 class WatchingBus implements ServerEventBus {
   private readonly inner = new InMemoryServerEventBus();
-  private watching: AbortController | null = null;
+  private watching: Ending | null = null;
 
   constructor(
     private readonly dibs: Dibs,
@@ -223,15 +226,15 @@ class WatchingBus implements ServerEventBus {
     return () => {
       leave();
       if (this.inner.listenerCount > 0) return;
-      this.watching?.abort();
+      this.watching?.end();
       this.watching = null;
     };
   }
 
   private watch(): void {
-    const watching = new AbortController();
+    const watching = new Ending([this.signal]);
     this.watching = watching;
-    const signal = AbortSignal.any([this.signal, watching.signal]);
+    const { signal } = watching;
     const tell = (uri: string) => this.publish({ kind: "resource_updated", uri });
     watchChanges(this.dibs, signal, tell).catch((error) => {
       if (!signal.aborted) this.onTrouble(error);

@@ -96,9 +96,9 @@ function messageLines({ message, details }: DibsError): string[] {
   return ["It cannot be claimed now.", reasonBlock(String(taskId ?? "it"), reasons)];
 }
 
-export function refusalText(error: DibsError): string {
+export function refusalText(error: DibsError, instead?: string): string {
   // Hints of the contract name commands and headers; only those about the input are for agents.
   const hint = error.code === "VALIDATION_FAILED" && error.hint ? [oneLine(clip(error.hint, 300))] : [];
   const [first, ...rest] = messageLines(error);
-  return [`${error.code}: ${first}`, ...rest, ...hint, `Next: ${next[error.code]}`].join("\n");
+  return [`${error.code}: ${first}`, ...rest, ...hint, `Next: ${instead ?? next[error.code]}`].join("\n");
 }

@@ -8,13 +8,15 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
+import { Ending } from "../../client/ending.js";
+import type { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock } from "./answers.js";
 import { type Arguments, readArguments } from "./arguments.js";
-import { askHuman, put, questionOf, respond } from "./ask.js";
+import { askHuman, notNow, put, questionOf, respond } from "./ask.js";
 import type { Desk } from "./desk.js";
 import { answerIn, byAnotherCall, byRequest, canElicit } from "./elicitation.js";
-import { handlers } from "./handlers.js";
+import { explained, handlers } from "./handlers.js";
 import { addPrompts } from "./prompts.js";
 import { asDibsError, lostCodes, refusalText } from "./refusals.js";
 import { addResources } from "./resources.js";
@@ -84,6 +86,8 @@ async function call(
     taken = readArguments(name, tools[name], input);
     // Looked for before the call, because the call itself may acknowledge an answer that the agent has never seen.
     unheard = await unheardAnswers(desk, taken);
+    const agentId = agentIn(desk, taken);
+    if (agentId) await desk.heard(agentId);
     connection = desk.connection;
     const answer = await whileTelling(call.context, () => run(name, taken, call));
     return Array.isArray(answer) ? said(desk, taken, answer, unheard) : answer;
@@ -92,9 +96,31 @@ async function call(
     if (lostCodes.has(refusal.code)) forget(desk, taken);
     if (refusal.code === "INTERNAL") desk.options.onTrouble?.(error);
     if (refusal.code === "STORE_UNAVAILABLE") desk.reconnect(connection);
-    return { ...said(desk, taken, [refusalText(refusal)], unheard), isError: true };
+    const text = refusalText(refusal, await insteadOf(refusal, desk, taken));
+    return { ...said(desk, taken, [text], unheard), isError: true };
   }
 }
+
+/** Nobody is sent to take what cannot be taken. */
+async function insteadOf({ code }: DibsError, desk: Desk, taken: Arguments): Promise<string | undefined> {
+  const { task_id: taskId } = taken;
+  if (code !== "TASK_NOT_CLAIMED" || typeof taskId !== "string") return undefined;
+  try {
+    const dibs = await desk.dibs();
+    const [{ task }, { claimable }] = await Promise.all([
+      dibs.tasks.get({ taskId }),
+      explained(dibs, taskId, agentIn(desk, taken)),
+    ]);
+    return claimable
+      ? undefined
+      : `You do not hold it; it is ${task.state} and not to be claimed. Call claim_task for other work.`;
+  } catch {
+    return undefined;
+  }
+}
+
+const agentIn = (desk: Desk, { agent_id }: Arguments) =>
+  (agent_id as string | undefined) ?? desk.options.defaultAgent;
 
 const tellEveryMs = 10_000;
 
@@ -120,8 +146,8 @@ function forget(desk: Desk, { agent_id, task_id }: Arguments): void {
 }
 
 /** Mostly the first to notice that the server is gone: then the call itself goes to where the store is found anew. */
-async function unheardAnswers(desk: Desk, { agent_id }: Arguments): Promise<WireTask[]> {
-  const agentId = (agent_id as string | undefined) ?? desk.options.defaultAgent;
+async function unheardAnswers(desk: Desk, taken: Arguments): Promise<WireTask[]> {
+  const agentId = agentIn(desk, taken);
   if (!agentId) return [];
   const opening = desk.dibs();
   try {
@@ -132,8 +158,8 @@ async function unheardAnswers(desk: Desk, { agent_id }: Arguments): Promise<Wire
   }
 }
 
-function said(desk: Desk, { agent_id }: Arguments, lines: string[], unheard: WireTask[]): CallToolResult {
-  const agentId = (agent_id as string | undefined) ?? desk.options.defaultAgent;
+function said(desk: Desk, taken: Arguments, lines: string[], unheard: WireTask[]): CallToolResult {
+  const agentId = agentIn(desk, taken);
   const text = lines.join("\n");
   const answers = unheard
     .map((task) => ({ task, answer: answerBlock(task) }))
@@ -144,31 +170,35 @@ function said(desk: Desk, { agent_id }: Arguments, lines: string[], unheard: Wir
 }
 
 async function run(name: ToolName, input: Arguments, call: Call): Promise<string[] | InputRequiredResult> {
-  const { desk } = call;
-  const signal = brokenOff(call.context);
-  if (name !== "ask_human") return handlers[name](desk, input, signal);
-  return call.era === "modern" ? askModern(input, call) : askLegacy(input, call);
+  const { desk, context, era } = call;
+  // Cancelled, or nobody is there any more to hear the answer.
+  const broken = new Ending([context.mcpReq.signal, context.http?.req?.signal]);
+  try {
+    if (name !== "ask_human") return await handlers[name](desk, input, broken.signal);
+    return await (era === "modern" ? askModern : askLegacy)(input, call, broken.signal);
+  } finally {
+    broken.release();
+  }
 }
 
-/** Cancelled, or nobody is there any more to hear the answer. */
-function brokenOff({ mcpReq, http }: ServerContext): AbortSignal {
-  return http?.req ? AbortSignal.any([mcpReq.signal, http.req.signal]) : mcpReq.signal;
-}
-
-function askLegacy(input: Arguments, { desk, server, context }: Call): Promise<string[]> {
+function askLegacy(
+  input: Arguments,
+  { desk, server, context }: Call,
+  signal: AbortSignal,
+): Promise<string[]> {
   const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(context) : null;
-  return askHuman(desk, input, brokenOff(context), elicit);
+  return askHuman(desk, input, signal, elicit);
 }
 
 async function askModern(
   input: Arguments,
   { desk, server, context }: Call,
+  signal: AbortSignal,
 ): Promise<string[] | InputRequiredResult> {
-  const signal = brokenOff(context);
   const answer = answerIn(context);
   if (answer?.response != null) await respond(desk, { ...answer, text: "" }, answer.response);
   if (answer) {
-    const declined = answer.response === null ? ["The human at this client did not answer now."] : [];
+    const declined = answer.response === null ? [notNow] : [];
     return [...declined, ...(await askHuman(desk, input, signal, null))];
   }
   if (!desk.mayAnswer || input.wait_seconds === 0 || !canElicit(server, context))

@@ -1,6 +1,7 @@
 // `dibs mcp`: one client, over standard input and output. Nothing but the protocol is written there.
 
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { Ending } from "../../client/ending.js";
 import { Desk, type DeskOptions } from "./desk.js";
 import { keepWatching } from "./resources.js";
 import { createServer } from "./server.js";
@@ -26,13 +27,12 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
   };
   const serve = (era: "legacy" | "modern") => {
     const server = createServer(desk, { version, era });
-    const over = new AbortController();
-    server.server.onclose = () => over.abort();
-    const signal = AbortSignal.any([over.signal, desk.signal]);
+    const over = new Ending([desk.signal]);
+    server.server.onclose = () => over.end();
     const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
     if (era === "legacy") new Subscriptions(server, desk, tell, trouble);
     // Here the SDK knows who subscribed to what, and drops the rest.
-    else void listened.then(() => keepWatching(desk, signal, tell, trouble));
+    else void listened.then(() => keepWatching(desk, over.signal, tell, trouble));
     return server;
   };
   const connection = serveStdio(({ era }) => serve(era), { transport, onerror: trouble });
