@@ -148,7 +148,7 @@ async function withVictim(options: ServeOptions, story: (victim: Victim) => Prom
     await world.task({ prompt: "secret prompt" });
     const own = await context.newPage();
     await own.goto(world.server.link());
-    await own.locator("#status[data-state=live]").waitFor();
+    await own.locator(".live[data-state=live]").waitFor();
     await story({ world, context, own });
   } finally {
     await context.close();
@@ -244,7 +244,7 @@ describe.each(servers)("%s", (_, options) => {
       const opening = context.waitForEvent("page");
       await attacker.evaluate(`void (window.opened = window.open(${JSON.stringify(`${world.url}/`)}))`);
       const opened = await opening;
-      await opened.locator("#status[data-state=live]").waitFor();
+      await opened.locator(".live[data-state=live]").waitFor();
       expect(await opened.evaluate("window.opener === null")).toBe(true);
       const peek = `(() => { try { return opened.document.body.innerText; } catch { return "refused"; } })()`;
       expect(await attacker.evaluate(`opened.closed ? "refused" : ${peek}`)).toBe("refused");

@@ -9,6 +9,7 @@ const read = (operation: (typeof operations)[number], query: string) =>
 const typed: Record<string, [text: string, value: unknown]> = {
   project: ["web", "web"],
   taskId: ["0001", "0001"],
+  taskIds: ["0001,0002", ["0001", "0002"]],
   sessionId: ["agent-1", "agent-1"],
   id: ["web", "web"],
   name: ["merge", "merge"],

@@ -10,6 +10,7 @@ import {
   databaseOf,
   exchangeRoute,
   isPage,
+  mcpRoutes,
   mismatches,
   operationRoutes,
   otherPrivateRoutes,
@@ -31,7 +32,9 @@ const unauthenticated = { status: 401, error: "UNAUTHENTICATED" };
 test("the matrix has every operation and every documented route", () => {
   expect(Object.keys(samples).sort()).toEqual(operations.map(({ name }) => name).sort());
   const stage: Stage = { worker: "", workerId: "", spareTokenId: "a", notificationId: "a" };
-  const known = new Set(allRoutes(stage).map(({ method, template }) => `${method} ${template}`));
+  const known = new Set(
+    [...allRoutes(stage), ...mcpRoutes].map(({ method, template }) => `${method} ${template}`),
+  );
   const documented = Object.entries(openApiDocument({ version: "" }).paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -86,7 +89,7 @@ describe("nothing changes and nothing is shown to", () => {
     (await world.post("/api/tokens", { role: "admin", ...more })).body;
 
   test("who has no token", async () => {
-    await refuses(privateRoutes(stage), { token: null }, unauthenticated);
+    await refuses([...privateRoutes(stage), ...mcpRoutes], { token: null }, unauthenticated);
   });
 
   test("who made a token up", async () => {
@@ -172,7 +175,10 @@ describe("nothing changes and nothing is shown to", () => {
   test.each(["cross-site", "same-site", "nonsense"])("a %s page that hides its origin", async (site) => {
     for (const mode of ["no-cors", "cors", "navigate", undefined]) {
       const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode };
-      const routes = mode === "navigate" ? [...privateRoutes(stage), exchangeRoute] : allRoutes(stage);
+      const routes =
+        mode === "navigate"
+          ? [...privateRoutes(stage), ...mcpRoutes, exchangeRoute]
+          : [...allRoutes(stage), ...mcpRoutes];
       await refuses(routes, { headers });
     }
   });
@@ -184,7 +190,7 @@ describe("nothing changes and nothing is shown to", () => {
 
   test("but public routes need no token, and this server's own pages may call it under each of its names", async () => {
     await refuses(publicRoutes, { token: null }, { status: 200 });
-    const reads = allRoutes(stage).filter(({ method }) => method === "GET");
+    const reads = [...privateRoutes(stage), ...publicRoutes].filter(({ method }) => method === "GET");
     for (const host of [`127.0.0.1:${world.server.port}`, `LOCALHOST:${world.server.port}`]) {
       const headers = { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" };
       await refuses(reads, { headers }, { status: 200 });

@@ -167,8 +167,15 @@ export const otherPrivateRoutes: Route[] = [
   { ...extra("POST", "/api/locks/{name}", "worker", {}), path: "/api/locks/another" },
 ];
 
+/** The protocol answers for itself who may what; who gets in at all is judged as everywhere. */
+export const mcpRoutes: Route[] = [
+  extra("POST", "/mcp", "viewer", { jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  extra("GET", "/mcp", "viewer"),
+  extra("DELETE", "/mcp", "viewer"),
+];
+
 export const publicRoutes: Route[] = [
-  ...["/", "/tasks/to-read", "/start.css", "/start.js", "/reference", "/reference.css"],
+  ...["/", "/tasks/to-read", "/index.html", "/icon.svg", "/reference", "/reference.css"],
   ...["/openapi.json", "/healthz", "/readyz"],
 ].map((path) => extra("GET", path, null));
 
@@ -285,7 +292,9 @@ export class Witness {
     for await (const line of exportDibs({ path, org, clock })) lines.push(line);
     const { tokens } = await dibs.tokens.list({});
     const { locks } = await dibs.locks.list({});
-    return [...lines, ...[...tokens, ...locks].map((each) => JSON.stringify(each))];
+    // The server renews its own lock when it thinks fit.
+    const others = locks.filter(({ name }) => name !== "dibs.server");
+    return [...lines, ...[...tokens, ...others].map((each) => JSON.stringify(each))];
   }
 
   close(): Promise<void> {

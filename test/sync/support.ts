@@ -143,7 +143,7 @@ export const told = (news: readonly News[], what: News["what"]): News[] =>
   news.filter((each) => each.what === what);
 
 /** Looks until it is so; the machine may be busy. */
-export const eventually = <T>(look: () => T | Promise<T>) =>
+export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
   expect.poll(look, { timeout: 20_000, interval: 10 });
 
 export { machine };

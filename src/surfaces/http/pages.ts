@@ -101,8 +101,8 @@ function show(
     ...pageHeaders,
     "content-type": type,
     "dibs-request-id": requestId,
-    vary: "accept-encoding",
   };
+  if (Object.keys(packed).length > 0) headers.vary = "accept-encoding";
   if (isForever) headers["cache-control"] = "public, max-age=31536000, immutable";
   if (tag) {
     headers.etag = tag;
