@@ -1,36 +1,86 @@
 // Where the database of a directory is: `.dibs/dibs.db` at the root of its repository, the same for every sub-directory and every
-// worktree; outside of repositories in the nearest directory that has a `.dibs`, else here.
+// worktree; outside of repositories in the nearest directory that has a store or settings, else here. A repository whose git
+// directory stands apart from any working tree (`shop.git` with worktrees) has it in there: git never looks at it, and it is the
+// only place that all of its worktrees know.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDirectory, makeDirectory } from "./directory.js";
 
-export function databaseFor(directory: string): string {
-  return join(rootOf(resolve(directory)), ".dibs", "dibs.db");
+export function databaseFor(directory: string, home = homedir()): string {
+  return join(rootOf(resolve(directory), home), ".dibs", "dibs.db");
 }
 
-function rootOf(start: string): string {
+function rootOf(start: string, home: string): string {
+  return nearest(start, repositoryAt) ?? nearest(start, (at) => (hasStore(at, home) ? at : null)) ?? start;
+}
+
+function nearest(start: string, look: (at: string) => string | null): string | null {
   for (let at = start; ; at = dirname(at)) {
-    const repository = repositoryAt(at);
-    if (repository) return repository;
-    if (isDirectory(join(at, ".dibs"))) return at;
-    if (dirname(at) === at) return start;
+    const found = look(at);
+    if (found !== null) return found;
+    if (dirname(at) === at) return null;
   }
 }
 
-/** The main working tree of the repository whose working tree is here. */
+/** What Dibs keeps for a user lies in `~/.dibs` too: that makes no store for all that is below. */
+function hasStore(directory: string, home: string): boolean {
+  const own = join(directory, ".dibs");
+  if (!existsSync(join(own, "dibs.db")) && !existsSync(join(own, "config.json"))) return false;
+  return realPath(directory) !== realPath(home);
+}
+
+/** Where the store of the repository is whose working tree, or bare directory, is here. */
 function repositoryAt(directory: string): string | null {
   const git = join(directory, ".git");
-  if (!existsSync(git)) return null;
   if (isDirectory(git)) return directory;
-  const [, gitDirectory] = /^gitdir: (.+)$/m.exec(readFileSync(git, "utf8")) ?? [];
-  if (!gitDirectory) return directory;
-  const own = resolve(directory, gitDirectory.trim());
-  const common = join(own, "commondir");
-  // A submodule has a file here too, but is a repository of its own.
-  if (!existsSync(common)) return directory;
-  const shared = resolve(own, readFileSync(common, "utf8").trim());
-  return basename(shared) === ".git" ? dirname(shared) : directory;
+  if (existsSync(git)) {
+    const own = pointedAt(git, /^gitdir: (.+)$/m);
+    const shared = own === null ? null : sharedBy(own);
+    return shared !== null && isDirectory(shared) ? rootOfShared(shared) : directory;
+  }
+  return isGitDirectory(directory) ? rootOfShared(sharedBy(directory)) : null;
+}
+
+/** The git directory that all worktrees share. */
+function sharedBy(own: string): string {
+  const pointer = join(own, "commondir");
+  return existsSync(pointer) ? (pointedAt(pointer, /^(.+)$/m) ?? own) : own;
+}
+
+function rootOfShared(shared: string): string {
+  const parent = dirname(shared);
+  if (basename(shared) === ".git" || basename(shared) === ".bare") return parent;
+  // A submodule's is inside of the other repository, and says where the working tree is.
+  const [, tree] = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(textOf(join(shared, "config"))) ?? [];
+  if (tree) return resolve(shared, tree);
+  const beside = join(parent, ".git");
+  const isBeside =
+    existsSync(beside) && !isDirectory(beside) && pointedAt(beside, /^gitdir: (.+)$/m) === shared;
+  return isBeside ? parent : shared;
+}
+
+function isGitDirectory(directory: string): boolean {
+  return (
+    isDirectory(join(directory, "objects")) &&
+    isDirectory(join(directory, "refs")) &&
+    existsSync(join(directory, "HEAD"))
+  );
+}
+
+/** The path that a file holds, relative to where the file is; null: it holds none. */
+function pointedAt(file: string, form: RegExp): string | null {
+  const [, path] = form.exec(textOf(file)) ?? [];
+  return path === undefined ? null : realPath(resolve(dirname(file), path.trim()));
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** Makes the directory of a database. What is in a `.dibs` is nobody's to commit, but for the settings. */

@@ -11,8 +11,8 @@ export function slug(name: string): string {
   return cleaned || "default";
 }
 
-/** `…/shop/.dibs/dibs.db` and `…/shop/dibs.db` belong to project shop. */
+/** `…/shop/.dibs/dibs.db`, `…/shop/dibs.db` and `…/shop.git/.dibs/dibs.db` belong to project shop. */
 export function projectNameFor(file: string): string {
   const directory = dirname(resolve(file));
-  return slug(basename(basename(directory) === ".dibs" ? dirname(directory) : directory));
+  return slug(basename(basename(directory) === ".dibs" ? dirname(directory) : directory, ".git"));
 }
