@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openDesk } from "../cli/desk.js";
 import { afterwards, tempDir, until } from "./support.js";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -45,8 +46,10 @@ class Place {
 
   spool(...more: string[]): Spooling {
     const { env, directory: cwd } = this;
-    const args = [bin, "spool", "--agent", "claude", "--dir", "ai_comms", ...more];
-    return new Spooling(spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+    const args = ["spool", "--agent", "claude", "--dir", "ai_comms", ...more];
+    return new Spooling(
+      spawn(process.execPath, [bin, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
+    );
   }
 
   path(...parts: string[]): string {
@@ -137,6 +140,20 @@ test("--once looks once and leaves the leases to the next call; with nothing to 
   expect(readdirSync(join(place.directory, "locks"))).toEqual([]);
 });
 
+test("it goes through the server that runs for the store, and on without it", async () => {
+  const desk = await openDesk("server");
+  await desk.dibs(["add", "one"]);
+  const running = desk.dibs(["spool", "--agent", "claude", "--dir", "ai_comms", "--until-empty"]);
+  const tasks = join(desk.directory, "ai_comms/claude/tasks");
+  await until("the task is laid out", () => existsSync(join(tasks, "to_execute/0001/0001.md")));
+  await desk.server!.close();
+  desk.server = null;
+  renameSync(join(tasks, "to_execute/0001"), join(tasks, "completed/0001"));
+  const { code, out, err } = await running;
+  expect(code, err).toBe(0);
+  expect(out).toContain("0001 completed\n");
+});
+
 describe("said wrongly", () => {
   test.each([
     [["--dir", "x"], /--agent is missing/],
@@ -144,8 +161,8 @@ describe("said wrongly", () => {
     [["--agent", "../x", "--dir", "x"], /cannot be an agent's name/],
     [["--agent", "x", "--dir", "x", "--hold", "0"], /hold must be a whole number/],
     [["--agent", "x", "--dir", "x", "--once", "--until-empty"], /which of them/],
-  ])("%j", (args, message) => {
-    const { code, err } = new Place().dibs("spool", ...args);
+  ])("%j", async (args, message) => {
+    const { code, err } = await (await openDesk()).dibs(["spool", ...args]);
     expect(code).toBe(2);
     expect(err).toMatch(message);
   });

@@ -4,6 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { numberOf, textOf } from "../../src/bridges/spool/names.js";
+import { bounds } from "../../src/bridges/spool/options.js";
+import { topLevelId, topLevelIdsMax } from "../../src/core/ids.js";
+import { limits } from "../../src/core/limits.js";
 import { openRig, type Rig, Sleeper, tempDir } from "./support.js";
 
 const counter = (rig: Rig, name = "global") => join(rig.directory, "ai_comms/counters", `${name}.NextId`);
@@ -32,6 +35,20 @@ test("numbers become ids, and ids numbers, at every change of form", () => {
     expect(numberOf(text)).toBe(Number(number));
   }
   expect(textOf(736_336)).toBeNull();
+});
+
+test("ids and bounds are the store's own", () => {
+  for (let number = 1; number <= topLevelIdsMax; number += 997) {
+    expect(textOf(number)).toBe(topLevelId(number));
+    expect(numberOf(topLevelId(number)!)).toBe(number);
+  }
+  const { promptBytesMax, resultBytesMax, errorLengthMax } = bounds;
+  expect(limits).toMatchObject({
+    promptBytesMax,
+    resultBytesMax,
+    errorLengthMax,
+    capacityMax: bounds.heldMax,
+  });
 });
 
 describe("the counter of the top level", () => {
