@@ -1,5 +1,6 @@
 import type { SingleCommand } from "../command.js";
 import { given } from "../context.js";
+import { newestEvents } from "../newest-events.js";
 import { eventLine } from "../print/event.js";
 import { inboxPage } from "../print/inbox.js";
 import { moreLine } from "../print/look.js";
@@ -40,19 +41,20 @@ const events: SingleCommand["run"] = async (context) => {
   }
   const limit = context.number("limit");
   const filter = { ...context.listed, ...given({ taskId, types }) };
-  // The newest, unless somebody says where to begin: of all events they are the last numbers.
-  const isNewest = after === undefined && taskId === undefined && types === undefined;
-  const { lastSeq } = isNewest ? await dibs.events.list({ ...filter, limit: 1 }) : { lastSeq: 0 };
-  const from = isNewest ? Math.max(0, lastSeq - (limit ?? 50)) : after;
-  const page = given({ after: from, limit });
-  const answer =
+  // The newest, unless somebody says where to begin. A task's own are few, and told from its beginning.
+  const isNewest = after === undefined && taskId === undefined;
+  const list = (page: { after?: number; limit?: number }) =>
     taskId === undefined || types !== undefined
-      ? await dibs.events.list({ ...page, ...filter })
-      : await dibs.tasks.events({ taskId, ...page });
+      ? dibs.events.list({ ...page, ...filter })
+      : dibs.tasks.events({ taskId, ...page });
+  const answer = isNewest
+    ? await newestEvents(dibs, filter, limit ?? 50)
+    : await list(given({ after, limit }));
+  const isPage = !isNewest && !context.isJson && answer.events.length >= (limit ?? 100);
+  const hasMore = isPage && (await list({ after: answer.nextAfter, limit: 1 })).events.length > 0;
   context.say(answer, (look) => {
     if (answer.events.length === 0) return "Nothing happened.";
-    const isPage = answer.events.length >= (context.number("limit") ?? 100);
-    const more = isPage ? [look.paint(`more: --after ${answer.nextAfter}`, "dim")] : [];
+    const more = hasMore ? [look.paint(`more: --after ${answer.nextAfter}`, "dim")] : [];
     return [...answer.events.map((event) => eventLine(event, look)), ...more].join("\n");
   });
 };
@@ -111,7 +113,10 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Show what happened, to all tasks or to one",
     flags: {
       follow: { short: "f", help: "go on with what comes" },
-      after: { value: "<number>", help: "after this event; 0 for all; default: the newest 50" },
+      after: {
+        value: "<number>",
+        help: "after this event; 0 for all; default: the newest 50, of one task all",
+      },
       type: { value: "<type>", many: true, help: "such as task:completed" },
       limit: { value: "<n>", help: "how many at most" },
       all: listFlags.all,
