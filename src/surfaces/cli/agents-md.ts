@@ -39,6 +39,8 @@ function find(text: string): Found | null {
   return { from, to: to + end.length };
 }
 
+export const hasBlock = (text: string): boolean => text.includes(begin);
+
 /** The file with the block as it is today, and everything else as it was. */
 export function withBlock(text: string | null): string {
   if (text === null || text.trim() === "") return `${block}\n`;

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { Context } from "../context.js";
 import { filesFor, integrationNames, type OwnFile } from "../integrations/index.js";
+import type { OwnRecord } from "./init-record.js";
 
 export interface Step {
   what: "store" | "config" | "gitignore" | "agents" | OwnFile["what"];
@@ -16,6 +17,7 @@ export interface Step {
 
 interface Change {
   file: OwnFile;
+  agent: string;
   path: string;
   before: string | null;
   after: string;
@@ -27,7 +29,8 @@ export async function plannedFiles(context: Context): Promise<Change[]> {
     for (const file of filesFor(name)) {
       const path = join(await rootOf(context), file.path);
       const before = await readInside(context, path);
-      changes.push({ file, path, before, after: judged(path, file, () => file.add(before)) });
+      const after = judged(path, file, () => readable(before, file.add(before)));
+      changes.push({ file, agent: name, path, before, after });
     }
   }
   return changes;
@@ -36,12 +39,13 @@ export async function plannedFiles(context: Context): Promise<Change[]> {
 export async function writeFiles(
   { parts }: Context,
   changes: readonly Change[],
-  { hasAgentsMd }: { hasAgentsMd: boolean },
+  { hasAgentsMd, record }: { hasAgentsMd: boolean; record: OwnRecord },
 ): Promise<Step[]> {
   const steps: Step[] = [];
-  for (const { file, path, before, after } of changes) {
+  for (const { file, agent, path, before, after } of changes) {
     // It would lead to a file that is not there.
     if (file.what === "memory" && !hasAgentsMd) continue;
+    await record.note(path, before, after, [agent]);
     if (before === null) await parts.files.create(path, after);
     else if (before !== after) await parts.files.replace(path, after);
     const did = before === null ? "made" : before === after ? "kept" : "changed";
@@ -54,18 +58,21 @@ export async function writeFiles(
 /** Only what is as we wrote it; of the agents that are named, or of all. */
 export async function removeFiles(
   context: Context,
-  { hasAgentsMd }: { hasAgentsMd: boolean },
+  { hasAgentsMd, record }: { hasAgentsMd: boolean; record: OwnRecord },
 ): Promise<Step[]> {
   const { files } = context.parts;
   const root = await rootOf(context);
   const steps: Step[] = [];
-  for (const file of (context.list("agent") ?? integrationNames).flatMap((name) => filesFor(name))) {
+  const own = (context.list("agent") ?? integrationNames).flatMap((name) => filesFor(name));
+  for (const file of own) {
     const path = join(root, file.path);
     const before = await readInside(context, path);
-    // What leads to AGENTS.md is of use as long as there is one.
-    const isOther = file.what === "memory" ? hasAgentsMd : !before?.includes("dibs");
-    if (before === null || isOther) continue;
-    const after = judged(path, file, () => file.remove(before));
+    if (before === null) continue;
+    const undone = record.undo(path, before);
+    // What leads to AGENTS.md is of use as long as there is one, and somebody's own if we know that it is not ours.
+    const isOther = file.what === "memory" ? hasAgentsMd || record.exists : !before.includes("dibs");
+    if (isOther && !undone) continue;
+    const after = undone ? undone.text : judged(path, file, () => file.remove(before));
     if (after === before && file.what === "memory") continue;
     if (after === null) {
       await files.remove(path);
@@ -74,6 +81,7 @@ export async function removeFiles(
     const note = "not as dibs wrote it; left as it is";
     steps.push({ what: file.what, path, ...(after === before ? { did: "kept", note } : { did: "removed" }) });
   }
+  for (const { path } of own) await record.forget(join(root, path));
   return steps;
 }
 
@@ -90,6 +98,12 @@ export async function readInside(context: Context, path: string): Promise<string
     });
   }
   return files.read(path);
+}
+
+/** Bytes that are no text would not be the same again. */
+export function readable(before: string | null, after: string): string {
+  if (before !== after && before?.includes("\ufffd")) throw new Error("it is not text in UTF-8");
+  return after;
 }
 
 function judged<T>(path: string, { paste }: OwnFile, edit: () => T): T {

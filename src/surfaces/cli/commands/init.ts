@@ -4,15 +4,25 @@
 import { basename, dirname, join, relative } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { WireProject } from "../../../contract/shapes.js";
-import { withBlock, withoutBlock } from "../agents-md.js";
+import { hasBlock, withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import { beginWith, type IntegrationName, integrationNames } from "../integrations/index.js";
+import { everybody } from "../integrations/record.js";
 import type { Look } from "../print/look.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
-import { edited, plannedFiles, readInside, removeFiles, type Step, writeFiles } from "./init-agents.js";
+import {
+  edited,
+  plannedFiles,
+  readable,
+  readInside,
+  removeFiles,
+  type Step,
+  writeFiles,
+} from "./init-agents.js";
+import { OwnRecord } from "./init-record.js";
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
@@ -28,9 +38,11 @@ const init: SingleCommand["run"] = async (context) => {
   const before = await whatIsThere(context);
   const project = await openStore(context);
   const settings = await settle(context, project, before.hasIgnore);
-  const agents = await writeBlock(context, block);
+  const record = await OwnRecord.open(context);
+  const agents = await writeBlock(context, block, record);
   const hasAgentsMd = await context.parts.files.exists(agents.path);
-  const steps = [before.store, ...settings, agents, ...(await writeFiles(context, files, { hasAgentsMd }))];
+  const written = await writeFiles(context, files, { hasAgentsMd, record });
+  const steps = [before.store, ...settings, agents, ...written];
   context.say({ success: true, project: project.id, steps }, (look) => {
     const head = `project ${look.paint(plain(project.id), "bold")}`;
     return [head, ...stepLines(steps, context, look), "", ...nextSteps(context, look)].join("\n");
@@ -110,16 +122,24 @@ async function plannedBlock(context: Context): Promise<Block> {
   const path = join(await parts.files.rootOf(parts.cwd), fileName);
   if (context.on("no-agents")) return { path, before: null, after: null };
   const before = await readInside(context, path);
-  const after = edited(path, () => withBlock(before), mend);
+  const after = edited(path, () => readable(before, withBlock(before)), mend);
   return { path, before, after: before === after || (await wantsBlock(context)) ? after : null };
 }
 
-async function writeBlock(context: Context, { path, before, after }: Block): Promise<Step> {
+async function writeBlock(
+  context: Context,
+  { path, before, after }: Block,
+  record: OwnRecord,
+): Promise<Step> {
   const { parts } = context;
   if (after === null) {
     const note = "dibs init --agents-md teaches agents the commands";
     return { what: "agents", did: "skipped", path, note };
   }
+  // A block that was there already, in a file that we know nothing about, is not what to go back to.
+  const isStrange = before !== null && before !== after && hasBlock(before) && !record.undo(path, before);
+  if (isStrange) await record.forget(path);
+  else await record.note(path, before, after, context.list("agent") ?? [everybody]);
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
   const did = before === null ? "made" : before === after ? "kept" : "changed";
@@ -145,19 +165,25 @@ async function wantsBlock(context: Context): Promise<boolean> {
   return answer !== null && !/^n/i.test(answer.trim());
 }
 
-/** The block is for all agents: it goes with the last of them. */
+/** The block is for all agents: it goes with the last of those it was made for. */
 async function removeAll(context: Context): Promise<Step[]> {
-  if (context.list("agent")) return removeFiles(context, { hasAgentsMd: true });
-  const block = await removeBlock(context);
-  const hasAgentsMd = await context.parts.files.exists(block.path);
-  return [block, ...(await removeFiles(context, { hasAgentsMd }))];
+  const record = await OwnRecord.open(context);
+  const path = join(await context.parts.files.rootOf(context.parts.cwd), fileName);
+  const agents = context.list("agent");
+  const isUnwanted = agents === undefined || (await record.leave(path, agents));
+  const steps = isUnwanted ? [await removeBlock(context, path, record)] : [];
+  const hasAgentsMd = await context.parts.files.exists(path);
+  steps.push(...(await removeFiles(context, { hasAgentsMd, record })));
+  if (isUnwanted) await record.forget(path);
+  return steps;
 }
 
-async function removeBlock(context: Context): Promise<Step> {
+async function removeBlock(context: Context, path: string, record: OwnRecord): Promise<Step> {
   const { parts } = context;
-  const path = join(await parts.files.rootOf(parts.cwd), fileName);
   const before = await readInside(context, path);
-  const after = before === null ? null : edited(path, () => withoutBlock(before), mend);
+  const undone = before === null ? undefined : record.undo(path, before);
+  const after =
+    undone || before === null ? (undone?.text ?? null) : edited(path, () => withoutBlock(before), mend);
   if (before === null || before === after)
     return { what: "agents", did: "kept", path, note: "no block of dibs in it" };
   if (after === null) await parts.files.remove(path);

@@ -132,7 +132,7 @@ export function withProperty(text: string, root: Node, object: Node, key: string
   if (isInline) {
     const comma = commaBehind(text, last.node.end);
     const put = ` ${JSON.stringify(key)}: ${JSON.stringify(value)}`;
-    if (comma !== null) return edited(text, [{ from: comma + 1, to: comma + 1, text: put }]);
+    if (comma !== null) return edited(text, [{ from: comma + 1, to: comma + 1, text: `${put},` }]);
     return edited(text, [{ from: last.node.end, to: last.node.end, text: `,${put}` }]);
   }
   const indent = last ? indentOf(text, last.start) : indentOf(text, object.start) + unit;

@@ -32,6 +32,7 @@ const doubtAbout = (isOurs: boolean) =>
 
 export function inJson({ path, key, entry }: Place): OwnFile {
   const ours = JSON.stringify(entry);
+  const whole = `${JSON.stringify({ [key]: { [name]: entry } }, null, 2)}\n`;
   const isOurs = (text: string) => {
     const servers = serversIn(rootOf(text), key);
     const found = servers && propertyOf(servers, name);
@@ -42,7 +43,7 @@ export function inJson({ path, key, entry }: Place): OwnFile {
     what: "mcp",
     paste: JSON.stringify({ [key]: { [name]: entry } }),
     add(text) {
-      if (isEmpty(text)) return `${JSON.stringify({ [key]: { [name]: entry } }, null, 2)}\n`;
+      if (isEmpty(text)) return whole;
       const root = rootOf(text);
       const servers = serversIn(root, key);
       if (!servers) return withProperty(text, root, root, key, { [name]: entry });
@@ -53,9 +54,12 @@ export function inJson({ path, key, entry }: Place): OwnFile {
       const servers = serversIn(root, key);
       const found = servers && propertyOf(servers, name);
       if (!servers || !found || !isOurs(text)) return text;
-      if (servers.properties!.length > 1) return withoutProperty(text, servers, found);
-      const rest = withoutProperty(text, root, propertyOf(root, key)!);
-      return /^\s*\{\s*\}\s*$/.test(rest) ? null : rest;
+      if (text.replaceAll("\r\n", "\n") === whole) return null;
+      const rest = withoutProperty(text, servers, found);
+      // What else stands there, if only a remark, is somebody's.
+      const inside = text.slice(servers.start + 1, found.start) + text.slice(found.node.end, servers.end - 1);
+      if (inside.replace(",", "").trim() !== "") return rest;
+      return withoutProperty(text, root, propertyOf(root, key)!);
     },
     doubt: (text) => doubtAbout(isOurs(text)),
   };
@@ -63,9 +67,27 @@ export function inJson({ path, key, entry }: Place): OwnFile {
 
 const tomlTable = '[mcp_servers.dibs]\ncommand = "dibs"\nargs = ["mcp"]\n';
 const tomlEntry = `# dibs:begin\n${tomlTable}# dibs:end\n`;
-const tomlHas = /^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:dibs|"dibs"|'dibs')[ \t]*[.\]]/m;
+const bare = (word: string) => `(?:${word}|"${word}"|'${word}')`;
+const tomlHas = new RegExp(
+  String.raw`^[ \t]*\[[ \t]*${bare("mcp_servers")}[ \t]*\.[ \t]*${bare("dibs")}[ \t]*[.\]]`,
+  "m",
+);
 /** Servers as keys instead of tables: a table behind them may not be allowed. */
-const tomlKeys = /^[ \t]*(?:mcp_servers|"mcp_servers"|'mcp_servers')[ \t]*[.=]/m;
+const tomlKeys = new RegExp(String.raw`^[ \t]*${bare("mcp_servers")}[ \t]*[.=]`, "m");
+/** The table of all servers: one of them may be a key in it. */
+const tomlServers = new RegExp(String.raw`^[ \t]*\[[ \t]*${bare("mcp_servers")}[ \t]*\]`, "m");
+const tomlOwnKey = new RegExp(String.raw`^[ \t]*${bare("dibs")}[ \t]*[.=]`, "m");
+
+/** An entry in the table of all servers, which ends where the next table begins. */
+function isKeyIn(text: string): boolean {
+  const found = tomlServers.exec(text);
+  if (!found) return false;
+  const rest = text.slice(found.index + found[0].length);
+  const end = /^[ \t]*\[/m.exec(rest);
+  return tomlOwnKey.test(end ? rest.slice(0, end.index) : rest);
+}
+
+const hasEntry = (text: string) => tomlHas.test(text) || isKeyIn(text);
 
 const inLines = (text: string, like: string) =>
   like.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
@@ -78,7 +100,7 @@ export function inToml(path: string): OwnFile {
     paste: tomlTable.trimEnd(),
     add(text) {
       if (isEmpty(text)) return tomlEntry;
-      if (tomlHas.test(text)) return text;
+      if (hasEntry(text)) return text;
       if (tomlKeys.test(text)) throw new Error("it has mcp_servers as keys, not as tables");
       return `${text.replace(/\s*$/, "")}${inLines(`\n\n${tomlEntry}`, text)}`;
     },
@@ -97,6 +119,6 @@ export function inToml(path: string): OwnFile {
           .trimEnd() + eol
       );
     },
-    doubt: (text) => doubtAbout(!tomlHas.test(text) || text.includes(inLines(tomlEntry, text))),
+    doubt: (text) => doubtAbout(!hasEntry(text) || text.includes(inLines(tomlEntry, text))),
   };
 }
