@@ -3,19 +3,11 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { licensesOf } from "./licenses.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const src = join(root, "src");
@@ -67,26 +59,11 @@ for (const file of old) {
   const path = join(out, file);
   if (Date.now() - statSync(path).mtimeMs > 600_000) rmSync(path, { force: true });
 }
-writeFileSync(join(out, "LICENSES.txt"), licenses());
+writeFileSync(join(out, "LICENSES.txt"), licensesOf(output.flatMap(({ moduleIds }) => moduleIds)));
 // What is packed is this build and nothing else that lies here.
 const shipped = ["LICENSES.txt", ...output.map(({ fileName }) => fileName)];
 writeFileSync(join(out, ".npmignore"), ["*", ...shipped.map((file) => `!${file}`), ""].join("\n"));
 warmUp();
-
-/** Of the packages that are in the bundle. */
-function licenses() {
-  const ids = output.flatMap(({ moduleIds }) => moduleIds).map((id) => id.replaceAll("\\", "/"));
-  const packages = ids.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id) ?? []);
-  return [...new Set(packages)]
-    .sort()
-    .map((directory) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
-      const file = readdirSync(directory).find((each) => /^licen[cs]e/i.test(each));
-      const text = file ? readFileSync(join(directory, file), "utf8") : license;
-      return `${name} ${version}\n\n${text.trim()}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
-}
 
 /** A module's own address is that of its file in dist, where what lies beside it is; or in its package. */
 function ownAddresses() {

@@ -123,7 +123,7 @@ function isBuilt() {
   if (stamp.bundled && !existsSync(bundle)) return false;
   return isNewerThan(stampFile, [
     ...paths,
-    ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs"),
+    ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "scripts/licenses.mjs"),
   ]);
 }
 

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
+// @ts-expect-error: a script, without types.
+import { licensesOf } from "../scripts/licenses.mjs";
 
 const out = resolve(import.meta.dirname, "../dist/web");
 
@@ -23,9 +25,21 @@ function pack(): Plugin {
   };
 }
 
+/** Others' code is in our files, and their licences come along. */
+function licenses(): Plugin {
+  return {
+    name: "licenses",
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((each) => (each.type === "chunk" ? each.moduleIds : []));
+      const ids = modules.map((id) => id.replace(/^\0/, ""));
+      this.emitFile({ type: "asset", fileName: "LICENSES.txt", source: licensesOf(ids) as string });
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), pack()],
+  plugins: [react(), licenses(), pack()],
   // Inlined files would be `data:` addresses, which our policy does not let scripts and workers be.
   build: {
     outDir: out,
