@@ -62,6 +62,8 @@ export interface ByHolder extends OnTask {
 
 export interface CreateCommand extends OnProject {
   type: "create";
+  /** The agent that adds them, if one does. */
+  sessionId?: string | undefined;
   tasks: NewTask[];
   correlationId: string;
 }

@@ -146,6 +146,11 @@ interface Open {
   apply(changes: Changes): void;
 }
 
+/** What an agent adds is its own doing; elsewhere the claim tells whose. */
+function actorOf(command: Command, caller: string): string {
+  return command.type === "create" && command.sessionId !== undefined ? `agent:${command.sessionId}` : caller;
+}
+
 /**
  * The one place where decisions become changes: settles what is over, then decides, in one open transaction. With a `token`, the
  * caller speaks only for sessions of that token.
@@ -164,7 +169,7 @@ export function carryOut<C extends Command>(
     if (!first) break;
     transaction.apply(decide(view, first, { now, actor: "system" }).changes);
   }
-  const { changes, outcome } = decide(view, command, { now, actor });
+  const { changes, outcome } = decide(view, command, { now, actor: actorOf(command, actor) });
   transaction.apply(changes);
   return outcome;
 }

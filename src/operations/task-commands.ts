@@ -60,9 +60,10 @@ function registration(
 
 export const taskCommands = {
   "tasks.create": forCommand("tasks.create", {
-    command: ({ project: _, ...task }, context): CreateCommand => ({
+    command: ({ project: _, sessionId, ...task }, context): CreateCommand => ({
       type: "create",
       project: project({ project: _ }, context),
+      sessionId,
       tasks: [task],
       correlationId: context.environment.newCorrelationId(),
     }),

@@ -337,6 +337,18 @@ test(
   }),
 );
 
+test(
+  "what an agent adds is recorded as its own",
+  inProcess(async ({ dibs, agent }) => {
+    await agent.do("create_task", { description: "one" });
+    await agent.do("create_task", { description: "two", agent_id: "ann" });
+    const { tasks } = await dibs.tasks.list();
+    expect(tasks.map(({ createdBy }) => createdBy)).toEqual(["agent:me", "agent:ann"]);
+    const { events } = await dibs.tasks.events({ taskId: "0002" });
+    expect(events[0]).toMatchObject({ type: "task:created", actor: "agent:ann" });
+  }),
+);
+
 test("the tools are those that the contract names, and take what its operations take", () => {
   const named = operations.filter(({ mcp }) => mcp !== undefined);
   expect(new Set(named.map(({ mcp }) => mcp))).toEqual(new Set(toolNames));

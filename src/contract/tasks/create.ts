@@ -38,7 +38,11 @@ export const createTask = operation({
   summary: "Create a task",
   kind: "command",
   role: "worker",
-  input: () => newTask().extend({ project: project() }),
+  input: () =>
+    newTask().extend({
+      project: project(),
+      sessionId: id().optional().describe("The agent that adds it; default: whoever calls"),
+    }),
   output: taskAnswer,
   refusals: [
     "TASK_NOT_FOUND",

@@ -45,6 +45,7 @@ const createTask: Handler = async (desk, input) => {
       parentId: input.parent_id as string | undefined,
       files: input.files as string[] | undefined,
       labels: input.labels as string[] | undefined,
+      sessionId: (input.agent_id as string | undefined) ?? desk.options.defaultAgent,
     }),
   );
   const waits = task.pendingDependencies > 0;
