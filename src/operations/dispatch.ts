@@ -9,7 +9,7 @@ import type { Caller } from "./environment.js";
 import { asDibsError, type Executor } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
 import { catchUpIfWritable } from "./metrics/recorder.js";
-import { endDeadHolder, endDeadHolders, endDeadSessions, isTimeToLook } from "./sweep.js";
+import { endDeadHolder, endDeadHolders, endDeadSessions, isTimeToLook, noticeTheDead } from "./sweep.js";
 import { dropExpiredTokens, forgetTokens } from "./tokens.js";
 
 export function dispatch(
@@ -30,9 +30,10 @@ export function dispatch(
       return bulk(executor, input, caller, options);
     case "tasks.list":
     case "tasks.inFlight":
+      return afterLookingForTheDead(executor, name, input, caller, options);
     case "sessions.list":
     case "sessions.summary":
-      return afterLookingForTheDead(executor, name, input, caller, options);
+      return afterNoticingTheDead(executor, name, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller, options);
     case "locks.acquire":
@@ -60,6 +61,8 @@ async function afterLookingAtTheHolder(
 ): Promise<unknown> {
   const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
   await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
+  // Who is here to take it?
+  if (name === "tasks.explain") await noticeTheDead(executor, caller.org);
   return executor.execute(name, input as never, caller, options);
 }
 
@@ -73,6 +76,19 @@ async function afterLookingForTheDead(
 ): Promise<unknown> {
   executor.admit(name, input, caller);
   if (isTimeToLook(executor, caller.org)) await endDeadHolders(executor, caller.org);
+  return executor.execute(name, input as never, caller, options);
+}
+
+/** Whoever asks who is here means those that live. */
+async function afterNoticingTheDead(
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: WaitOptions,
+): Promise<unknown> {
+  executor.admit(name, input, caller);
+  await noticeTheDead(executor, caller.org);
   return executor.execute(name, input as never, caller, options);
 }
 
@@ -123,6 +139,7 @@ async function afterCounting(
   options: WaitOptions,
 ): Promise<unknown> {
   executor.admit(name, input, caller);
+  await noticeTheDead(executor, caller.org);
   await catchUpIfWritable(executor, caller.org).catch(rethrow);
   return executor.execute(name, input as never, caller, options);
 }

@@ -19,6 +19,7 @@ import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
+import { isGone } from "./sweep.js";
 import { decodeCursor, scope } from "./task-queries.js";
 
 function findSession(
@@ -170,6 +171,7 @@ export const claimOperations = {
       averageDurationMs:
         active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
       oldest: oldest ? wireClaim(view, oldest, now) : null,
+      dead: deadSessions(view, project.value, claims, context),
     });
   }),
 };
@@ -178,6 +180,22 @@ export const claimOperations = {
 function isOrphaned(view: Reads, { project, sessionId }: Claim, now: number): boolean {
   const session = view.session(project, sessionId);
   return !isLive(session) || isSilent(session, view.project(project)!.settings.claim.orphanThresholdMs, now);
+}
+
+function deadSessions(
+  view: Reads,
+  project: string | null,
+  claims: readonly Claim[],
+  { environment }: CallContext,
+) {
+  const sessions = view.sessions({ project, live: true, limit: limits.openClaimsMax });
+  return sessions
+    .filter((session) => isGone(session, environment))
+    .slice(0, limits.pageMax)
+    .map(({ project, id }) => {
+      const isTheirs = (claim: Claim) => claim.project === project && claim.sessionId === id;
+      return { project, sessionId: id, taskIds: claims.filter(isTheirs).map(({ taskId }) => taskId) };
+    });
 }
 
 export const eventOperations = {

@@ -3,16 +3,18 @@
 
 import { limits } from "../core/limits.js";
 import { isLive, type Session } from "../core/session.js";
+import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
 
-function isGone(session: Session, { environment }: Executor): boolean {
+/** It is not ended, but its process on this host is. */
+export function isGone(session: Session, environment: Environment): boolean {
   if (!isLive(session) || session.pid === null || session.host !== environment.hostId) return false;
   return !environment.isAlive(session.pid, session.processStartedAt);
 }
 
 async function endIfGone(executor: Executor, org: string, sessions: Session[]): Promise<Swept[]> {
   const ended = sessions
-    .filter((session) => isGone(session, executor))
+    .filter((session) => isGone(session, executor.environment))
     .map(async ({ project, id, incarnation }) => {
       const command = { project, sessionId: id, incarnation, reason: "process_gone" } as const;
       const outcome = await executor.system(org, { type: "end-session", ...command });
@@ -41,42 +43,61 @@ const monotonicMs = () => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Looking is shared: however many wait, processes are looked at once in this time. */
 const lookEveryMs = 500;
-const looks = new WeakMap<Executor, Map<string, { at: number; found: Promise<Swept[]> }>>();
 
-export function isTimeToLook(executor: Executor, org: string): boolean {
-  const last = looks.get(executor)?.get(org);
-  return !last || monotonicMs() - last.at >= lookEveryMs;
-}
+/** For all who ask at about the same time. */
+class Looks {
+  private readonly last = new WeakMap<Executor, Map<string, { at: number; found: Promise<Swept[]> }>>();
 
-/** The same for those that hold something, for all who ask at about the same time. */
-export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
-  const byOrg = looks.get(executor) ?? new Map();
-  looks.set(executor, byOrg);
-  const last = byOrg.get(org);
-  if (last && !isTimeToLook(executor, org)) return last.found;
-  const found = lookForDeadHolders(executor, org);
-  byOrg.set(org, { at: monotonicMs(), found });
-  return found;
-}
+  constructor(private readonly look: (executor: Executor, org: string) => Promise<Swept[]>) {}
 
-/** Looking is a help: if the store cannot be read now, the next look may find more. */
-async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
-  try {
-    const holders = await executor.store.read(org, (view) => {
-      const found = new Map<string, Session>();
-      for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
-        const session = found.has(`${project}/${sessionId}`) ? undefined : view.session(project, sessionId);
-        if (session) found.set(`${project}/${sessionId}`, session);
-      }
-      return [...found.values()];
-    });
-    return await endIfGone(executor, org, holders);
-  } catch {
-    return [];
+  isTime(executor: Executor, org: string): boolean {
+    const last = this.last.get(executor)?.get(org);
+    return !last || monotonicMs() - last.at >= lookEveryMs;
+  }
+
+  take(executor: Executor, org: string): Promise<Swept[]> {
+    const byOrg = this.last.get(executor) ?? new Map();
+    this.last.set(executor, byOrg);
+    const last = byOrg.get(org);
+    if (last && !this.isTime(executor, org)) return last.found;
+    // Looking is a help: if the store cannot be read now, the next look may find more.
+    const found = this.look(executor, org).catch(() => []);
+    byOrg.set(org, { at: monotonicMs(), found });
+    return found;
   }
 }
 
-/** The same for the holder of one task, before somebody else asks for it or answers its question. */
+const holders = new Looks(lookForDeadHolders);
+const everybody = new Looks(endDeadSessions);
+
+export function isTimeToLook(executor: Executor, org: string): boolean {
+  return holders.isTime(executor, org);
+}
+
+/** Those that hold something: what claims and lists of tasks need to know. */
+export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
+  return holders.take(executor, org);
+}
+
+/** The idle ones too, before somebody asks who is here. */
+export function noticeTheDead(executor: Executor, org: string): Promise<Swept[]> {
+  return everybody.take(executor, org);
+}
+
+async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
+  const found = await executor.store.read(org, (view) => {
+    const sessions = new Map<string, Session>();
+    for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
+      const key = `${project}/${sessionId}`;
+      const session = sessions.has(key) ? undefined : view.session(project, sessionId);
+      if (session) sessions.set(key, session);
+    }
+    return [...sessions.values()];
+  });
+  return endIfGone(executor, org, found);
+}
+
+/** The holder of one task, before somebody else asks for it or answers its question. */
 export async function endDeadHolder(
   executor: Executor,
   org: string,

@@ -1,7 +1,11 @@
 // More edges: what stands beside a project, text that looks like a flag, sessions whose process is gone, ids that were reserved.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { expect, test } from "vitest";
-import { openDesk } from "./desk.js";
+import { openDibs } from "../../src/compose.js";
+import { hostId, processStart } from "../../src/runtime/liveness.js";
+import { type Desk, openDesk, ways } from "./desk.js";
 
 test("events are the newest of this project, however busy another one was since", async () => {
   const desk = await openDesk();
@@ -30,4 +34,47 @@ test("events name where to go on only if there is more", async () => {
   expect(await desk.says(limit(events.length - 1))).toContain(`more: --after ${events.at(-2).seq}`);
   expect(await desk.says(limit(events.length))).not.toContain("more:");
   expect((await desk.dibs(["events", "--limit", "0"])).code).toBe(2);
+});
+
+/** An idle session whose process was killed. */
+async function deadSession(desk: Desk, id: string): Promise<void> {
+  const agent = spawn("sleep", ["60"], { stdio: "ignore" });
+  const process = { pid: agent.pid!, host: hostId, processStartedAt: processStart(agent.pid!)! };
+  const dibs = await openDibs({ path: desk.database, clock: desk.clock, detached: true });
+  await dibs.sessions.register({ id, ...process });
+  await dibs.close();
+  const gone = once(agent, "exit");
+  agent.kill("SIGKILL");
+  await gone;
+}
+
+test.each(ways)("whoever looks notices that an idle session's process is gone, %s", async (way) => {
+  const looks = [
+    async (desk: Desk) => expect((await desk.json(["sessions"])).sessions).toEqual([]),
+    async (desk: Desk) => expect((await desk.json(["stats"])).agents).toMatchObject({ idle: 0 }),
+    async (desk: Desk) => expect(await desk.says(["explain", "0001"])).toContain("No session is running"),
+  ];
+  for (const look of looks) {
+    const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
+    await deadSession(desk, "agent-1");
+    await look(desk);
+  }
+});
+
+test.each(ways)("the doctor names idle sessions whose process is gone and ends them, %s", async (way) => {
+  const desk = await openDesk(way);
+  await desk.says(["add", "One"]);
+  await deadSession(desk, "agent-1");
+  for (let look = 0; look < 2; look++) {
+    expect(await desk.says(["doctor"])).toMatch(/warn +sessions +the process is gone of agent-1\n/);
+  }
+  expect(await desk.says(["doctor", "--fix"])).toMatch(
+    /fixed +sessions +ended, their process is gone: agent-1\n/,
+  );
+  expect(await desk.says(["doctor"])).toContain("All is well");
+  expect((await desk.json(["sessions", "--ended"])).sessions[0]).toMatchObject({
+    id: "agent-1",
+    endedAt: expect.any(String),
+  });
 });

@@ -19,6 +19,9 @@ export const claimStats = operation({
       orphaned: z.number(),
       averageDurationMs: z.number(),
       oldest: claimShape().nullable(),
+      dead: z
+        .array(z.object({ project: z.string(), sessionId: z.string(), taskIds: z.array(z.string()) }))
+        .describe("Sessions that nobody has ended, though their process on this host is gone"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks/claims/stats" },

@@ -1,73 +1,70 @@
-// What of the work in flight is nobody's any more. Lists free what a dead process of this host holds before they answer; a check-up
-// is to show it first, so it asks only what changes nothing.
+// What is nobody's any more: the work in flight of the dead, and dead sessions that hold nothing. Lists end what a dead process of
+// this host has left before they answer; a check-up is to show it first, so it asks only what changes nothing.
 
 import type { Dibs } from "../../../client/client.js";
-import { DibsError } from "../../../contract/error.js";
-import { type Context, given } from "../context.js";
+import type { Context } from "../context.js";
 import type { Finding } from "../print/check-up.js";
 
-const check = "claims";
 const namesMax = 5;
 
-export async function claimsFinding(context: Context, dibs: Dibs): Promise<Finding> {
-  return context.on("fix") ? freed(dibs) : lookedAt(context, dibs);
+export async function claimsFindings(context: Context, dibs: Dibs): Promise<Finding[]> {
+  const stats = await dibs.claims.stats({ project: "*" });
+  return context.on("fix") ? ended(dibs, stats) : lookedAt(stats);
 }
 
-async function freed(dibs: Dibs): Promise<Finding> {
+type Stats = Awaited<ReturnType<Dibs["claims"]["stats"]>>;
+
+async function ended(dibs: Dibs, { dead }: Stats): Promise<Finding[]> {
   const { cleaned } = await dibs.claims.cleanup();
-  if (cleaned.length === 0) return { check, status: "ok", message: "nothing is held by the dead" };
   const names = cleaned.map(({ taskId, sessionId }) => `${taskId} (${sessionId})`);
-  return { check, status: "fixed", message: `${cleaned.length} taken from the dead: ${named(names)}` };
+  const claims: Finding =
+    cleaned.length === 0
+      ? { check: "claims", status: "ok", message: "nothing is held by the dead" }
+      : {
+          check: "claims",
+          status: "fixed",
+          message: `${cleaned.length} taken from the dead: ${named(names)}`,
+        };
+  const idle = idleOf(dead);
+  if (idle.length === 0) return [claims];
+  return [
+    claims,
+    { check: "sessions", status: "fixed", message: `ended, their process is gone: ${named(idle)}` },
+  ];
 }
 
-async function lookedAt(context: Context, dibs: Dibs): Promise<Finding> {
-  const { active, expired, orphaned } = await dibs.claims.stats({ project: "*" });
-  const dead = await deadHolders(context, dibs);
+function lookedAt({ active, expired, orphaned, dead }: Stats): Finding[] {
+  const holders = dead.filter(({ taskIds }) => taskIds.length > 0).map(holderName);
   const troubles = [
-    ...(dead.length > 0 ? [`the process is gone of ${named(dead)}`] : []),
+    ...(holders.length > 0 ? [`the process is gone of ${named(holders)}`] : []),
     ...(orphaned > 0 ? [`${orphaned} held by sessions that are over or silent`] : []),
     ...(expired > 0 ? [`${expired} out of time`] : []),
   ];
-  if (troubles.length === 0) return { check, status: "ok", message: `${active} in flight` };
-  return {
-    check,
+  const claims: Finding =
+    troubles.length === 0
+      ? { check: "claims", status: "ok", message: `${active} in flight` }
+      : {
+          check: "claims",
+          status: "warn",
+          message: `${active + expired} in flight; ${troubles.join("; ")}`,
+          advice: "The next claim or list takes care of them; dibs doctor --fix does so now",
+        };
+  const idle = idleOf(dead);
+  if (idle.length === 0) return [claims];
+  const sessions: Finding = {
+    check: "sessions",
     status: "warn",
-    message: `${active + expired} in flight; ${troubles.join("; ")}`,
-    advice: "The next claim or list takes care of them; dibs doctor --fix does so now",
+    message: `the process is gone of ${named(idle)}`,
+    advice: "dibs sessions ends them, and so does dibs doctor --fix",
   };
+  return [claims, sessions];
 }
 
-/** Sessions that hold something and whose process on this machine is gone, as people call them. */
-async function deadHolders(context: Context, dibs: Dibs): Promise<string[]> {
-  const { projects } = await dibs.projects.list({ limit: 1000 });
-  const found: string[] = [];
-  for (const { id: project } of projects) {
-    const { bySession } = await dibs.claims.stats({ project });
-    for (const [sessionId, count] of Object.entries(bySession)) {
-      const session = await sessionOf(dibs, { project, sessionId });
-      if (!session || !(await isGone(context, session))) continue;
-      found.push(`${sessionId} (${count === 1 ? (session.currentTaskId ?? "1 task") : `${count} tasks`})`);
-    }
-  }
-  return found;
-}
+const holderName = ({ sessionId, taskIds }: Stats["dead"][number]) =>
+  `${sessionId} (${taskIds.length === 1 ? taskIds[0] : `${taskIds.length} tasks`})`;
 
-type Session = Awaited<ReturnType<Dibs["sessions"]["get"]>>["session"];
-
-async function isGone({ parts }: Context, { pid, host, processStartedAt }: Session): Promise<boolean> {
-  if (pid === null || host === null) return false;
-  return parts.health.isGone({ pid, host, ...given({ processStartedAt: processStartedAt ?? undefined }) });
-}
-
-/** Null: it has ended in between. */
-async function sessionOf(dibs: Dibs, input: { project: string; sessionId: string }): Promise<Session | null> {
-  try {
-    return (await dibs.sessions.get(input)).session;
-  } catch (error) {
-    if (error instanceof DibsError && error.code === "SESSION_NOT_FOUND") return null;
-    throw error;
-  }
-}
+const idleOf = (dead: Stats["dead"]) =>
+  dead.filter(({ taskIds }) => taskIds.length === 0).map(({ sessionId }) => sessionId);
 
 export function named(names: readonly string[]): string {
   const rest = names.length - namesMax;

@@ -8,7 +8,7 @@ import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
 import { checkUpText, type Finding } from "../print/check-up.js";
-import { claimsFinding } from "./doctor-claims.js";
+import { claimsFindings } from "./doctor-claims.js";
 import { worktreesFinding } from "./doctor-worktrees.js";
 
 const freeBytesMin = 200 * 1024 * 1024;
@@ -179,8 +179,8 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
           },
         ]
       : [{ check: "project", status: "ok", message: project.id }];
-    const claims = await claimsFinding(context, dibs);
-    return [...paused, claims, ...(await worktreesFinding(context, dibs))];
+    const claims = await claimsFindings(context, dibs);
+    return [...paused, ...claims, ...(await worktreesFinding(context, dibs))];
   } catch (error) {
     if (!(error instanceof DibsError)) throw error;
     const { message, hint } = error;
@@ -194,7 +194,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Look for trouble: version, database, permissions, server, claims, worktrees",
     details:
       "Without --fix it only looks.\n" +
-      "With --fix what the dead hold is queued again, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
+      "With --fix what the dead hold is queued again, sessions whose process is gone are ended, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
     flags: { fix: { help: "mend what can be mended without harm" } },
     exits: { 0: "all is well, or there are warnings only", 1: "there is a problem" },
     examples: ["dibs doctor", "dibs doctor --fix"],
