@@ -370,3 +370,20 @@ test(
     { viewport: { width: 390, height: 844 } },
   ),
 );
+
+test(
+  "acts on nothing while a part of the filter is not understood: it would mean everything",
+  visiting(async (visit) => {
+    const { page, world } = visit;
+    await world.task({ id: "a", prompt: "keep me" });
+    await open(page, world, "?q=is:");
+    const act = page.getByRole("button", { name: /^Act on/ });
+    await soon(() => act.getAttribute("title")).toMatch(/Mend the filter first/);
+    expect(await act.isDisabled()).toBe(true);
+    await page.keyboard.press("a");
+    expect(await page.locator("dialog").count()).toBe(0);
+    await open(page, world, "?q=is:ready");
+    await soon(() => act.isEnabled()).toBe(true);
+    expectQuiet(visit);
+  }),
+);

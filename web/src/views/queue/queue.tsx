@@ -4,6 +4,7 @@
 import "./queue.css";
 import { useCallback, useId, useMemo, useRef, useState } from "react";
 import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
+import type { Progress } from "../../../../src/client/view/rows.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { Trouble } from "../../components/trouble.js";
 import { taskIndex } from "../../data/tasks.js";
@@ -37,7 +38,9 @@ export function Queue() {
   const toList = useRef<(() => void) | null>(null);
   const problemId = useId();
 
+  const whyNot = whyNotAct(question, progress, selection.chosen.size);
   const act = () => {
+    if (whyNot) return;
     const isChosen = selection.chosen.size > 0;
     const rows = isChosen ? [...selection.chosen.values()] : stillMatching(listed.order, question);
     if (rows.length > 0) setActing({ rows, which: isChosen ? "selected" : "matching" });
@@ -63,7 +66,12 @@ export function Queue() {
           onLeave={() => (toList.current ? toList.current() : box.current?.blur())}
         />
         <SortChoice sort={question.sort} onSort={onSort} />
-        <button type="button" disabled={count === 0} onClick={act} title="key: a">
+        <button
+          type="button"
+          disabled={count === 0 || whyNot !== null}
+          onClick={act}
+          title={whyNot ?? "key: a"}
+        >
           Act on {count.toLocaleString()} {selection.chosen.size > 0 ? "selected" : "matching"}…
         </button>
       </div>
@@ -115,6 +123,13 @@ function stillMatching(order: readonly WireTaskRow[], { filter }: Question): Wir
     const row = taskIndex().get(project, id);
     return row && matches(row) ? [row] : [];
   });
+}
+
+/** What is not understood narrows nothing, and what is not read yet is not counted: neither is a base to act on. */
+function whyNotAct({ filter }: Question, { complete }: Progress, chosen: number): string | null {
+  if (filter.problems.length > 0) return "Mend the filter first: a part of it is not understood.";
+  if (!complete && chosen === 0) return "Still reading the tasks: select some, or wait until all are known.";
+  return null;
 }
 
 function problemsOf({ filter }: Question, sortText: string): string[] {

@@ -1,19 +1,24 @@
 // Lists do not jump under the cursor: while somebody points at the list, is in it with the keyboard, or has just scrolled it (a
-// finger leaves the screen while the list still runs), it is held.
+// finger leaves the screen while the list still runs), it is held. A pointer that rests is forgotten: nobody means it.
 
-import { type FocusEvent, useEffect, useRef } from "react";
+import { type FocusEvent, type PointerEvent, useEffect, useRef } from "react";
 import { listing } from "./use-listing.js";
 
 const afterScrollMs = 1_500;
+const pointerRestMs = 8_000;
 
 export function useHold(order: unknown) {
-  const state = useRef({ isPointed: false, isFocused: false, scrolledAt: Number.NEGATIVE_INFINITY });
+  const state = useRef({
+    pointedAt: Number.NEGATIVE_INFINITY,
+    isFocused: false,
+    scrolledAt: Number.NEGATIVE_INFINITY,
+  });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const set = (change: Partial<typeof state.current>) => {
     Object.assign(state.current, change);
-    const { isPointed, isFocused, scrolledAt } = state.current;
-    const restMs = scrolledAt + afterScrollMs - performance.now();
-    listing().hold(isPointed || isFocused || restMs > 0);
+    const { pointedAt, isFocused, scrolledAt } = state.current;
+    const restMs = Math.max(scrolledAt + afterScrollMs, pointedAt + pointerRestMs) - performance.now();
+    listing().hold(isFocused || restMs > 0);
     clearTimeout(timer.current);
     if (restMs > 0) timer.current = setTimeout(() => set({}), restMs);
   };
@@ -30,8 +35,11 @@ export function useHold(order: unknown) {
     if (state.current.isFocused && !isRow(document.activeElement)) set({ isFocused: false });
   }, [order]);
   return {
-    onPointerEnter: () => set({ isPointed: true }),
-    onPointerLeave: () => set({ isPointed: false }),
+    onPointerMove: ({ pointerType }: PointerEvent) => {
+      // A finger points at nothing when it is lifted.
+      if (pointerType === "mouse") set({ pointedAt: performance.now() });
+    },
+    onPointerLeave: () => set({ pointedAt: Number.NEGATIVE_INFINITY }),
     onFocus: ({ target }: FocusEvent) => set({ isFocused: isRow(target) }),
     onBlur: ({ relatedTarget }: FocusEvent) => set({ isFocused: isRow(relatedTarget) }),
     onScroll: () => set({ scrolledAt: performance.now() }),
