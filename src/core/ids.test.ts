@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { childId, idProblem, suppliedIdProblem, topLevelId, topLevelIdsMax } from "./ids.js";
+import { childId, idProblem, suppliedIdProblem, topLevelId, topLevelIdsMax, topLevelNumber } from "./ids.js";
 
 const tiers = [
   { first: "0001", last: "9999", from: 1, size: 9_999 },
@@ -14,13 +14,16 @@ describe("generated ids", () => {
     expect(topLevelIdsMax).toBe(736_335);
     const seen = new Set<string>();
     let open = 0;
+    let misread = 0;
     for (let n = 1; n <= topLevelIdsMax; n++) {
       const id = topLevelId(n)!;
       seen.add(id);
       if (id.length !== 4 || suppliedIdProblem(id) === null) open++;
+      if (topLevelNumber(id) !== n) misread++;
     }
     expect(seen.size).toBe(topLevelIdsMax);
-    expect(open).toBe(0);
+    expect([open, misread]).toEqual([0, 0]);
+    for (const id of ["0000", "a001", "00001", "A00", "0001_t1"]) expect(topLevelNumber(id)).toBeNull();
   });
 
   test.each(tiers)("the tier $first…$last begins at $from and has $size", ({ first, last, from, size }) => {

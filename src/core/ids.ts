@@ -33,6 +33,23 @@ function formatTier(letters: number, index: number): string {
   return digits === 0 ? prefix : prefix + String(index % scale).padStart(digits, "0");
 }
 
+/** Which top-level id this is, from 1; null: it is none. */
+export function topLevelNumber(id: string): number | null {
+  if (!generatedForm.test(id) || id === "0000") return null;
+  const letters = id.search(/\d|$/);
+  const before = tiers.slice(0, letters).reduce((sum, tier) => sum + tier.size, 0);
+  let index = 0;
+  for (const letter of id.slice(0, letters)) index = index * 26 + letter.charCodeAt(0) - 65;
+  index = index * 10 ** (4 - letters) + Number(id.slice(letters));
+  return letters === 0 ? index : before + index + 1;
+}
+
+/** `0001_t1.2` is the second below `0001_t1`, if ids were made for it; null: no id of a part looks like this. */
+export function asPart(id: string): { parentId: string; n: number } | null {
+  const [, parentId, n] = /^(.+)(?:_t|\.)([1-9]\d{0,14})$/.exec(id) ?? [];
+  return parentId === undefined ? null : { parentId, n: Number(n) };
+}
+
 export function childId(parent: { id: string; depth: number }, n: number): string {
   return parent.depth === 0 ? `${parent.id}_t${n}` : `${parent.id}.${n}`;
 }
@@ -61,10 +78,12 @@ export function idProblem(id: string): string | null {
   return id.includes("..") ? "must not contain '..'" : null;
 }
 
-/** What is wrong with an id that a caller wants to give to a new task, or null. */
-export function suppliedIdProblem(id: string): string | null {
+/** What is wrong with an id that a caller wants to give to a new task, or null; one that was reserved is the caller's. */
+export function suppliedIdProblem(id: string, isReserved = (_id: string) => false): string | null {
   const problem = idProblem(id);
   if (problem) return problem;
-  if (generatedForm.test(id)) return "has the form of a generated id; add a word, such as 'task-0001'";
+  if (generatedForm.test(id) && !isReserved(id)) {
+    return "has the form of a generated id and was not reserved; add a word, such as 'task-0001', or use next-id";
+  }
   return reservedTaskIds.has(id) ? "is a word of a route and cannot be an id" : null;
 }

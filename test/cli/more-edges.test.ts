@@ -78,3 +78,17 @@ test.each(ways)("the doctor names idle sessions whose process is gone and ends t
     endedAt: expect.any(String),
   });
 });
+
+test.each(ways)("an id that next-id reserved can be used, and have parts, %s", async (way) => {
+  const desk = await openDesk(way);
+  const reserve = async (...words: string[]) => (await desk.says(["next-id", ...words])).trim();
+  const whole = await reserve();
+  expect(await reserve(whole)).toBe("0001_t1");
+  expect(await reserve("0001_t1")).toBe("0001_t1.1");
+  await desk.says(["add", "Whole", "--id", whole]);
+  await desk.says(["add", "Part", "--id", "0001_t1", "--parent", whole]);
+  expect(await desk.says(["add", "Next", "--parent", whole])).toContain("0001_t2");
+  const { code, err } = await desk.dibs(["add", "Not mine", "--id", "0009"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("next-id")]);
+  expect((await desk.dibs(["next-id", "0009"])).code).toBe(3);
+});

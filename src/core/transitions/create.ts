@@ -3,7 +3,7 @@
 import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
 import { edgesFrom, findCycle, writeCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
-import { childId, suppliedIdProblem, topLevelId } from "../ids.js";
+import { asPart, childId, suppliedIdProblem, topLevelId, topLevelNumber } from "../ids.js";
 import { limits, utf8Length } from "../limits.js";
 import { priorityDefault } from "../priority.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
@@ -29,7 +29,10 @@ interface Plan {
 }
 
 export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
-  const invalid = command.tasks.map(inputProblem).find((problem) => problem !== null);
+  const isReserved = (id: string) => reservedDepth(draft, command.project, id) !== null;
+  const invalid = command.tasks
+    .map((input, index) => inputProblem(input, index, isReserved))
+    .find((problem) => problem !== null);
   if (invalid) return invalid;
   const batch = new Batch(draft, command);
   const refusal = batch.place() ?? batch.connect() ?? batch.findCycle();
@@ -45,7 +48,7 @@ function at(index: number, field: string, message: string): Refusal {
   });
 }
 
-function inputProblem(input: NewTask, index: number): Refusal | null {
+function inputProblem(input: NewTask, index: number, isReserved: (id: string) => boolean): Refusal | null {
   const named = input.prompt ?? input.description ?? (input.type === "group" ? input.title : undefined);
   if (!named?.trim())
     return at(index, "prompt", "A task needs a prompt or a description; a group at least a title.");
@@ -61,7 +64,7 @@ function inputProblem(input: NewTask, index: number): Refusal | null {
       );
     }
   }
-  const problem = input.id === undefined ? null : suppliedIdProblem(input.id);
+  const problem = input.id === undefined ? null : suppliedIdProblem(input.id, isReserved);
   return problem ? at(index, "id", `Id '${input.id?.slice(0, 200)}' ${problem}.`) : null;
 }
 
@@ -91,7 +94,7 @@ class Batch {
         input,
         index,
         id: input.id ?? "",
-        sequence: 0,
+        sequence: (input.id !== undefined && input.parentId === undefined && topLevelNumber(input.id)) || 0,
         depth: -1,
         parentId: null,
         title: title || "(untitled)",
@@ -280,12 +283,30 @@ function allocateId(
 }
 
 export function reserveId(draft: Draft, { project, parentId }: ReserveIdCommand): Outcome<{ id: string }> {
-  const parent = parentId === undefined ? undefined : draft.task(project, parentId);
-  if (parentId !== undefined && !parent) {
-    return refuse("TASK_NOT_FOUND", `There is no task ${parentId}.`, { details: { taskId: parentId } });
+  const depth = parentId === undefined ? null : depthOf(draft, project, parentId);
+  if (parentId !== undefined && depth === null) {
+    return refuse("TASK_NOT_FOUND", `There is no task ${parentId}, and nobody has reserved that id.`, {
+      details: { taskId: parentId },
+    });
   }
+  const parent = parentId === undefined ? undefined : { id: parentId, depth: depth! };
   const allocated = allocateId(draft, project, parent, () => false);
   return allocated.ok ? accept({ id: allocated.value.id }) : allocated;
+}
+
+function depthOf(draft: Draft, project: string, id: string): number | null {
+  return draft.task(project, id)?.depth ?? reservedDepth(draft, project, id);
+}
+
+/** How deep a task with this generated id would be; null: it was never given out. */
+function reservedDepth(draft: Draft, project: string, id: string): number | null {
+  const top = topLevelNumber(id);
+  if (top !== null) return top <= draft.counter(project, "") ? 0 : null;
+  const part = asPart(id);
+  const depth = part && depthOf(draft, project, part.parentId);
+  if (!part || depth === null) return null;
+  const isGiven = part.n <= draft.counter(project, part.parentId);
+  return isGiven && childId({ id: part.parentId, depth }, part.n) === id ? depth + 1 : null;
 }
 
 function put(draft: Draft, plan: Plan, command: CreateCommand): void {

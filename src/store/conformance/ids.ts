@@ -164,6 +164,34 @@ export function ids(driver: Driver): void {
       await world.refused("TASK_NOT_FOUND", { type: "reserve-id", parentId: "nowhere" });
     });
 
+    it("whoever has reserved an id may use it, once", async (world) => {
+      expect(await world.ok({ type: "reserve-id" })).toEqual({ id: "0001" });
+      await world.refused("VALIDATION_FAILED", withId("0002"));
+      expect(await world.task({ id: "0001" })).toBe("0001");
+      await world.refused("ID_TAKEN", withId("0001"));
+      expect(await world.task()).toBe("0002");
+      await used(world, 36_000);
+      expect(await world.task({ id: "AA00" })).toBe("AA00");
+      await world.refused("VALIDATION_FAILED", withId("AA01"));
+      await world.refused("VALIDATION_FAILED", withId("0000"));
+    });
+
+    it("a reserved id can have parts reserved below it, before there is a task", async (world) => {
+      const reserve = (parentId?: string) =>
+        world.ok({ type: "reserve-id", ...(parentId === undefined ? {} : { parentId }) });
+      expect(await reserve()).toEqual({ id: "0001" });
+      expect(await reserve("0001")).toEqual({ id: "0001_t1" });
+      expect(await reserve("0001_t1")).toEqual({ id: "0001_t1.1" });
+      expect(await reserve("0001_t1.1")).toEqual({ id: "0001_t1.1.1" });
+      for (const parentId of ["0002", "0001_t2", "0001.1", "0001_t1.2", "0001_t1_t1", "0000"]) {
+        await world.refused("TASK_NOT_FOUND", { type: "reserve-id", parentId });
+      }
+      await world.task({ id: "0001" });
+      expect(await world.task({ parentId: "0001" })).toBe("0001_t2");
+      expect(await world.task({ id: "0001_t1", parentId: "0001" })).toBe("0001_t1");
+      expect(await world.task({ parentId: "0001_t1" })).toBe("0001_t1.2");
+    });
+
     it("many creators in one commit get many ids", async (world) => {
       const tasks = [{ prompt: "x" }];
       const outcomes = await world.together(

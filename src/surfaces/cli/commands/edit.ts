@@ -89,7 +89,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "[prompt...]",
     summary: "Add a task; it is claimable when its dependencies are completed",
     flags: {
-      id: { value: "<id>", help: "an id of your own" },
+      id: { value: "<id>", help: "an id of your own, or one that next-id reserved" },
       parent: { value: "<id>", help: "make it a part of this task" },
       group: { help: "a group: holds parts, is never claimed itself" },
       ...taskFlags,
@@ -176,8 +176,9 @@ export const commands: Record<string, SingleCommand> = {
     name: "next-id",
     args: "[parent]",
     summary: "Reserve the next id, for scripts that make their own tasks",
+    details: "Nobody else gets it: dibs add --id takes it, and parts can be reserved below it at once.",
     exits: { 1: "there are no more ids" },
-    examples: ["id=$(dibs next-id)", "dibs next-id 0001"],
+    examples: ["id=$(dibs next-id)", "dibs next-id 0001", 'dibs add --id "$(dibs next-id)" "Write the docs"'],
     async run(context) {
       const dibs = await context.dibs();
       const answer = await dibs.ids.next(given({ parentId: context.args[0] }));
