@@ -15,7 +15,7 @@ import type { AttemptEnd, Outcome, RunnerOptions, Timings } from "./options.js";
 import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
 import { isPassing } from "./patience.js";
-import { errorText, Reporter, waitsForAnswer } from "./report.js";
+import { errorText, type LastWords, Reporter, waitsForAnswer } from "./report.js";
 import { type Left, nothing, readResultFile } from "./result.js";
 import { endSurvivors } from "./survivors.js";
 import { openWorktree, type Worktree } from "./worktree.js";
@@ -31,6 +31,7 @@ export interface AttemptParts {
   beatMs: number;
   /** The task was made for this command: if that cannot be started, it is of no use to others. */
   isOwn: boolean;
+  last: LastWords;
 }
 
 /** Why the command is ended before its own end; the first reason counts. */
@@ -72,7 +73,8 @@ export class Attempt {
     });
     this.reporter = new Reporter(dibs, this.by, {
       retryMs: timings.retryMs,
-      isHopeless: () => this.stopsNow || (!this.lease.isWaiting && performance.now() > this.lease.until),
+      isLate: () => !this.lease.isWaiting && performance.now() > this.lease.until,
+      ...parts.last,
       onTrouble: (error) => options.onTrouble?.(error),
     });
     this.log = new Log({

@@ -22,7 +22,13 @@ export class Bench {
   private beatMs = 0;
   private readonly quiet = new AbortController();
   private watching: Promise<void> = Promise.resolve();
-  private grace: NodeJS.Timeout | null = null;
+  private hasGrace = false;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly hurrying = new AbortController();
+  private readonly silencing = new AbortController();
+  /** The time to stop is over: what is to be said is said once more, and until `silence` at the latest. */
+  readonly hurry: AbortSignal = this.hurrying.signal;
+  readonly silence: AbortSignal = this.silencing.signal;
 
   constructor(
     readonly options: RunnerOptions,
@@ -51,7 +57,7 @@ export class Bench {
 
   async close(): Promise<void> {
     this.quiet.abort();
-    if (this.grace) clearTimeout(this.grace);
+    for (const timer of this.timers) clearTimeout(timer);
     await this.watching;
   }
 
@@ -60,6 +66,10 @@ export class Bench {
     if (this.quiet.signal.aborted) return;
     const endAll = () => {
       for (const attempt of this.running) attempt.stop({ now });
+      this.hurrying.abort();
+      // At the end of the grace a command still needs its own, to end.
+      const lastMs = this.timings.lastWordMs + (now ? 0 : this.timings.killGraceMs);
+      this.timers.push(setTimeout(() => this.silencing.abort(), lastMs));
     };
     if (now) {
       endAll();
@@ -67,7 +77,13 @@ export class Bench {
     }
     // A question may stay open for days: the answer will wait there for the next holder.
     for (const attempt of this.running) if (attempt.isWaiting) attempt.stop({ now: false });
-    this.grace ??= setTimeout(endAll, this.timings.stopGraceMs);
+    if (!this.hasGrace) this.timers.push(setTimeout(endAll, this.timings.stopGraceMs));
+    this.hasGrace = true;
+  }
+
+  /** What it still holds goes back. */
+  async endSession(sessionId: string): Promise<void> {
+    await this.dibs.sessions.end({ ...this.project, sessionId }, { signal: this.silence });
   }
 
   newGroup(sessionId: string): Group {
@@ -108,8 +124,9 @@ export class Bench {
     group: Group,
     { isStopping = false, isOwn = false } = {},
   ): Promise<AttemptEnd> {
-    const { options, timings, beatMs } = this;
-    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs, isOwn });
+    const { options, timings, beatMs, hurry, silence } = this;
+    const last = { hurry, silence };
+    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs, isOwn, last });
     this.running.add(attempt);
     if (isStopping) attempt.stop({ now: false });
     try {

@@ -126,7 +126,7 @@ async function run(options: OnceOptions, sessionId: string) {
   } finally {
     stopWatching();
     await group.end();
-    await options.dibs.sessions.end({ ...bench.project, sessionId }).catch(() => undefined);
+    await bench.endSession(sessionId).catch(() => undefined);
     await bench.close();
   }
 }

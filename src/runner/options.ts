@@ -10,6 +10,8 @@ export interface Timings {
   killGraceMs: number;
   /** How long what runs may go on after the first request to stop. */
   stopGraceMs: number;
+  /** When the time to stop is over: how long the store may take to hear of it. */
+  lastWordMs: number;
   /** How long a command may go on after it reported its task itself. */
   afterReportMs: number;
   /** How long output may still come after the last process of the group is gone. */
@@ -28,6 +30,7 @@ export interface Timings {
 export const defaultTimings: Timings = {
   killGraceMs: 5_000,
   stopGraceMs: 30_000,
+  lastWordMs: 2_000,
   afterReportMs: 30_000,
   drainMs: 1_000,
   logEveryMs: 2_000,

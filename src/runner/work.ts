@@ -143,16 +143,14 @@ class WorkLoop implements Runner {
       }
     } finally {
       await group?.end();
-      await this.bench.dibs.sessions
-        .end({ ...this.bench.project, sessionId })
-        .catch((error) => this.options.onTrouble?.(error));
+      await this.bench.endSession(sessionId).catch((error) => this.options.onTrouble?.(error));
     }
   }
 
   /** A session is not handed for a while what it gave back; here that is ready as soon as others have done their part. */
   private async forgetWhatWasGivenBack(sessionId: string): Promise<void> {
     await this.persistently(async () => {
-      await this.bench.dibs.sessions.end({ ...this.bench.project, sessionId });
+      await this.bench.endSession(sessionId);
       await this.bench.register(sessionId);
     });
   }

@@ -60,6 +60,9 @@ export class Desk {
   /** The tokens of all requests, in order. */
   readonly sent: string[] = [];
 
+  /** What requests wait for. */
+  holdUp: (address: string) => Promise<unknown> = async () => undefined;
+
   constructor(readonly directory: string) {}
 
   get database(): string {
@@ -105,9 +108,10 @@ export class Desk {
   }
 
   /** Remembers the token of every request. */
-  private send(address: string | URL | Request, init?: RequestInit): Promise<Response> {
+  private async send(address: string | URL | Request, init?: RequestInit): Promise<Response> {
     const { authorization = "" } = { ...(init?.headers as Record<string, string>) };
     this.sent.push(authorization.replace("Bearer ", ""));
+    await this.holdUp(String(address));
     return fetch(address, init);
   }
 

@@ -44,6 +44,22 @@ describe.each(ways)("%s", (way) => {
     expect(await asked).toBe("yes, teal\n");
   });
 
+  test("ask --wait hears an answer that came before anybody could listen", async () => {
+    const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
+    await desk.says(["claim", "--start"], as);
+    let open = () => {};
+    const answered = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    desk.holdUp = async (address) => address.includes("/events/stream") && (await answered);
+    const asked = desk.says(["ask", "0001", "--wait", "Teal?"], as);
+    await expect.poll(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
+    await desk.says(["answer", "0001", "teal"]);
+    open();
+    expect(await asked).toBe("teal\n");
+  });
+
   test("claim --wait takes what comes, and needs no time", async () => {
     const desk = await openDesk(way);
     const claimed = desk.json(["claim", "--start", "--wait"], as);

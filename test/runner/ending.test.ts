@@ -169,6 +169,35 @@ test("a report that nobody can hear is given up when the lease is over", async (
   await until("the store has taken it back", async () => (await here.task(task.id)).state === "queued");
 });
 
+describe("a report that nobody can hear, of a runner that is told to stop", { timeout: 15_000 }, () => {
+  async function unheard(timings: Record<string, number>) {
+    const here = await stage(short);
+    const task = await here.add("done, but");
+    const line = { isCut: false };
+    const dibs = cuttable(here.dibs, line);
+    const runner = here.work({ dibs, command: here.command({ wait: true }), timings });
+    const { pid } = await here.seen(task.id);
+    line.isCut = true;
+    here.go(task.id);
+    await gone(pid);
+    await until("it was tried", () => here.troubles.some((trouble) => String(trouble).includes("cut")));
+    return runner;
+  }
+
+  test("is given up at the end of the grace", async () => {
+    const runner = await unheard({ stopGraceMs: 300 });
+    await runner.stop();
+    expect(await runner.done).toMatchObject({ lost: 1 });
+  });
+
+  test("is given up at once when it is told twice, however long the next try is away", async () => {
+    const runner = await unheard({ stopGraceMs: 30_000, retryMs: 30_000 });
+    void runner.stop();
+    await runner.stop({ now: true });
+    expect(await runner.done).toMatchObject({ lost: 1 });
+  });
+});
+
 describe("a question", () => {
   test("stops the clocks: the command may wait longer than its lease and its time", async () => {
     const here = await stage(short);

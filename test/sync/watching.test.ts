@@ -106,22 +106,6 @@ describe("what happens in the store", () => {
     expect(told(scene.news, "trouble")).toHaveLength(1);
   });
 
-  test("it gives up when it is told to: whoever runs it may know another way to the store", async () => {
-    const scene = await openScene();
-    const list = () => Promise.reject(new DibsError("STORE_UNAVAILABLE", "Nobody answers."));
-    let isDown = false;
-    const events = new Proxy(scene.dibs.events, {
-      get: (target, name: keyof Dibs["events"]) => (isDown && name === "list" ? list : target[name]),
-    });
-    const sync = await scene.start({ dibs: { ...scene.dibs, events }, patience: 1 });
-    await eventually(() => existsSync(scene.file)).toBe(true);
-    isDown = true;
-    await expect(sync.ended).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    isDown = false;
-    // And lets go of the file.
-    expect(await scene.isClean()).toBe(true);
-  });
-
   test("a token that may not edit ends it, and the edit stays in the file", async () => {
     const scene = await openScene();
     await scene.create("One", { id: "task-1" });

@@ -50,8 +50,6 @@ export interface SyncOptions {
   /** What happens to a task that is removed from the file: it is written back, or cancelled. */
   removed?: "keep" | "cancel";
   machine: Machine;
-  /** How often in a row the store may be out of reach before it ends with that; default: for ever. */
-  patience?: number;
   tell(news: News): void;
   timings?: Partial<Timings>;
   bytesMax?: number;
@@ -222,7 +220,6 @@ class Keeper {
     const times = isNew ? 1 : this.trouble!.times + 1;
     this.trouble = { kind, times };
     if (isNew) this.options.tell({ what: "trouble", message });
-    if (kind === "STORE_UNAVAILABLE" && times >= (this.options.patience ?? Infinity)) throw error;
     await within(Math.min(backoffMsMax, 500 * 2 ** times), this.stopping.signal);
   }
 

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
 import { settingFor } from "./config.js";
-import type { Parts, Place } from "./parts.js";
+import type { Parts, Place, ServerAddress } from "./parts.js";
 
 export interface Flags {
   text(name: string): string | undefined;
@@ -18,21 +18,37 @@ export function serverNamed(flags: Flags, { env }: Parts): string | undefined {
   return flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL || undefined : undefined);
 }
 
+/** Where calls go. */
+export type Target = { server: ServerAddress; isNamed: boolean } | { place: Place };
+
 export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
+  return openTarget(await targetFor(flags, parts), parts);
+}
+
+export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   const place = await whereFor(flags, parts);
   const url = serverNamed(flags, parts);
   const named = flags.text("token");
   const environment = parts.env.DIBS_TOKEN || undefined;
   const token = named ?? environment;
   const scope = place.project ? { project: place.project } : {};
-  if (url) return parts.connect({ url, ...(token ? { token } : {}), ...scope });
+  if (url) return { server: { url, ...(token ? { token } : {}), ...scope }, isNamed: true };
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
     const tokens = tokensFor(server?.token ?? null, { named, environment });
-    if (server && tokens) return parts.connect({ url: server.url, ...tokens, ...scope });
+    if (server && tokens) return { server: { url: server.url, ...tokens, ...scope }, isNamed: false };
   }
-  if (place.path !== undefined) await makeRoom(place.path, parts);
-  return parts.open(place);
+  return { place };
+}
+
+export async function openTarget(
+  target: Target,
+  parts: Parts,
+  retry?: ServerAddress["retry"],
+): Promise<Dibs> {
+  if ("server" in target) return parts.connect({ ...target.server, ...(retry ? { retry } : {}) });
+  if (target.place.path !== undefined) await makeRoom(target.place.path, parts);
+  return parts.open(target.place);
 }
 
 /**

@@ -129,13 +129,23 @@ export class Context {
     return this.text("session") ?? (this.parts.env.DIBS_SESSION || undefined);
   }
 
-  /** All of standard input for `-`. */
+  /** All of standard input for `-`; after `--` that is a text like any other. */
   async textOrInput(text: string): Promise<string> {
-    return text === "-" ? await this.parts.readInput() : text;
+    const { args, literalFrom } = this.parsed;
+    const isText = text !== "-" || args.indexOf("-", literalFrom) >= 0;
+    return isText ? text : await this.parts.readInput();
   }
 
   dibs(): Promise<Dibs> {
     this.opened ??= connectionFor(this, this.parts);
+    return this.opened;
+  }
+
+  /** For commands that stay: a server that goes away is left for the store or its next server. */
+  lastingDibs(): Promise<Dibs> {
+    this.opened ??= import("./lasting.js").then(({ lastingConnection }) =>
+      lastingConnection(this, this.parts),
+    );
     return this.opened;
   }
 

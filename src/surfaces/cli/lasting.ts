@@ -1,63 +1,194 @@
-// A connection for commands that stay. A server that was found for a store may stop, or come back elsewhere: when it cannot be reached,
-// the next call looks for it again, and uses the store itself if there is none, as any other command would.
+// A connection for commands that stay. A server that was found for a store may stop, or come back elsewhere: whoever cannot reach it
+// looks again, as a command that begins would, and finds another server or the store itself. Calls are repeated there under the key
+// they had, so that they act once; events go on after the last one seen.
 
-import type { Dibs, FollowOptions } from "../../client/client.js";
+import {
+  type CallOptions,
+  type Connection,
+  createClient,
+  type Dibs,
+  type FollowOptions,
+  type LogEnds,
+} from "../../client/client.js";
+import { backoffMs, Ending, pause } from "../../client/ending.js";
+import { newKey } from "../../client/keys.js";
 import { DibsError } from "../../contract/error.js";
-import { connectionFor, serverNamed } from "./connection.js";
-import type { Context } from "./context.js";
+import { type OperationName, operations } from "../../contract/registry.js";
+import type { WireEvent } from "../../contract/shapes.js";
+import { type Flags, openTarget, type Target, targetFor } from "./connection.js";
+import type { Parts } from "./parts.js";
 
-const away: readonly string[] = ["STORE_UNAVAILABLE", "STORE_CLOSED"];
+/** How long a server that is still said to be there may leave a call without an answer. */
+const patienceMs = 10_000;
+const waitMs = { base: 250, max: 2_000 };
+/** Looking again is quicker than insisting. */
+const retry = { tries: 2, baseMs: 100 };
 
-export interface Lasting {
-  dibs: Dibs;
-  close(): Promise<void>;
+/** A server that was named is meant, and no other; and a store does not go away. */
+export async function lastingConnection(flags: Flags, parts: Parts): Promise<Dibs> {
+  const target = await targetFor(flags, parts);
+  if (!isFound(target)) return openTarget(target, parts);
+  const way = { target, dibs: await openTarget(target, parts, retry) };
+  return createClient(new LastingConnection(flags, parts, way));
 }
 
-export async function lastingDibs(context: Context): Promise<Lasting> {
-  const { parts } = context;
-  // A server that was named is meant, and no other.
-  if (serverNamed(context, parts)) return { dibs: await context.dibs(), close: async () => undefined };
-  const opened = new Set<Dibs>();
-  const open = async () => {
-    const dibs = await connectionFor(context, parts);
-    opened.add(dibs);
-    return dibs;
-  };
-  let current = open();
-  await current;
-  const leave = (used: Promise<Dibs>) => {
-    if (current !== used) return;
-    current = open();
-    current.catch(() => undefined);
-  };
-  const call = async (group: keyof Dibs, method: string, given: unknown[]) => {
-    const used = current;
-    try {
-      const methods = (await used)[group] as unknown as Record<
-        string,
-        (...given: unknown[]) => Promise<unknown>
-      >;
-      return await methods[method]!(...given);
-    } catch (error) {
-      if (!(error instanceof DibsError) || away.includes(error.code)) leave(used);
-      throw error;
+const isFound = (target: Target) => "server" in target && !target.isNamed;
+
+interface Way {
+  target: Target;
+  dibs: Dibs;
+}
+
+class LastingConnection implements Connection {
+  readonly process = {};
+  readonly newKey = newKey;
+  private readonly closing = new AbortController();
+  private readonly left = new Set<Promise<void>>();
+  private looking: Promise<void> | null = null;
+
+  constructor(
+    private readonly flags: Flags,
+    private readonly parts: Parts,
+    private way: Way,
+  ) {}
+
+  async call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
+    const once = isFound(this.way.target) ? { ...options, ...keyFor(name, options) } : options;
+    let until = Number.POSITIVE_INFINITY;
+    for (let failures = 0; ; failures++) {
+      const { way } = this;
+      try {
+        return await perform(way.dibs, name, input, once);
+      } catch (error) {
+        if (options.signal?.aborted) throw error;
+        if (await this.isElsewhere(way, error)) continue;
+        const ms = backoffMs(waitMs.base, failures, waitMs.max);
+        until = Math.min(until, performance.now() + patienceMs);
+        if (!isUnanswered(way, error) || performance.now() + ms > until) throw error;
+        await this.pause(ms, options.signal, error);
+      }
     }
-  };
-  async function* follow(options?: FollowOptions) {
-    yield* (await current).events.follow(options);
   }
-  const dibs = new Proxy({} as Dibs, {
-    get: (_, group: keyof Dibs) =>
-      new Proxy(
-        {},
-        {
-          get: (_, method: string) =>
-            method === "follow" ? follow : (...given: unknown[]) => call(group, method, given),
-        },
-      ),
-  });
-  return {
-    dibs,
-    close: async () => void (await Promise.allSettled([...opened].map((each) => each.close()))),
-  };
+
+  follow(options: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
+    const ending = new Ending([options.signal, this.closing.signal]);
+    // Where it starts is settled by the call, also for a server that comes after this one.
+    const begin = options.after === undefined ? this.lastSeq(options) : Promise.resolve(options.after);
+    begin.catch(() => undefined);
+    const events = this.events(options, begin, ending);
+    const end = events.return.bind(events);
+    // Also while an event is awaited.
+    events.return = (value) => {
+      ending.end();
+      return end(value);
+    };
+    return events;
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.looking;
+    await Promise.all([this.way.dibs.close(), ...this.left]);
+  }
+
+  private async lastSeq({ project, signal }: FollowOptions): Promise<number> {
+    const input = { limit: 1, ...(project === undefined ? {} : { project }) };
+    const page = await this.call("events.list", input, signal ? { signal } : {});
+    return (page as LogEnds).lastSeq;
+  }
+
+  private async *events(options: FollowOptions, begin: Promise<number>, ending: Ending) {
+    try {
+      let after = await begin;
+      while (!ending.isOver) {
+        const { way } = this;
+        const events = way.dibs.events.follow({
+          ...options,
+          after,
+          signal: ending.signal,
+          onReset: (log) => {
+            after = log.lastSeq < after ? log.lastSeq : log.firstAvailable - 1;
+            options.onReset?.(log);
+          },
+          onConnection: (state) => {
+            options.onConnection?.(state);
+            if (state === "lost") void this.leave(way);
+          },
+        });
+        try {
+          for await (const event of events) {
+            after = event.seq;
+            yield event;
+          }
+        } catch (error) {
+          if (!(await this.isElsewhere(way, error))) throw error;
+        }
+        if (this.way === way) return;
+      }
+    } finally {
+      ending.end();
+    }
+  }
+
+  /** Whether what failed may be tried another way. */
+  private async isElsewhere(way: Way, error: unknown): Promise<boolean> {
+    if (this.closing.signal.aborted || !isFound(way.target) || !isLeft(error)) return false;
+    await this.leave(way);
+    return this.way !== way;
+  }
+
+  private async leave(way: Way): Promise<void> {
+    if (this.way !== way) return;
+    this.looking ??= this.look(way).finally(() => {
+      this.looking = null;
+    });
+    await this.looking;
+  }
+
+  /** What cannot be opened now may be at the next call. */
+  private async look(way: Way): Promise<void> {
+    try {
+      const target = await targetFor(this.flags, this.parts);
+      if (this.closing.signal.aborted || JSON.stringify(target) === JSON.stringify(way.target)) return;
+      this.way = { target, dibs: await openTarget(target, this.parts, retry) };
+    } catch {
+      return;
+    }
+    const closed = way.dibs.close().catch(() => undefined);
+    this.left.add(closed);
+    void closed.then(() => this.left.delete(closed));
+  }
+
+  private async pause(ms: number, signal: AbortSignal | undefined, error: unknown): Promise<void> {
+    const either = new Ending([signal, this.closing.signal]);
+    await pause(ms, either.signal);
+    const { isOver } = either;
+    either.release();
+    if (isOver) throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof DibsError ? error.code : null);
+
+/** Nobody answers, somebody else does, or others have left this way while the call was under way. */
+const leaving: readonly unknown[] = ["STORE_UNAVAILABLE", "UNAUTHENTICATED", "STORE_CLOSED"];
+const isLeft = (error: unknown) => leaving.includes(codeOf(error));
+
+const isUnanswered = ({ target }: Way, error: unknown) =>
+  isFound(target) && codeOf(error) === "STORE_UNAVAILABLE";
+
+const definitions = new Map(operations.map((operation) => [operation.name, operation]));
+
+/** Where a call may have acted before its answer was lost. */
+function keyFor(name: OperationName, { idempotencyKey }: CallOptions): CallOptions {
+  const { kind, repeatable } = definitions.get(name)!;
+  if (idempotencyKey !== undefined || repeatable || kind === "query") return {};
+  return { idempotencyKey: newKey() };
+}
+
+type Methods = Record<string, (input: unknown, options: CallOptions) => Promise<unknown>>;
+
+function perform(dibs: Dibs, name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
+  const [group, method] = name.split(".") as [keyof Dibs, string];
+  return (dibs[group] as unknown as Methods)[method]!(input, options);
 }

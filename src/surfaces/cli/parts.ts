@@ -10,6 +10,16 @@ export interface Place {
   project?: string;
 }
 
+export interface ServerAddress {
+  url: string;
+  token?: string;
+  /** Sent only where the other one is refused. */
+  spareToken?: string;
+  project?: string;
+  /** How often a call is sent again by itself, and after how long at first. */
+  retry?: { tries: number; baseMs: number };
+}
+
 export interface ServeRequest extends Place {
   host: string;
   port: number;
@@ -161,8 +171,7 @@ export interface Parts {
   /** The server that runs for a database file, and its token. */
   findServer(database: string): Promise<{ url: string; token: string | null } | null>;
   open(place: Place): Promise<Dibs>;
-  /** The spare token is sent only where the other one is refused. */
-  connect(server: { url: string; token?: string; spareToken?: string; project?: string }): Promise<Dibs>;
+  connect(server: ServerAddress): Promise<Dibs>;
   serve(request: ServeRequest): Promise<Running>;
   /** Settled when the client is gone. */
   serveMcp(request: McpRequest): Promise<void>;

@@ -80,7 +80,8 @@ const claim: SingleCommand["run"] = async (context) => {
 };
 
 const ask: SingleCommand["run"] = async (context) => {
-  const dibs = await context.dibs();
+  const isWaiting = context.on("wait");
+  const dibs = await (isWaiting ? context.lastingDibs() : context.dibs());
   const own = context.parts.env.DIBS_TASK;
   // A single word is a question, not the id of a task without one.
   const isQuestion = own && context.args.length === 1;
@@ -88,20 +89,25 @@ const ask: SingleCommand["run"] = async (context) => {
   const holder = context.holderOf(taskId);
   const question = await context.textOrInput(words);
   if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
-  const follow = context.on("wait") ? dibs.events.follow({ taskId, signal: context.parts.stopping }) : null;
+  // The answer may come before anybody can listen: what is heard begins before the question.
+  const { lastSeq } = isWaiting ? await dibs.events.list({ limit: 1 }) : { lastSeq: 0 };
   const answer = await dibs.tasks.ask({
     ...holder,
     question,
     ...given({ options: context.texts("option"), default: context.text("default") }),
   });
-  if (!follow) {
+  if (!isWaiting) {
     context.say(
       answer,
       () => `asked; the lease stands still until somebody answers: dibs answer ${plain(taskId)} …`,
     );
     return 0;
   }
-  for await (const { type } of follow) {
+  const { stopping: signal } = context.parts;
+  let hasAsked = false;
+  for await (const { type } of dibs.events.follow({ taskId, after: lastSeq, signal })) {
+    hasAsked ||= type === "task:awaiting-response";
+    if (!hasAsked) continue;
     if (type === "task:response-received") {
       const now = await dibs.tasks.get({ taskId });
       context.say({ success: true, task: now.task }, () => plainLines(now.task.response).join("\n"));

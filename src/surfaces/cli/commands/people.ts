@@ -28,7 +28,7 @@ const sessions: SingleCommand["run"] = async (context) => {
 };
 
 const events: SingleCommand["run"] = async (context) => {
-  const dibs = await context.dibs();
+  const dibs = await (context.on("follow") ? context.lastingDibs() : context.dibs());
   const [taskId] = context.args;
   const types = context.list("type") as never;
   const after = context.number("after");

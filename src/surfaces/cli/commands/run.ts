@@ -96,7 +96,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
   const look = lookOf(parts);
   const { command, stdin, env } = await commandOf(context);
   return {
-    dibs: await context.dibs(),
+    dibs: await context.lastingDibs(),
     command,
     stdin,
     machine: await parts.machine(),

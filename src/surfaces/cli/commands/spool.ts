@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { type Happening, Spool } from "../../../bridges/spool/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
-import { lastingDibs } from "../lasting.js";
 import { type Look, lookOf, type Style } from "../print/look.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
@@ -72,33 +71,28 @@ const spool: SingleCommand["run"] = async (context) => {
   }
   const locks = context.text("locks");
   const { hostId, isAlive, processStart } = await parts.machine();
-  const { dibs, close } = await lastingDibs(context);
-  try {
-    const bridge = new Spool({
-      dibs,
-      agent,
-      directory: resolve(parts.cwd, directory),
-      machine: { hostId, isAlive, processStart },
-      signal: parts.stopping,
-      once: context.on("once"),
-      untilEmpty: context.on("until-empty"),
-      ...given({
-        project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
-        hold: context.number("hold"),
-        lockDirectory: locks === undefined ? undefined : resolve(parts.cwd, locks),
-      }),
-      onHappening: (happening) => {
-        if (happening.type !== "trouble" || context.isJson)
-          context.say(happening, (look) => lineOf(happening, look));
-        else parts.err(`${lineOf(happening, lookOf(parts))}\n`);
-      },
-    });
-    await bridge.open();
-    const { isAny } = await bridge.run();
-    return context.on("once") && !isAny ? nothingToDo : 0;
-  } finally {
-    await close();
-  }
+  const bridge = new Spool({
+    dibs: await context.lastingDibs(),
+    agent,
+    directory: resolve(parts.cwd, directory),
+    machine: { hostId, isAlive, processStart },
+    signal: parts.stopping,
+    once: context.on("once"),
+    untilEmpty: context.on("until-empty"),
+    ...given({
+      project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
+      hold: context.number("hold"),
+      lockDirectory: locks === undefined ? undefined : resolve(parts.cwd, locks),
+    }),
+    onHappening: (happening) => {
+      if (happening.type !== "trouble" || context.isJson)
+        context.say(happening, (look) => lineOf(happening, look));
+      else parts.err(`${lineOf(happening, lookOf(parts))}\n`);
+    },
+  });
+  await bridge.open();
+  const { isAny } = await bridge.run();
+  return context.on("once") && !isAny ? nothingToDo : 0;
 };
 
 export const commands: Record<string, Command> = {

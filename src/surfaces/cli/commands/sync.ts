@@ -2,7 +2,6 @@
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   dialects,
   type News,
@@ -12,9 +11,7 @@ import {
   syncOnce,
 } from "../../../bridges/tasks-json/index.js";
 import type { Dibs } from "../../../client/client.js";
-import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
-import { connectionFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import { type Look, lookOf, type Style } from "../print/look.js";
 import { plain } from "../print/text.js";
@@ -71,53 +68,15 @@ async function optionsFor(context: Context, dibs: Dibs): Promise<SyncOptions> {
   };
 }
 
-const isOutOfReach = (error: unknown) => error instanceof DibsError && error.code === "STORE_UNAVAILABLE";
-
-/** True: it was told to end. False: the store is out of reach; the server it went through may be another one by now. */
-async function keep(context: Context, dibs: Dibs): Promise<boolean> {
+async function watch(context: Context): Promise<void> {
   const { stopping } = context.parts;
-  const options = await optionsFor(context, dibs);
-  const running = await startSync({ ...options, patience: 2 });
+  const options = await optionsFor(context, await context.lastingDibs());
+  const running = await startSync(options);
   if (!context.isJson) context.parts.err(`keeping ${plain(options.file)} in step; ctrl-c ends it\n`);
   const stop = () => void running.stop().catch(() => undefined);
   if (stopping.aborted) stop();
   stopping.addEventListener("abort", stop);
-  try {
-    await running.ended;
-    return true;
-  } catch (error) {
-    if (!isOutOfReach(error)) throw error;
-    return false;
-  } finally {
-    stopping.removeEventListener("abort", stop);
-  }
-}
-
-async function connected(context: Context): Promise<boolean> {
-  const dibs = await connectionFor(context, context.parts);
-  try {
-    return await keep(context, dibs);
-  } finally {
-    await dibs.close();
-  }
-}
-
-const waitMs = { min: 1_000, max: 30_000 };
-
-async function watch(context: Context): Promise<void> {
-  const { stopping } = context.parts;
-  let nextMs = 0;
-  while (!stopping.aborted) {
-    try {
-      if (await connected(context)) return;
-      nextMs = waitMs.min;
-    } catch (error) {
-      // What cannot even begin is said at once.
-      if (nextMs === 0 || !isOutOfReach(error)) throw error;
-      nextMs = Math.min(2 * nextMs, waitMs.max);
-    }
-    await sleep(nextMs, undefined, { signal: stopping }).catch(() => undefined);
-  }
+  await running.ended;
 }
 
 const sync: SingleCommand["run"] = async (context) => {

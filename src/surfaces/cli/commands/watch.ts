@@ -30,7 +30,7 @@ export const commands: Record<string, SingleCommand> = {
       const { project } = await whereFor(context, context.parts);
       const filter = context.text("filter");
       await context.parts.watch({
-        dibs: await context.dibs(),
+        dibs: await context.lastingDibs(),
         project: context.on("all") ? "*" : project,
         view: (context.text("view") ?? (filter === undefined ? "fleet" : "queue")) as WatchRequest["view"],
         filter: filter ?? "",
