@@ -56,6 +56,19 @@ test(
   }),
 );
 
+test("a mistake in the call itself is not told on standard output, also where JSON is asked for", async () => {
+  const child = spawn(process.execPath, [bin, "mcp", "--json", "--nonsense"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => (out += chunk));
+  child.stderr.on("data", (chunk) => (err += chunk));
+  await once(child, "close");
+  expect(out).toBe("");
+  expect(JSON.parse(err).error).toBe("VALIDATION_FAILED");
+});
+
 test(
   "a store that cannot be opened is told to the agent, not to its protocol",
   inWorld(async (world) => {

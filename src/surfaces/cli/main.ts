@@ -28,8 +28,9 @@ export async function main(argv: readonly string[], parts: Parts): Promise<numbe
     const error = asDibsError(thrown);
     const before = argv.indexOf("--");
     const isJson = argv.slice(0, before < 0 ? undefined : before).includes("--json");
-    // Programs read one stream: what was asked for as JSON is answered as JSON, on stdout too.
-    if (isJson) parts.out(jsonLine(error));
+    // Programs read one stream: what was asked for as JSON is answered as JSON, on stdout too. Unless a protocol has it.
+    const isProtocol = nextWord(argv).word === "mcp";
+    if (isJson) (isProtocol ? parts.err : parts.out)(jsonLine(error));
     else parts.err(inWords(error));
     return exitCode[error.code];
   }
@@ -48,7 +49,10 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { word, rest } = nextWord(argv);
   if (word === undefined) {
     if (argv.includes("--version") || argv.includes("-V")) parts.out(`${await parts.version()}\n`);
-    else parts.out(overview(columnsOf(parts)));
+    else {
+      parse({ name: "", summary: "" }, argv);
+      parts.out(overview(columnsOf(parts)));
+    }
     return 0;
   }
   if (word === "help") return call([...rest, "--help"], parts);

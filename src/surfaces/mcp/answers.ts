@@ -5,6 +5,8 @@ import { block, clip, clipToWeight, oneLine, weigh } from "./text.js";
 
 /** How much of what others left is shown; the task itself is shown whole. */
 const shown = { dependencies: 10, resultCharacters: 600, attempts: 5, errorCharacters: 600, files: 50 };
+/** The same in tokens, whatever it is made of: of one, and of all of a kind. */
+const weight = { each: 600, all: 3_000, files: 1_000, labels: 500, answers: 1_000 };
 /** Of a page of tasks, in tokens; what stands around it needs some, too. */
 const listWeightMax = 1_800;
 const titleWeightMin = 8;
@@ -12,8 +14,16 @@ const titleWeightMin = 8;
 const files = (title: string, paths: readonly string[]) => {
   if (paths.length === 0) return [];
   const more = paths.length > shown.files ? ` and ${paths.length - shown.files} more` : "";
-  return [`${title}: ${paths.slice(0, shown.files).map(oneLine).join(", ")}${more}`];
+  return [`${title}: ${clipToWeight(list(paths.slice(0, shown.files)), weight.files)}${more}`];
 };
+
+const list = (texts: readonly string[]) => texts.map(oneLine).join(", ");
+
+/** Blocks that stay within their weight together; each begins with what matters most. */
+function lightBlocks(parts: readonly { label: string; lines: readonly string[] }[]): string[] {
+  const each = Math.min(weight.each, weight.all / Math.max(1, parts.length));
+  return parts.map(({ label, lines }) => block(label, clipToWeight(lines.join("\n"), each)));
+}
 
 /** What the task is, in the words of those who made it. */
 export function textOf(task: WireTask): string {
@@ -25,7 +35,8 @@ export function textOf(task: WireTask): string {
       task.prompt,
       ...(task.description ? [`description: ${task.description}`] : []),
       ...files("files", task.files),
-      ...(task.labels.length > 0 ? [`labels: ${task.labels.map(oneLine).join(", ")}`] : []),
+      ...(task.labels.length > 0 ? [`labels: ${clipToWeight(list(task.labels), weight.labels)}`] : []),
+      ...(task.assignee ? [`for: ${oneLine(task.assignee)}`] : []),
     ].join("\n"),
   );
 }
@@ -40,10 +51,12 @@ function resultLines({ result }: Pick<WireTask, "result">, charactersMax: number
 }
 
 export function dependencyBlocks(tasks: readonly WireTask[], all: readonly string[]): string[] {
-  const blocks = tasks.slice(0, shown.dependencies).map((task) => {
-    const lines = [oneLine(task.title), ...resultLines(task, shown.resultCharacters)];
-    return block(`dependency ${task.id}, ${task.state}`, lines.join("\n"));
-  });
+  const blocks = lightBlocks(
+    tasks.slice(0, shown.dependencies).map((task) => ({
+      label: `dependency ${task.id}, ${task.state}`,
+      lines: [oneLine(task.title), ...resultLines(task, shown.resultCharacters)],
+    })),
+  );
   const more = all.length - blocks.length;
   return more > 0 ? [...blocks, `${more} more dependencies; get_task shows each.`] : blocks;
 }
@@ -54,7 +67,7 @@ export const attemptsShown = shown.attempts;
 /** Attempts that are over, newest first. */
 export function attemptBlocks(attempts: readonly WireAttempt[]): string[] {
   const ended = attempts.filter(({ releasedAt }) => releasedAt !== null).slice(0, shown.attempts);
-  return ended.map((attempt) => {
+  const parts = ended.map((attempt) => {
     const { epoch, sessionId, releaseReason, error, progress, lateResult, result } = attempt;
     const late = lateResult ? (lateResult.error ?? lateResult.result?.output) : undefined;
     const lines = [
@@ -64,12 +77,25 @@ export function attemptBlocks(attempts: readonly WireAttempt[]): string[] {
       ...(late ? [`came too late, not applied: ${clip(late, shown.errorCharacters)}`] : []),
       ...(result?.output ? [clip(result.output, shown.errorCharacters)] : []),
     ];
-    return block(`attempt ${epoch} by ${sessionId}`, lines.join("\n"));
+    return { label: `attempt ${epoch} by ${sessionId}`, lines };
   });
+  return lightBlocks(parts);
 }
 
-export function answerBlock({ id, response }: WireTask): string {
+type Answered = Pick<WireTask, "id" | "response">;
+
+export function answerBlock({ id, response }: Answered): string {
   return block(`human's answer for ${id}`, response ?? "");
+}
+
+/** With every call until it is acknowledged, so in short; each of several gets its share. */
+export function answerReminder(task: Answered, among: number): string[] {
+  const response = task.response ?? "";
+  const short = clipToWeight(response, weight.answers / among);
+  return [
+    `A human answered your question about Dibs task ${task.id}${short === response ? "" : "; get_task shows all of it"}:`,
+    answerBlock({ ...task, response: short }),
+  ];
 }
 
 export function questionLines({ id, question }: WireTask): string[] {
@@ -104,12 +130,10 @@ function leaseOf({ expiresAt }: WireClaim, state: WireTask["state"], renews: boo
 }
 
 export function stateLine(task: WireTask): string {
-  const { id, state, priority, claim, assignee, parentId, dependsOn, pendingDependencies, openChildren } =
-    task;
+  const { id, state, priority, claim, parentId, dependsOn, pendingDependencies, openChildren } = task;
   return [
     `Task ${id}: ${state}, priority ${priority}`,
     ...(claim ? [`held by ${claim.sessionId} until ${claim.expiresAt} (${claim.healthStatus})`] : []),
-    ...(assignee ? [`for ${oneLine(assignee)}`] : []),
     ...(parentId ? [`part of ${parentId}`] : []),
     ...(dependsOn.length > 0
       ? [`depends on ${dependsOn.slice(0, 20).join(", ")} (${pendingDependencies} not completed)`]

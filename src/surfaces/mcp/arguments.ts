@@ -2,7 +2,7 @@
 // so it is taken. What the words may be is the contract's to judge.
 
 import { DibsError } from "../../contract/error.js";
-import type { Field, ToolName, ToolSpec } from "./tools.js";
+import { type Field, type ToolName, type ToolSpec, tools } from "./tools.js";
 
 export type Arguments = Record<string, unknown>;
 
@@ -11,7 +11,7 @@ const everywhere: Record<string, Field> = { agent_id: { type: "string" } };
 
 export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): Arguments {
   const fields: Record<string, Field> = { ...everywhere, ...spec.fields };
-  const input = (given ?? {}) as Arguments;
+  const input = inListedWords(tool, (given ?? {}) as Arguments);
   const found: Arguments = {};
   const problems: string[] = [];
   for (const [name, value] of Object.entries(input)) {
@@ -20,7 +20,8 @@ export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): A
     else if (value !== null && value !== undefined) {
       const taken = take(field, value);
       if (taken === undefined) problems.push(`${name}: must be ${wanted(field)}`);
-      else found[name] = taken;
+      else if (taken !== "") found[name] = taken;
+      else if (spec.required.includes(name)) problems.push(`${name}: must not be empty`);
     }
   }
   for (const name of spec.required) {
@@ -34,6 +35,32 @@ export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): A
   }
   return found;
 }
+
+/** Words of the design and of other tools for what is listed under one name; listing all would cost every agent tokens. */
+const synonyms: { [Tool in ToolName | "all"]?: { [word: string]: string } } = {
+  all: { wait: "wait_seconds", id: "task_id", agent: "agent_id" },
+  create_task: { prompt: "description", depends_on: "dependencies", parent: "parent_id" },
+  complete_task: { result: "output" },
+  fail_task: { reason: "error" },
+  update_progress: { message: "note", progress: "percent" },
+  list_tasks: { status: "state", parent: "parent_id", q: "query" },
+};
+
+function inListedWords(tool: ToolName, given: Arguments): Arguments {
+  const words = new Map(Object.entries({ ...synonyms.all, ...synonyms[tool] }));
+  const isKnown = (name: string) => Object.hasOwn(tools[tool].fields, name);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const listed = words.get(name);
+      const isMeant =
+        listed !== undefined && !isKnown(name) && isKnown(listed) && !Object.hasOwn(given, listed);
+      return isMeant ? [listed, listed === "wait_seconds" ? secondsIn(value) : value] : [name, value];
+    }),
+  );
+}
+
+/** `wait: true` means as long as it goes. */
+const secondsIn = (value: unknown) => (typeof value === "boolean" ? (value ? waitMsMax / 1000 : 0) : value);
 
 function take(field: Field, value: unknown): unknown {
   const isText = typeof value === "string";
@@ -57,7 +84,8 @@ function take(field: Field, value: unknown): unknown {
 
 function takeList(value: unknown): string[] | undefined {
   if (typeof value === "string") return value.startsWith("[") ? listIn(value) : [value];
-  return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined;
+  const isList = Array.isArray(value) && value.every((each) => typeof each === "string");
+  return isList ? value.filter((each) => each !== "") : undefined;
 }
 
 function listIn(text: string): string[] | undefined {

@@ -1,8 +1,8 @@
 // What each tool does: a call or two of the client, and the answer in words. Questions have a file of their own.
 
 import type { Dibs } from "../../client/client.js";
-import { Ending } from "../../client/ending.js";
-import type { WireClaim, WireTask } from "../../contract/shapes.js";
+import { Ending, pause } from "../../client/ending.js";
+import type { WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
 import {
   answerBlock,
   attemptBlocks,
@@ -70,9 +70,10 @@ const claimTask: Handler = async (desk, input, signal) => {
   return desk.act(agentId, async (dibs) => {
     const broken = new Ending([signal, desk.signal]);
     const options = { waitMs, signal: broken.signal };
-    const claimed = await (named ? byId(dibs, wish, named) : best(desk, dibs, wish, options)).finally(() =>
-      broken.release(),
-    );
+    const claimed = await (named
+      ? thisOne(dibs, wish, named, options)
+      : best(desk, dibs, wish, options)
+    ).finally(() => broken.release());
     const { claim, resumed } = claimed;
     if (!claim) return nothing(dibs, waitMs);
     desk.hold(agentId, claim);
@@ -93,12 +94,51 @@ const byId = async (dibs: Dibs, wish: Wish, taskId: string): Promise<Claimed> =>
   resumed: false,
 });
 
-async function best(
-  desk: Desk,
+const lookEveryMs = 1_000;
+/** What passes. Whoever else it is for, or how it ended, does not. */
+const passing = new Set([
+  "WAITING_ON_DEPENDENCIES",
+  "WAITING_ON_CHILDREN",
+  "SCHEDULED",
+  "PROJECT_PAUSED",
+  "CLAIMED",
+]);
+
+function mayPass(error: unknown): boolean {
+  const { code, details } = asDibsError(error);
+  const reasons = (details.reasons ?? []) as WireReason[];
+  if (code === "TASK_ALREADY_CLAIMED") return true;
+  return code === "TASK_NOT_CLAIMABLE" && reasons.every((reason) => passing.has(reason.code));
+}
+
+async function thisOne(
   dibs: Dibs,
   wish: Wish,
-  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  taskId: string,
+  { waitMs, signal }: Waiting,
 ): Promise<Claimed> {
+  const enough = new Ending([signal], waitMs);
+  try {
+    for (;;) {
+      try {
+        return await byId(dibs, wish, taskId);
+      } catch (error) {
+        if (waitMs === 0 || enough.isOver || !mayPass(error)) throw error;
+        await pause(lookEveryMs, enough.signal);
+        if (signal.aborted) throw error;
+      }
+    }
+  } finally {
+    enough.release();
+  }
+}
+
+interface Waiting {
+  waitMs: number;
+  signal: AbortSignal;
+}
+
+async function best(desk: Desk, dibs: Dibs, wish: Wish, { waitMs, signal }: Waiting): Promise<Claimed> {
   // A runner's agent has its task, whatever else its session may hold.
   const own = desk.givenTo(wish.sessionId);
   if (own !== undefined) return { ...(await byId(dibs, wish, own)), resumed: true } as Claimed;

@@ -4,8 +4,8 @@
 
 import type { Dibs } from "../../client/client.js";
 import type { WireTask } from "../../contract/shapes.js";
-import { answerBlock, questionList } from "./answers.js";
-import { block, clip, oneLine } from "./text.js";
+import { answerReminder, questionList } from "./answers.js";
+import { clip, oneLine } from "./text.js";
 
 export interface HookEvent {
   name: string;
@@ -96,10 +96,8 @@ async function renewed(dibs: Dibs, { sessionId }: HookAgent, held: readonly InFl
 
 async function renew(dibs: Dibs, sessionId: string, { taskId, claim }: InFlight): Promise<string[]> {
   const { response } = await dibs.tasks.heartbeat({ taskId, sessionId, epoch: claim.epoch });
-  return response === null ? [] : [...answered(taskId), block(`human's answer for ${taskId}`, response)];
+  return response === null ? [] : answerReminder({ id: taskId, response }, 1);
 }
-
-const answered = (taskId: string) => [`A human answered your question about Dibs task ${taskId}:`];
 
 const used: Hear = async (dibs, event, agent) =>
   agent && forAgent(event, await renewed(dibs, agent, await heldBy(dibs, agent)));
@@ -116,7 +114,7 @@ const stopped: Hear = async (dibs, event, agent, now) => {
   if (pending.length > 0)
     return forAgent(
       event,
-      pending.flatMap((task) => [...answered(task.id), answerBlock(task)]),
+      pending.flatMap((task) => answerReminder(task, pending.length)),
     );
   const silent = working.filter(({ claim }) => isSilent(claim, now));
   return forAgent(event, [...told, ...silent.map(reminder)]);

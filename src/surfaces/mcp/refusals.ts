@@ -83,8 +83,18 @@ const ours: Record<string, string> = {
   q: "query",
 };
 
+/** Where the contract has no words of its own, its validator's are nobody's language. */
+const plainer: [RegExp, string][] = [
+  [/Too small: expected string to have >=1 characters?/g, "must not be empty"],
+  [/Too small: expected \w+ to (?:be|have) >=?\s?(-?[\d.]+)(?: \w+)?/g, "must be at least $1"],
+  [/Too big: expected (?:array|string) to have <=(\d+) (\w+)/g, "must have at most $1 $2"],
+  [/Too big: expected \w+ to be <=?\s?(-?[\d.]+)/g, "must be at most $1"],
+  [/Invalid input: expected (\w+), received \w+/g, "must be a $1"],
+];
+
 /** Fields by the names that the agent knows. */
-function inOurWords(message: string): string {
+function inOurWords(said: string): string {
+  const message = plainer.reduce((text, [from, to]) => text.replace(from, to), said);
   const own = message.replace(/^sessions\.register: id\b/, "agent_id").replace(/^\w+\.\w+: /, "");
   return own.replace(/\b[a-z]+[A-Z][A-Za-z]*\b|^(?:prompt|q)\b/g, (word) => ours[word] ?? word);
 }

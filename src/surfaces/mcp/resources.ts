@@ -29,16 +29,28 @@ async function read(uri: URL, text: () => Promise<string[]>): Promise<ReadResour
   }
 }
 
+const inboxMax = 20;
+const readyMax = 50;
+
 async function inbox(dibs: Dibs): Promise<string[]> {
-  const { questions } = await dibs.notifications.inbox({ limit: 20 });
+  const { questions } = await dibs.notifications.inbox({ limit: inboxMax + 1 });
   if (questions.length === 0) return ["No open questions."];
-  return ["What waits for a human; get_task shows one whole:", questionList(questions)];
+  return [
+    "What waits for a human; get_task shows one whole:",
+    questionList(questions.slice(0, inboxMax)),
+    ...(questions.length > inboxMax ? ["There are more: list_tasks with state awaiting_response."] : []),
+  ];
 }
 
 async function ready(dibs: Dibs): Promise<string[]> {
-  const { tasks } = await dibs.tasks.claimable({ limit: 50 });
+  const { tasks } = await dibs.tasks.claimable({ limit: readyMax + 1 });
   if (tasks.length === 0) return ["Nothing can be claimed now."];
-  return ["What can be claimed now, best first:", taskLines(tasks.slice(0, fitting(tasks)))];
+  const shown = tasks.slice(0, Math.min(readyMax, fitting(tasks)));
+  return [
+    "What can be claimed now, best first:",
+    taskLines(shown),
+    ...(tasks.length > shown.length ? ["There are more: list_tasks with ready true."] : []),
+  ];
 }
 
 export function addResources(server: McpServer, desk: Desk): void {

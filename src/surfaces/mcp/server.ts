@@ -11,7 +11,7 @@ import {
 import { Ending } from "../../client/ending.js";
 import type { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
-import { answerBlock } from "./answers.js";
+import { answerBlock, answerReminder } from "./answers.js";
 import { type Arguments, readArguments } from "./arguments.js";
 import { askHuman, notNow, put, questionOf, respond } from "./ask.js";
 import type { Desk } from "./desk.js";
@@ -161,10 +161,8 @@ async function unheardAnswers(desk: Desk, taken: Arguments): Promise<WireTask[]>
 function said(desk: Desk, taken: Arguments, lines: string[], unheard: WireTask[]): CallToolResult {
   const agentId = agentIn(desk, taken);
   const text = lines.join("\n");
-  const answers = unheard
-    .map((task) => ({ task, answer: answerBlock(task) }))
-    .filter(({ answer }) => !text.includes(answer))
-    .flatMap(({ task, answer }) => [`A human answered your question about task ${task.id}:`, answer]);
+  const unsaid = unheard.filter((task) => !text.includes(answerBlock(task)));
+  const answers = unsaid.flatMap((task) => answerReminder(task, unsaid.length));
   const notices = agentId ? desk.noticesFor(agentId) : [];
   return { content: [{ type: "text", text: [...notices, ...answers, text].join("\n") }] };
 }
