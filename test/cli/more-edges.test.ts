@@ -92,3 +92,72 @@ test.each(ways)("an id that next-id reserved can be used, and have parts, %s", a
   expect([code, err]).toEqual([2, expect.stringContaining("next-id")]);
   expect((await desk.dibs(["next-id", "0009"])).code).toBe(3);
 });
+
+const as = { env: { DIBS_SESSION: "agent-1" } };
+
+test("after -- a dash is a text, before it standard input", async () => {
+  const desk = await openDesk();
+  const input = "from standard input";
+  const promptOf = async (...argv: string[]) =>
+    JSON.parse(await desk.says(["--json", ...argv], { input })).task.prompt;
+  expect(await promptOf("add", "--", "-")).toBe("-");
+  expect(await promptOf("leader", "add-task", "--", "-")).toBe("-");
+  expect(await promptOf("add", "-")).toBe(input);
+  expect(await promptOf("leader", "add-task", "-")).toBe(input);
+  expect(await promptOf("add")).toBe(input);
+  expect(await promptOf("edit", "0001", "--prompt", "-")).toBe(input);
+  await desk.says(["claim", "0001", "--start"], as);
+  await desk.says(["ask", "0001", "--", "-"], { ...as, input });
+  expect((await desk.json(["show", "0001"])).task.question.text).toBe("-");
+  await desk.says(["answer", "0001", "--", "-"], { input });
+  expect((await desk.json(["show", "0001"])).task.response).toBe("-");
+  await desk.says(["done", "0001", "--", "-"], { ...as, input });
+  expect((await desk.json(["show", "0001"])).task.result.output).toBe("-");
+});
+
+test("flags without a command are looked at, too", async () => {
+  const desk = await openDesk();
+  const { code, err } = await desk.dibs(["--nosuch"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("dibs --help")]);
+  expect((await desk.dibs(["--", "list"])).code).toBe(2);
+  for (const argv of [[], ["--help"], ["-h"], ["--version"]]) expect((await desk.dibs(argv)).code).toBe(0);
+});
+
+test("a list of no state is a mistake, not a list of all", async () => {
+  const desk = await openDesk();
+  for (const argv of [
+    ["list", "-s", ""],
+    ["list", "--state", ","],
+    ["leader", "list", "-s", ""],
+  ]) {
+    const { code, err } = await desk.dibs(argv);
+    expect([code, err]).toEqual([2, expect.stringContaining("queued")]);
+  }
+});
+
+test("a second id behind -d is refused, and does not become part of the prompt", async () => {
+  const desk = await openDesk();
+  for (const name of ["One", "Two"]) await desk.says(["add", name]);
+  for (const argv of [
+    ["add", "foo", "-d", "0001", "0002"],
+    ["add", "-d", "0001", "0002", "foo"],
+  ]) {
+    const { code, err } = await desk.dibs(argv);
+    expect([code, err]).toEqual([2, expect.stringContaining("0001,0002")]);
+  }
+  const { task } = await desk.json(["add", "-d", "0001", "-d", "0002", "foo", "bar"]);
+  expect(task).toMatchObject({ prompt: "foo bar", dependsOn: ["0001", "0002"] });
+  expect((await desk.json(["edit", "-d", "0002", "0003"])).task.dependsOn).toEqual(["0002"]);
+});
+
+test("events name who acted, not who held the task", async () => {
+  const desk = await openDesk();
+  await desk.says(["add", "One"]);
+  await desk.says(["claim", "0001", "--start"], as);
+  await desk.says(["release", "0001", "--force"]);
+  const lines = (await desk.says(["events", "0001"])).split("\n");
+  const lineOf = (type: string) => lines.find((line) => line.includes(` ${type} `));
+  expect(lineOf("claimed")).toContain("agent-1");
+  expect(lineOf("released")).toContain("user:ann");
+  expect(lineOf("released")).not.toContain("agent-1");
+});

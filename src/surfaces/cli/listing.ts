@@ -7,6 +7,7 @@ import type { OperationNamed } from "../../contract/registry.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { stateWord } from "../../contract/tasks/list.js";
 import { given } from "./context.js";
+import { usageError } from "./spec.js";
 
 type List = OperationNamed<"tasks.list">;
 type Filter = Omit<InputOf<List>, "state">;
@@ -48,6 +49,7 @@ export async function tasksBy(
   filter: Filter,
   now: number,
 ): Promise<OutputOf<List>> {
+  if (words?.length === 0) throw usageError("--status names no state.", `One of ${stateHelp}.`);
   const derived = (words ?? []).flatMap((word) => derivedWords.get(word.toLowerCase()) ?? []);
   if (derived.length === 0) return dibs.tasks.list(given({ state: words as never, ...filter }));
   const named = words!.filter((word) => !derivedWords.has(word.toLowerCase()));

@@ -14,6 +14,8 @@ export interface FlagSpec {
   many?: boolean;
   /** Takes all words up to the next flag. */
   rest?: boolean;
+  /** Takes one word each time; a further word that may be meant for it is refused rather than taken for text. */
+  strict?: boolean;
   /** What it means without a value: last, or before another flag. */
   bare?: string;
   /** Its values, for completion and for refusing others. */
@@ -71,6 +73,8 @@ export const listFlags = {
 
 export interface Parsed {
   args: string[];
+  /** From this one on they stood after `--`. */
+  literalFrom: number;
   values: ReadonlyMap<string, string[]>;
   on: ReadonlySet<string>;
 }
@@ -86,9 +90,14 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
   const values = new Map<string, string[]>();
   const on = new Set<string>();
   let taking: string | null = null;
+  let literalFrom: number | null = null;
+  let before: { name: string; value: string } | null = null;
   for (const token of tokens) {
-    if (token.kind === "option-terminator") taking = null;
-    else if (token.kind === "positional") {
+    if (token.kind === "option-terminator") {
+      taking = null;
+      literalFrom = args.length;
+    } else if (token.kind === "positional") {
+      if (before) refuseForgotten(before, token.value, args);
       if (taking) values.get(taking)!.push(token.value);
       else args.push(token.value);
     } else {
@@ -101,12 +110,24 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
           token.value!,
         ]);
     }
+    const isStrict = token.kind === "option" && flags[token.name]!.strict;
+    before = isStrict ? { name: token.name, value: token.value! } : null;
   }
   if (!on.has("help")) {
     refuseOtherChoices(flags, values);
     refuseWrongCount(spec, args);
   }
-  return { args, values, on };
+  return { args, literalFrom: literalFrom ?? args.length, values, on };
+}
+
+/** `add foo -d 0001 0002`: is that a second id, or text? */
+function refuseForgotten(flag: { name: string; value: string }, word: string, args: readonly string[]): void {
+  const looksLikeId = /^\d{4}(_t\d+(\.\d+)*)?$/.test(word);
+  if (args.length === 0 && !looksLikeId) return;
+  throw usageError(
+    `'${word}' after --${flag.name} ${flag.value}: does it belong to that, or to the text?`,
+    `Write --${flag.name} ${flag.value},${word} for both; text goes before the flags in quotes, or after --.`,
+  );
 }
 
 function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: readonly string[]) {
@@ -127,7 +148,7 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     const [sentence = ""] = (error as Error).message.split(". ");
     throw usageError(
       `${sentence.replace(/\.$/, "")}.`,
-      `dibs ${spec.name} --help shows what it takes; after -- any text is taken as it is.`,
+      `${calledAs(spec)} --help shows what it takes; after -- any text is taken as it is.`,
     );
   }
 }
@@ -177,8 +198,11 @@ function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
   }
 }
 
-export function usageOf({ name, args }: CommandSpec): string {
-  return `dibs ${name}${args ? ` ${args}` : ""} [flags]`;
+/** Without a command it is the program itself. */
+const calledAs = ({ name }: CommandSpec) => (name === "" ? "dibs" : `dibs ${name}`);
+
+export function usageOf(spec: CommandSpec): string {
+  return `${calledAs(spec)}${spec.args ? ` ${spec.args}` : ""} [flags]`;
 }
 
 /** Broken to the width, what follows below the beginning. */

@@ -93,6 +93,11 @@ export const commands: Record<string, SingleCommand> = {
       parent: { value: "<id>", help: "make it a part of this task" },
       group: { help: "a group: holds parts, is never claimed itself" },
       ...taskFlags,
+      "depends-on": {
+        ...taskFlags["depends-on"]!,
+        strict: true,
+        help: "tasks that must be completed first: -d 0001,0002 or -d 0001 -d 0002",
+      },
       correlation: { value: "<word>", help: "an id of your own systems, kept through all attempts" },
     },
     exits: { 1: "the id is taken, or what it is to be a part of is over" },

@@ -20,9 +20,16 @@ function timeText(at: string, now: number): string {
   return isToday ? clock : `${two(then.getMonth() + 1)}-${two(then.getDate())} ${clock}`;
 }
 
-export function eventLine({ seq, at, type, taskId, sessionId, actor, data }: WireEvent, look: Look): string {
+/** Who did it. What happens to a session, or by itself, is told with the session that it happens to. */
+function whoOf({ type, sessionId, actor }: WireEvent): string {
+  const isOwn = actor === "system" || type.startsWith("session:");
+  return plain(isOwn && sessionId !== null ? sessionId : actor.replace(/^agent:/, ""));
+}
+
+export function eventLine(event: WireEvent, look: Look): string {
+  const { seq, at, type, taskId, data } = event;
   const time = timeText(at, look.now);
-  const who = plain(sessionId ?? actor);
+  const who = whoOf(event);
   const { title, error, note, question, response, reason } = data;
   const detail = plain(title ?? error ?? note ?? question ?? response ?? reason);
   const lead = `${String(seq).padStart(6)}  ${time}  `;
