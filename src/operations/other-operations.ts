@@ -13,12 +13,12 @@ import type {
 import { limits } from "../core/limits.js";
 import { accept, assert, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
-import { stateOf } from "../core/task.js";
 import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
-import { wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
+import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
+import { currentOf, summary } from "./session-summary.js";
 import { isGone } from "./sweep.js";
 import { decodeCursor, scope } from "./task-queries.js";
 
@@ -43,14 +43,6 @@ function projectAnswer(view: Reads, id: string) {
   const project = view.project(id);
   assert(project, `project ${id} was just changed`);
   return { success: true as const, project: wireProject(view, project) };
-}
-
-function currentOf(view: Reads, session: Session, now: number) {
-  const claim = view.claimsOf(session.project, session.id)[0];
-  const task = claim && view.task(session.project, claim.taskId);
-  if (!claim || !task) return null;
-  const { id: taskId, title, phase } = task;
-  return { taskId, title, phase, state: stateOf(task, claim), claim: wireClaim(view, claim, now) };
 }
 
 export const sessionOperations = {
@@ -113,22 +105,7 @@ export const sessionOperations = {
   }),
   "sessions.summary": forQuery("sessions.summary", (view, input, context, now) => {
     const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const tasks = view.taskCounts(project.value);
-    const tasksTotal = Object.values(tasks).reduce((sum, count) => sum + count, 0);
-    const sessions = view
-      .sessions({ project: project.value, live: true, seenSince: now - sessionShownMs, limit: input.limit })
-      .map((session) => ({
-        ...wireSession(view, session),
-        currentTask: currentOf(view, session, now),
-        tasksDone: view.record(session.project, session.id)?.completed ?? 0,
-        tasksTotal,
-      }));
-    const filter = { project: project.value, live: true, seenSince: now - sessionShownMs };
-    const all = view.sessions({ ...filter, limit: limits.openClaimsMax });
-    const working = all.filter((session) => view.claimsOf(session.project, session.id).length > 0).length;
-    const totals = { sessions: all.length, working, idle: all.length - working, tasks };
-    return accept({ sessions, totals });
+    return project.ok ? accept(summary(view, project.value, input.limit, now)) : project;
   }),
   "sessions.currentTask": forQuery("sessions.currentTask", (view, input, context, now) => {
     const found = findSession(view, input, context);
@@ -199,7 +176,7 @@ function deadSessions(
 }
 
 export const eventOperations = {
-  "events.list": forQuery("events.list", (view, input, context) => {
+  "events.list": forQuery("events.list", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
     const { after, taskId, types, limit } = input;
@@ -207,7 +184,8 @@ export const eventOperations = {
     const { eventSeq, eventMin } = view.org();
     // A filtered page that is not full has looked at everything: go on from the end of the log.
     const nextAfter = events.length === limit ? events.at(-1)!.seq : Math.max(after, eventSeq);
-    return accept({ events: events.map(wireEvent), nextAfter, firstAvailable: eventMin, lastSeq: eventSeq });
+    const ends = { firstAvailable: eventMin, lastSeq: eventSeq };
+    return accept({ events: events.map(wireEvent), nextAfter, ...ends, now: iso(now) });
   }),
 };
 

@@ -114,6 +114,23 @@ describe.each(storeNames)("on %s", (store) => {
       });
     });
 
+    test("of all projects the summary counts each session's own; if not all fit, those that need somebody are there", async () => {
+      const here = await desk();
+      for (const name of ["a", "b", "c", "d"]) await here.session(name);
+      const [running, asking] = [await here.task(), await here.task()];
+      await here.claim(running, "c", { start: true });
+      await here.claim(asking, "d", { start: true });
+      must(await here.post(`/api/tasks/${asking}/ask`, { sessionId: "d", question: "Which?" }));
+      const seen = async (query: string) => must(await here.get(`/api/sessions/summary?${query}`));
+      const { sessions } = await seen("project=*");
+      const own = sessions.filter(({ project }: { project: string }) => project === here.project);
+      expect(own.map((each: { tasksTotal: number }) => each.tasksTotal)).toEqual([2, 2, 2, 2]);
+      expect((await seen("limit=1")).sessions).toMatchObject([{ id: "d" }]);
+      const two = await seen("limit=2");
+      expect(two.sessions).toMatchObject([{ id: "c" }, { id: "d" }]);
+      expect(two.totals).toMatchObject({ sessions: 4, working: 2, idle: 2 });
+    });
+
     test("I end one: it is gone from the list, and kept among all", async () => {
       const here = await desk();
       await here.session("worker");

@@ -46,7 +46,14 @@ test("states in words, with their marks", () => {
     row({ notBefore: at(-300_000) }),
     row({ state: "claimed", claim: claim() }),
     row({ state: "running", claim: claim({ healthStatus: "stale" }) }),
-    row({ state: "running", claim: claim({ healthStatus: "expiring" }) }),
+    row({
+      state: "running",
+      claim: claim({ healthStatus: "expiring", lastHeartbeat: at(240_000), expiresAt: at(-60_000) }),
+    }),
+    row({
+      state: "running",
+      claim: claim({ healthStatus: "expiring", lastHeartbeat: at(5_000), expiresAt: at(-55_000) }),
+    }),
     row({ state: "awaiting_response", claim: claim({ healthStatus: "paused" }) }),
     row({ state: "awaiting_response" }),
     row({ state: "completed" }),
@@ -63,6 +70,7 @@ test("states in words, with their marks", () => {
     "[*] claimed",
     "[!] running",
     "[!] running",
+    "[*] running",
     "[?] awaiting answer",
     "[?] awaiting answer",
     "completed",
@@ -107,8 +115,13 @@ describe("how a session fares", () => {
       lastSeenAt: at(1_000),
       endedAt: null,
       currentTask: null,
+      claimHistory: [],
       ...fields,
-    }) as SessionEntry;
+    }) as unknown as SessionEntry;
+  /** The last claim ended so long ago. */
+  const past = (releaseReason: string, msAgo: number) => [
+    { taskId: "0001", claimedAt: at(900_000), releasedAt: at(msAgo), releaseReason, duration: 1 },
+  ];
 
   test.each<[string, Partial<SessionEntry>]>([
     ["idle", {}],
@@ -119,8 +132,16 @@ describe("how a session fares", () => {
     ["working", { currentTask: held() }],
     ["working", { currentTask: held({ healthStatus: "warning" }) }],
     ["stalled", { currentTask: held({ healthStatus: "stale" }) }],
-    ["stalled", { currentTask: held({ healthStatus: "expiring", expiresAt: at(-30_000) }) }],
-    ["working", { currentTask: held({ healthStatus: "expiring", expiresAt: at(-55_000), ttlMs: 60_000 }) }],
+    [
+      "stalled",
+      { currentTask: held({ healthStatus: "expiring", lastHeartbeat: at(31_000), expiresAt: at(-29_000) }) },
+    ],
+    ["working", { currentTask: held({ healthStatus: "expiring", expiresAt: at(-59_000) }) }],
+    ["lost", { claimHistory: past("ttl", 500) }],
+    ["lost", { claimHistory: past("session_silent", 500) }],
+    ["idle", { claimHistory: past("ttl", 1_500) }],
+    ["idle", { claimHistory: past("completed", 500) }],
+    ["working", { claimHistory: past("ttl", 500), currentTask: held() }],
     ["lost", { currentTask: held({ expiresAt: at(1) }) }],
     ["lost", { currentTask: held({ healthStatus: "expired" }) }],
     ["waiting", { currentTask: held({ healthStatus: "paused", expiresAt: at(1) }, "awaiting_response") }],

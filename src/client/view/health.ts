@@ -10,7 +10,8 @@ export type SessionEntry = OutputOf<OperationNamed<"sessions.summary">>["session
 
 /**
  * working: holds a task and renews its lease · waiting: for a human · stalled: holds a task and is silent, or lets the lease run
- * out · lost: its lease is over, or it promised heartbeats and is silent for too long · idle: holds nothing.
+ * out · lost: it lost its last lease and was not heard of since, or promised heartbeats and is silent for too long · idle: holds
+ * nothing.
  */
 export type SessionHealth = "working" | "waiting" | "stalled" | "lost" | "idle";
 
@@ -25,30 +26,49 @@ export function sessionHealth(
   const { currentTask, heartbeats, lastSeenAt, endedAt } = session;
   const isSilent = heartbeats && now - Date.parse(lastSeenAt) >= orphanThresholdMs;
   if (endedAt !== null || isSilent) return "lost";
-  if (currentTask === null) return "idle";
+  if (currentTask === null) return hasLostItsLast(session) ? "lost" : "idle";
   const { claim } = currentTask;
   if (isOver(claim, now)) return "lost";
   if (currentTask.state === "awaiting_response") return "waiting";
-  if (claim.healthStatus === "stale") return "stalled";
-  // A lease that is short from the beginning is always near its end; only one that nobody renews is a bad sign.
-  const isRunningOut = claim.healthStatus === "expiring" && leaseLeftMs(claim, now)! < claim.ttlMs / 2;
-  return isRunningOut ? "stalled" : "working";
+  return isWeak(claim, now) ? "stalled" : "working";
 }
 
-type LeaseFacts = Pick<WireClaim, "healthStatus" | "expiresAt">;
+/** Why leases end when nobody ends them. */
+const losses: ReadonlySet<string> = new Set([
+  "ttl",
+  "start_timeout",
+  "timeout",
+  "session_silent",
+  "process_gone",
+]);
 
-function isOver({ healthStatus, expiresAt }: LeaseFacts, now: number): boolean {
+/** Whoever looks ends a lease that is over, so the past tells, until the session is heard of again. */
+function hasLostItsLast({ claimHistory: [last], lastSeenAt }: SessionEntry): boolean {
+  if (!last || !losses.has(last.releaseReason)) return false;
+  return Date.parse(lastSeenAt) < Date.parse(last.releasedAt);
+}
+
+type LeaseFacts = Pick<WireClaim, "healthStatus" | "expiresAt" | "lastHeartbeat">;
+
+function isOver({ healthStatus, expiresAt }: Omit<LeaseFacts, "lastHeartbeat">, now: number): boolean {
   return healthStatus === "expired" || (healthStatus !== "paused" && Date.parse(expiresAt) <= now);
 }
 
 /** Null while the lease stands still. */
-export function leaseLeftMs({ healthStatus, expiresAt }: LeaseFacts, now: number): number | null {
+export function leaseLeftMs(
+  { healthStatus, expiresAt }: Omit<LeaseFacts, "lastHeartbeat">,
+  now: number,
+): number | null {
   return healthStatus === "paused" ? null : Math.max(0, Date.parse(expiresAt) - now);
 }
 
-/** Silent, or nearly out of time. */
-export const isWeak = (health: WireClaim["healthStatus"]) =>
-  health === "stale" || health === "expired" || health === "expiring";
+/** Over, silent, or let run out: a lease that is short from the beginning is always near its end, and half of it must be gone. */
+export function isWeak(claim: LeaseFacts, now: number): boolean {
+  const { healthStatus, expiresAt, lastHeartbeat } = claim;
+  if (healthStatus === "stale" || isOver(claim, now)) return true;
+  const wholeMs = Date.parse(expiresAt) - Date.parse(lastHeartbeat);
+  return healthStatus === "expiring" && leaseLeftMs(claim, now)! < wholeMs / 2;
+}
 
 /** How much the store's clock is ahead of ours, as far as leases tell; null where none does. */
 export function clockSkewMs(sessions: readonly SessionEntry[], now: number): number | null {
@@ -65,6 +85,6 @@ export type ClaimMark = "[*]" | "[!]" | "[?]" | "--" | "";
 /** `[*]` in flight, `[!]` in flight but silent, `[?]` waits for an answer, `--` to be had. */
 export function claimMark(task: StateFacts & { claim: LeaseFacts | null }, now: number): ClaimMark {
   if (task.state === "awaiting_response") return "[?]";
-  if (task.claim) return isWeak(task.claim.healthStatus) || isOver(task.claim, now) ? "[!]" : "[*]";
+  if (task.claim) return isWeak(task.claim, now) ? "[!]" : "[*]";
   return standing(task, now) === "ready" ? "--" : "";
 }

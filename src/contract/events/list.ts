@@ -2,7 +2,7 @@ import { z } from "zod";
 import { eventTypes } from "../../core/event.js";
 import { id, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { eventShape } from "../shapes.js";
+import { eventShape, time } from "../shapes.js";
 
 export const listEvents = operation({
   name: "events.list",
@@ -23,6 +23,7 @@ export const listEvents = operation({
       nextAfter: z.number().describe("Continue after this number"),
       firstAvailable: z.number().describe("Lower numbers have been archived"),
       lastSeq: z.number().describe("Number of the newest event of the org"),
+      now: time().describe("What the store's clock says; leases go by it"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/events", aliases: { type: "types", task: "taskId" } },

@@ -12,23 +12,27 @@ export const sessionsSummary = operation({
   input: () => z.object({ project: projectOrAll(), limit: limit() }),
   output: () =>
     z.object({
-      sessions: z.array(
-        sessionShape().extend({
-          currentTask: z
-            .object({
-              taskId: z.string(),
-              title: z.string(),
-              phase: z.string().nullable(),
-              state: z.enum(taskStates),
-              claim: claimShape(),
-            })
-            .nullable(),
-          tasksDone: z.number(),
-          tasksTotal: z.number(),
-        }),
-      ),
+      sessions: z
+        .array(
+          sessionShape().extend({
+            currentTask: z
+              .object({
+                taskId: z.string(),
+                title: z.string(),
+                phase: z.string().nullable(),
+                state: z.enum(taskStates),
+                claim: claimShape(),
+              })
+              .nullable(),
+            tasksDone: z.number(),
+            tasksTotal: z.number().describe("Tasks of its project"),
+          }),
+        )
+        .describe(
+          "Live ones, and for ten minutes those whose process died with a task. If there are more than `limit`: those that wait for an answer, hold something or have lost it",
+        ),
       totals: z.object({
-        sessions: z.number(),
+        sessions: z.number().describe("Live ones, shown or not"),
         working: z.number(),
         idle: z.number(),
         tasks: z.record(z.string(), z.number()),

@@ -26,9 +26,8 @@ export function sessionSummary({ sessions, totals }: Summary, look: Look): strin
     [
       {
         head: "",
-        of: ({ currentTask }) =>
-          currentTask ? (isWeak(currentTask.claim.healthStatus) ? "[!]" : "[*]") : "",
-        style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim.healthStatus) ? "red" : "cyan"),
+        of: ({ currentTask }) => (currentTask ? (isWeak(currentTask.claim, look.now) ? "[!]" : "[*]") : ""),
+        style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim, look.now) ? "red" : "cyan"),
       },
       { head: "SESSION", of: nameOf, max: 24 },
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },

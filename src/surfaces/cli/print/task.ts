@@ -90,7 +90,7 @@ export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFli
   return table(
     inFlight,
     [
-      { head: "", of: ({ claim }) => (isWeak(claim.healthStatus) ? "[!]" : "[*]") },
+      { head: "", of: ({ claim }) => (isWeak(claim, look.now) ? "[!]" : "[*]") },
       { head: "ID", of: ({ taskId }) => plain(taskId), whole: true },
       { head: "TASK", of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`, grows: true },
       { head: "CLAIMED BY", of: ({ claim }) => plain(claim.sessionId), max: 20 },
@@ -99,7 +99,7 @@ export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFli
       {
         head: "HEALTH",
         of: ({ claim }) => claim.healthStatus,
-        style: ({ claim }) => (isWeak(claim.healthStatus) ? "red" : undefined),
+        style: ({ claim }) => (isWeak(claim, look.now) ? "red" : undefined),
       },
     ],
     look,
