@@ -120,6 +120,11 @@ const parts: Parts = {
     const { connectDibs } = await import("./client/connect.js");
     return connectDibs({ ...server, fetch: withSpareToken(plainFetch, spareToken) });
   },
+  signInCode: async ({ spareToken, ...server }, role) => {
+    const { plainFetch, withSpareToken } = await import("./runtime/plain-fetch.js");
+    const { signInCode } = await import("./client/sign-in-code.js");
+    return signInCode({ ...server, fetch: withSpareToken(plainFetch, spareToken) }, role);
+  },
   serve: async (request) => (await import("./serve.js")).serveDibs(request),
   serveMcp: async (request) => {
     const { serveOverStdio } = await import("./surfaces/mcp/stdio.js");

@@ -205,6 +205,8 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   // After the port is had: a start that fails leaves no token behind.
   const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`;
+  // Nobody can call a server by an address that means all of them.
+  const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;
   const keeping = new Housekeeping(executor, {
     orgs: () => seenOrgs,
     retainEventsMs: options.retainEventsMs,
@@ -212,7 +214,6 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   });
   undo.push(() => keeping.stop());
   if ("path" in place && (isLoopback(host) || isAnyAddress(host))) {
-    const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;
     undo.push(announceServer(place.path, { url: local, version }));
   }
   log.info({ url, store: store.location, auth }, "listening");
@@ -233,7 +234,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     port: listening.port,
     token,
     tokenFile: auth ? tokenFileFor(place) : null,
-    link: () => (auth ? `${url}/#code=${app.codes.make({ org, role: "admin" }).code}` : `${url}/`),
+    link: () => (auth ? `${local}/#code=${app.codes.make({ org, role: "admin" }).code}` : `${local}/`),
     close: () => {
       closed ??= close();
       return closed;

@@ -36,7 +36,11 @@ export class Ending {
     if (ms === undefined) return;
     const timer = setTimeout(() => {
       this.isLate = !this.isOver;
-      this.end(new Error(`nothing came within ${ms} ms`));
+      this.end(
+        new Error(
+          `nothing came within ${ms < 1_000 ? `${Math.ceil(ms)} ms` : `${Math.round(ms / 1_000)} s`}`,
+        ),
+      );
     }, ms);
     this.releases.push(() => clearTimeout(timer));
   }

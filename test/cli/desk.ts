@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connectDibs } from "../../src/client/connect.js";
+import { signInCode } from "../../src/client/sign-in-code.js";
 import { backupDibs, checkDibs, exportDibs, importDibs, openDibs } from "../../src/compose.js";
 import * as facts from "../../src/runtime/facts.js";
 import { linesOf, writeLines } from "../../src/runtime/lines.js";
@@ -173,6 +174,10 @@ export class Desk {
         this.connected.push(server);
         const send = withSpareToken((address, init) => this.send(address, init), spareToken);
         return connectDibs({ ...server, fetch: send, retry: { tries: 1 } });
+      },
+      signInCode: ({ spareToken, ...server }, role) => {
+        const send = withSpareToken((address, init) => this.send(address, init), spareToken);
+        return signInCode({ ...server, fetch: send }, role);
       },
       serve: () => Promise.reject(new Error("the desk has its own server")),
       version: async () => "0.0.0",

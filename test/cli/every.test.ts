@@ -126,7 +126,7 @@ const refusals: Step[] = [
 ];
 
 /** In tests of their own, because they go on, or take long. */
-const elsewhere = ["demo", "serve"];
+const elsewhere = ["demo", "serve", "token link"];
 
 test("no command is missing", async () => {
   const names: string[] = [];

@@ -52,6 +52,7 @@ describe("the OpenAPI document", () => {
       .map(({ path, method }) => `${method} ${path}`);
     expect(extra.sort()).toEqual([
       "delete /mcp",
+      "get /api/auth/me",
       "get /api/events/stream",
       "get /healthz",
       "get /mcp",

@@ -162,6 +162,7 @@ const extra = (method: string, template: string, role: Role | null, body?: objec
 export const otherPrivateRoutes: Route[] = [
   { ...extra("GET", "/api/events/stream", "viewer"), path: "/api/events/stream?project=*&after=0" },
   extra("GET", "/metrics", "viewer"),
+  extra("GET", "/api/auth/me", "viewer"),
   extra("POST", "/api/auth/code", "viewer", {}),
   extra("POST", "/api/auth/sign-out", "viewer", {}),
   { ...extra("POST", "/api/locks/{name}", "worker", {}), path: "/api/locks/another" },

@@ -172,6 +172,8 @@ export interface Parts {
   findServer(database: string): Promise<{ url: string; token: string | null } | null>;
   open(place: Place): Promise<Dibs>;
   connect(server: ServerAddress): Promise<Dibs>;
+  /** What a link to the server's page ends with, good once. */
+  signInCode(server: ServerAddress, role?: string): Promise<{ code: string; expiresAt: string }>;
   serve(request: ServeRequest): Promise<Running>;
   /** Settled when the client is gone. */
   serveMcp(request: McpRequest): Promise<void>;

@@ -2,6 +2,7 @@
 
 import type { Hono } from "hono";
 import { DibsError } from "../../contract/error.js";
+import { type Role, roles } from "../../contract/operation.js";
 import { callerOf } from "../../operations/caller.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
@@ -25,14 +26,33 @@ const bodyBytesMax = 4_096;
 
 export function addAuth(app: Hono<{ Bindings: Bindings }>, parts: AuthParts): void {
   app.post("/api/auth/exchange", (http) => exchange(http, parts));
+  app.get("/api/auth/me", (http) => {
+    http.env.call.route = "/api/auth/me";
+    const { org, role } = http.env.call.caller!;
+    return json(http, { success: true, org, role });
+  });
   app.post("/api/auth/code", async (http) => {
     http.env.call.route = "/api/auth/code";
-    await readBody(http, parts);
-    const { org, role, token } = http.env.call.caller!;
+    const { role: wanted } = await readBody(http, parts);
+    const { org, role: own, token } = http.env.call.caller!;
+    const role = wanted === undefined ? own : lesserRole(wanted, own);
     const { code, expiresAt } = parts.codes.make({ org, role, token });
     return json(http, { success: true, code, expiresAt: new Date(expiresAt).toISOString() });
   });
   app.post("/api/auth/sign-out", (http) => signOut(http, parts));
+}
+
+/** Nobody gives away more than they have. */
+function lesserRole(wanted: unknown, own: Role): Role {
+  const role = roles.find((each) => each === wanted);
+  if (role === undefined) {
+    const message = `There is no such role; there are ${roles.join(", ")}.`;
+    throw new DibsError("VALIDATION_FAILED", message, { details: { issues: [{ path: "role", message }] } });
+  }
+  if (roles.indexOf(role) <= roles.indexOf(own)) return role;
+  throw new DibsError("FORBIDDEN", `Who is ${own} cannot let somebody in as ${role}.`, {
+    hint: `Ask for ${own} or less, or use a token that may more.`,
+  });
 }
 
 function readBody({ env }: Http, { bodyMs }: AuthParts): Promise<Record<string, unknown>> {
@@ -53,7 +73,7 @@ async function exchange(http: Http, parts: AuthParts): Promise<Response> {
   // A code is not good for longer than the token that asked for it.
   if (!grant || !(await isTokenLive(executor, grant.org, grant.token))) {
     throw new DibsError("UNAUTHENTICATED", "This link was used already, or is too old.", {
-      hint: "Ask for a fresh one: `dibs serve` prints one at start, and POST /api/auth/code makes one.",
+      hint: "Ask for a fresh one: `dibs token link` makes it.",
     });
   }
   const { org, role, token } = grant;

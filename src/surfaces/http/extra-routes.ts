@@ -38,6 +38,7 @@ export interface Plan {
 }
 
 const text: Schema = { type: "string" };
+const role: Schema = { type: "string", enum: [...roles] };
 const success: Schema = { type: "boolean", const: true };
 
 const object = (properties: Record<string, Schema>): Schema => ({
@@ -70,7 +71,9 @@ export function extraRoutes(inputs: SchemaSet, refusals: Refusals): ExtraRoute[]
       tags: [name.split(".")[0]!],
       ...(role ? {} : { security: [] }),
       ...(parameters ? { parameters } : {}),
-      ...(body ? { requestBody: { required: true, content: { [jsonType]: { schema: body } } } } : {}),
+      ...(body
+        ? { requestBody: { required: "required" in body, content: { [jsonType]: { schema: body } } } }
+        : {}),
       responses: {
         200: answer,
         ...Object.fromEntries(refusals.of([], codesOf(name))),
@@ -127,16 +130,25 @@ const auth: Plan[] = [
     summary: "Exchange a one-time code for a cookie",
     body: object({ code: text }),
     answer: withCookie(
-      json(object({ success, role: { type: "string", enum: [...roles] }, org: text })),
+      json(object({ success, role, org: text })),
       "A token of its own: HttpOnly, SameSite=Strict, good for 30 days",
     ),
+  },
+  {
+    path: "/api/auth/me",
+    method: "get",
+    name: "auth.me",
+    summary: "Say who the caller is",
+    role: roles[0],
+    answer: json(object({ success, role, org: text })),
   },
   {
     path: "/api/auth/code",
     method: "post",
     name: "auth.code",
-    summary: "Make a one-time code with the caller's own role",
+    summary: "Make a one-time code with the caller's own role, or a lesser one",
     role: roles[0],
+    body: { type: "object", properties: { role } },
     answer: json(object({ success, code: text, expiresAt: { $ref: `${componentPrefix}Time` } })),
   },
   {

@@ -12,8 +12,12 @@ export function allowedHosts(host: string, port: number, more: readonly string[]
   const shown = host.includes(":") ? `[${host}]` : host;
   const names = new Set([...loopbackNames, ...(isAnyAddress(host) ? [] : [shown])]);
   const hosts = [...names].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
-  return new Set([...hosts, ...more].map((each) => each.toLowerCase()));
+  const further = more.flatMap((name) => [name, withPort(name, port)]);
+  return new Set([...hosts, ...further].map((each) => each.toLowerCase()));
 }
+
+/** A name as one reaches this server by it: with our port, unless it has one of its own. */
+export const withPort = (name: string, port: number) => (/:\d+$/.test(name) ? name : `${name}:${port}`);
 
 export const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::";
 

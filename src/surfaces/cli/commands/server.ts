@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
-import { placeFor } from "../connection.js";
+import { placeFor, targetFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
@@ -40,12 +40,35 @@ const serve: SingleCommand["run"] = async (context) => {
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
   const { url, tokenFile } = running;
   const link = running.link();
-  context.say({ success: true, url, link, tokenFile }, () => `listening on ${url}\nopen ${link}\n${token}`);
+  const others = (context.list("allow-host") ?? []).map((name) => linkUnder(name, link));
+  context.say({ success: true, url, link, tokenFile }, () =>
+    [`listening on ${url}`, `open ${link}`, ...others.map((other) => `or ${other}`), token].join("\n"),
+  );
   await new Promise<void>((resolve) => {
     if (parts.stopping.aborted) resolve();
     parts.stopping.addEventListener("abort", () => resolve(), { once: true });
   });
   await running.close();
+};
+
+/** The same link, for whoever reaches this machine by another name. */
+function linkUnder(name: string, link: string): string {
+  const address = new URL(link);
+  return link.replace(address.host, /:\d+$/.test(name) ? name : `${name}:${address.port}`);
+}
+
+const link: SingleCommand["run"] = async (context) => {
+  const target = await targetFor(context, context.parts);
+  if (!("server" in target)) {
+    throw usageError(
+      "No server runs for this database.",
+      "Start one with dibs serve, or name one with --url.",
+    );
+  }
+  const { url } = target.server;
+  const { code, expiresAt } = await context.parts.signInCode(target.server, context.text("role"));
+  const made = `${url.replace(/\/+$/, "")}/#code=${code}`;
+  context.say({ success: true, link: made, expiresAt }, () => made);
 };
 
 const create: SingleCommand["run"] = async (context) => {
@@ -111,7 +134,7 @@ export const commands: Record<string, Command> = {
   },
   token: {
     name: "token",
-    summary: "Make, list and revoke the server's tokens",
+    summary: "Make, list and revoke the server's tokens, and links for browsers",
     details:
       "Roles: viewer reads, worker also works, leader also answers and cancels, admin also has settings and tokens.",
     parts: {
@@ -137,6 +160,15 @@ export const commands: Record<string, Command> = {
         flags: { limit: { value: "<n>", help: "how many at most" } },
         examples: ["dibs token list"],
         run: list,
+      },
+      link: {
+        name: "token link",
+        summary: "make a link that signs a browser in, once, within ten minutes",
+        flags: {
+          role: { value: "<role>", choices: roles, help: "what it lets do, default: what your token may" },
+        },
+        examples: ["dibs token link", "dibs token link --role viewer"],
+        run: link,
       },
       revoke: {
         name: "token revoke",
