@@ -24,13 +24,42 @@ describe.each(ways)("%s", (way) => {
     });
   });
 
-  test("a single word that could be an id is one, so that nobody ends the wrong task", async () => {
+  test("a single word that names or could name a task does, so that nobody ends the wrong one; else it is said", async () => {
     const desk = await openDesk(way);
     await desk.says(["add", "One"]);
-    await desk.says(["claim", "--start"], as);
+    await desk.says(["add", "Two", "--id", "other"]);
+    await desk.says(["claim", "0001", "--start"], as);
     const inside: Calling = { env: { DIBS_SESSION: "agent-1", DIBS_TASK: "0001" } };
-    expect((await desk.dibs(["done", "other-task"], inside)).code).toBe(3);
+    for (const word of ["other-task", "0002", "ABCD", "0001_t1"]) {
+      const { code, err } = await desk.dibs(["done", word], inside);
+      expect(code, word).toBe(3);
+      expect(err).toContain(`0001 ${word}`);
+    }
+    expect((await desk.dibs(["done", "other"], inside)).code).toBe(1);
     expect((await desk.json(["show", "0001"])).task.state).toBe("running");
+    await desk.says(["progress", "halfway"], inside);
+    expect((await desk.json(["show"], inside)).task.claim.progress.note).toBe("halfway");
+    await desk.says(["done", "Finished"], inside);
+    expect((await desk.json(["show", "0001"])).task.result.output).toBe("Finished");
+  });
+
+  test("whoever works on a task works on its parts as well: the environment's epoch is of its own task", async () => {
+    const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
+    for (const _ of [1, 2]) {
+      await desk.says(["claim", "0001", "--start"], as);
+      await desk.says(["release", "0001"], as);
+    }
+    await desk.says(["claim", "0001", "--start"], as);
+    const inside: Calling = { env: { DIBS_SESSION: "agent-1", DIBS_TASK: "0001", DIBS_EPOCH: "3" } };
+    await desk.says(["add", "Part", "--parent", "0001"], inside);
+    await desk.says(["claim", "0001_t1", "--start"], inside);
+    await desk.says(["show", "0001_t1", "--log"], inside);
+    expect((await desk.dibs(["done", "0001_t1", "ok", "--epoch", "3"], inside)).code).toBe(1);
+    await desk.says(["done", "0001_t1", "ok"], inside);
+    const late: Calling = { env: { ...inside.env, DIBS_EPOCH: "2" } };
+    expect((await desk.dibs(["done", "0001", "ok"], late)).code).toBe(1);
+    await desk.says(["done", "0001", "ok"], inside);
   });
 
   test("ask --wait prints the answer", async () => {
@@ -66,6 +95,21 @@ describe.each(ways)("%s", (way) => {
     await expect.poll(async () => (await desk.json(["sessions"])).sessions.length).toBe(1);
     await desk.says(["add", "One"]);
     expect((await claimed).task).toMatchObject({ id: "0001", state: "running" });
+  });
+
+  test("claim <id> --wait takes the task when it is free; or is refused when the time is over, or it never will be", async () => {
+    const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
+    await desk.says(["claim", "0001"], as);
+    const other: Calling = { env: { DIBS_SESSION: "agent-2" } };
+    expect((await desk.dibs(["claim", "0001", "--wait", "10ms"], other)).code).toBe(1);
+    const claimed = desk.json(["claim", "0001", "--start", "--wait"], other);
+    // Meanwhile it is refused.
+    for (const _ of [1, 2, 3]) await desk.says(["show", "0001"]);
+    await desk.says(["release", "0001"], as);
+    expect((await claimed).task).toMatchObject({ state: "running", claim: { sessionId: "agent-2" } });
+    await desk.says(["done", "0001"], other);
+    expect((await desk.dibs(["claim", "0001", "--wait", "1h"], as)).code).toBe(1);
   });
 
   test("an epoch that is old is refused", async () => {

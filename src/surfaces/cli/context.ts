@@ -1,6 +1,7 @@
 // One call of a command: its flags with their types, the connection it means, and how it answers.
 
 import type { Dibs } from "../../client/client.js";
+import { DibsError } from "../../contract/error.js";
 import type { Entry } from "./commands.js";
 import { connectionFor } from "./connection.js";
 import { durationMs } from "./durations.js";
@@ -85,8 +86,12 @@ export class Context {
     );
   }
 
-  get epoch(): number | undefined {
-    const text = this.text("epoch") ?? (this.parts.env.DIBS_EPOCH || undefined);
+  /** The environment's is of the environment's task; whoever works on that may well hold others. */
+  epochOf(taskId: string): number | undefined {
+    const { env } = this.parts;
+    const project = this.text("project");
+    const isOwn = taskId === env.DIBS_TASK && (project === undefined || project === env.DIBS_PROJECT);
+    const text = this.text("epoch") ?? (isOwn ? env.DIBS_EPOCH || undefined : undefined);
     if (text === undefined) return undefined;
     if (/^\d+$/.test(text)) return Number(text);
     throw usageError(`--epoch ${text}: must be a number.`);
@@ -100,24 +105,35 @@ export class Context {
   }
 
   /**
-   * The task and what is said about it. Whoever works on a task (DIBS_TASK) need not name it; a single word that could be
-   * an id is one, so that nobody ends the wrong task.
+   * The task and what is said about it. Whoever works on a task (DIBS_TASK) need not name it. A single word is said about it too,
+   * unless it names another one, or could be meant to: nobody is to end the wrong task.
    */
-  get taskAndWords(): { taskId: string; words: string } {
+  async taskAndWords(): Promise<{ taskId: string; words: string }> {
     const [first = "", ...rest] = this.args;
-    const own = this.parts.env.DIBS_TASK;
-    const isWords = own !== undefined && own !== "" && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(first);
-    return isWords
-      ? { taskId: own, words: this.args.join(" ") }
-      : { taskId: this.taskId, words: rest.join(" ") };
+    const own = this.parts.env.DIBS_TASK || undefined;
+    const isId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(first);
+    if (own === undefined || (isId && (rest.length > 0 || first === own || (await this.isMeant(first, own)))))
+      return { taskId: this.taskId, words: rest.join(" ") };
+    return { taskId: own, words: this.args.join(" ") };
+  }
+
+  /** Whether a word names a task; refused if none has this name but it looks as if it were one. */
+  private async isMeant(word: string, own: string): Promise<boolean> {
+    try {
+      await (await this.dibs()).tasks.get({ taskId: word });
+      return true;
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.code !== "TASK_NOT_FOUND") throw error;
+      if (/^[A-Za-z]+$/.test(word) && !/^[A-Z]{4}$/.test(word)) return false;
+      throw new DibsError(error.code, error.message, {
+        hint: `If it is what you say about ${own}, name that first: ${own} ${word}`,
+        details: error.details,
+      });
+    }
   }
 
   holderOf(taskId: string) {
-    return {
-      taskId,
-      sessionId: this.sessionId,
-      ...(this.epoch === undefined ? {} : { epoch: this.epoch }),
-    };
+    return { taskId, sessionId: this.sessionId, ...given({ epoch: this.epochOf(taskId) }) };
   }
 
   get holder() {

@@ -1,10 +1,13 @@
+import type { Dibs } from "../../../client/client.js";
 import type { Code } from "../../../contract/codes.js";
 import { DibsError } from "../../../contract/error.js";
+import type { InputOf } from "../../../contract/operation.js";
+import type { Registry } from "../../../contract/registry.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import type { Look } from "../print/look.js";
-import { plain, plainLines } from "../print/text.js";
+import { furtherText, plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
 import { complete, fail, lostExit, resultFlags, start } from "../result.js";
 import { usageError } from "../spec.js";
@@ -14,7 +17,7 @@ const waitMsMax = 60_000;
 
 /** The holder, and the words after the id or standard input for `-`. */
 async function holderAndWords(context: Context) {
-  const { taskId, words } = context.taskAndWords;
+  const { taskId, words } = await context.taskAndWords();
   return { holder: context.holderOf(taskId), words: await context.textOrInput(words) };
 }
 
@@ -26,10 +29,9 @@ const withWords =
   };
 
 /** What an agent needs to begin: who it is now, and what to do. */
-function briefing(
-  { id, title, prompt, description, claim, response, responsePending }: WireTask,
-  look: Look,
-): string {
+function briefing(task: WireTask, look: Look): string {
+  const { id, title, prompt, claim, response, responsePending } = task;
+  const further = furtherText(task);
   const lines = [
     `${look.paint(plain(id), "bold")}  ${look.paint(plain(title), "bold")}`,
     look.paint(
@@ -38,7 +40,7 @@ function briefing(
     ),
     "",
     ...plainLines(prompt),
-    ...(description ? ["", ...plainLines(description)] : []),
+    ...(further ? ["", ...plainLines(further)] : []),
     ...(responsePending && response !== null
       ? ["", "The answer to your question:", ...plainLines(response)]
       : []),
@@ -46,8 +48,39 @@ function briefing(
   return lines.join("\n");
 }
 
+/** What nobody tells of, such as a lease that ends, is looked for this often. */
+const lookMs = 2_000;
+
+const lasting = ["TERMINAL", "IS_GROUP"];
+
+/** Refusals that may pass with time. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof DibsError)) return false;
+  if (error.code === "TASK_ALREADY_CLAIMED") return true;
+  const reasons = (error.details.reasons ?? []) as { code: string }[];
+  return error.code === "TASK_NOT_CLAIMABLE" && !reasons.some(({ code }) => lasting.includes(code));
+}
+
+/** A task that is named: as soon as it can be had; the refusal, when the time is over. */
+async function claimNamed(context: Context, dibs: Dibs, input: InputOf<Registry["tasks"]["claim"]>) {
+  const { stopping } = context.parts;
+  const until = performance.now() + (context.duration("wait") ?? 0);
+  for (;;) {
+    const { lastSeq: after } = await dibs.events.list({ limit: 1 });
+    try {
+      return await dibs.tasks.claim(input);
+    } catch (error) {
+      const ms = Math.min(lookMs, until - performance.now());
+      if (ms <= 0 || stopping.aborted || !mayPass(error)) throw error;
+      const signal = AbortSignal.any([stopping, AbortSignal.timeout(Math.ceil(ms))]);
+      for await (const _ of dibs.events.follow({ taskId: input.taskId, after, signal })) break;
+    }
+  }
+}
+
 const claim: SingleCommand["run"] = async (context) => {
-  const dibs = await context.dibs();
+  const isWaiting = context.text("wait") !== undefined;
+  const dibs = await (isWaiting ? context.lastingDibs() : context.dibs());
   const { sessionId } = context;
   const more = given({
     ttlMs: context.duration("ttl"),
@@ -57,7 +90,8 @@ const claim: SingleCommand["run"] = async (context) => {
   });
   const [taskId] = context.args;
   if (taskId !== undefined) {
-    const answer = await dibs.tasks.claim({ taskId, sessionId, register: true, ...more });
+    const input = { taskId, sessionId, register: true, ...more };
+    const answer = await (isWaiting ? claimNamed(context, dibs, input) : dibs.tasks.claim(input));
     context.say(answer, (look) => briefing(answer.task, look));
     return 0;
   }
@@ -85,7 +119,9 @@ const ask: SingleCommand["run"] = async (context) => {
   const own = context.parts.env.DIBS_TASK;
   // A single word is a question, not the id of a task without one.
   const isQuestion = own && context.args.length === 1;
-  const { taskId, words } = isQuestion ? { taskId: own, words: context.args[0]! } : context.taskAndWords;
+  const { taskId, words } = isQuestion
+    ? { taskId: own, words: context.args[0]! }
+    : await context.taskAndWords();
   const holder = context.holderOf(taskId);
   const question = await context.textOrInput(words);
   if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
@@ -164,7 +200,7 @@ export const commands: Record<string, SingleCommand> = {
       wait: {
         value: "[duration]",
         bare: "60s",
-        help: "wait this long for something to claim; default 60s",
+        help: "wait this long for something to claim, or for the task that is named; default 60s",
       },
       ttl: { value: "<duration>", help: "lease length" },
       label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
@@ -262,7 +298,7 @@ export const commands: Record<string, SingleCommand> = {
     exits: lostExit,
     examples: ["dibs release 0001 --session agent-1", 'dibs release 0001 --force "its agent hangs"'],
     async run(context) {
-      const { taskId, words } = context.taskAndWords;
+      const { taskId, words } = await context.taskAndWords();
       const by = context.on("force") ? { taskId, force: true } : context.holderOf(taskId);
       const reason = (await context.textOrInput(words)) || undefined;
       const answer = await (await context.dibs()).tasks.release({ ...by, ...given({ reason }) });

@@ -26,7 +26,7 @@ function freshName({ now }: Parts): string {
 
 function heldBy(context: Context, sessionId: string | undefined) {
   const { DIBS_TASK: taskId } = context.parts.env;
-  const { epoch } = context;
+  const epoch = taskId ? context.epochOf(taskId) : undefined;
   return sessionId && taskId && epoch !== undefined ? { sessionId, taskId, epoch } : undefined;
 }
 

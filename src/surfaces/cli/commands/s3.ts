@@ -2,7 +2,7 @@
 
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
-import type { Context } from "../context.js";
+import { type Context, given } from "../context.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
 import { taskTable } from "../print/task.js";
@@ -49,8 +49,7 @@ const next = (agent: string, id: string) => `next: dibs worker start ${plain(age
 /** `<agent> <task>`; whoever names itself here need not be given by flag. */
 function holderOf(context: Context) {
   const [sessionId = "", taskId = ""] = context.args;
-  const { epoch } = context;
-  return { sessionId, taskId, ...(epoch === undefined ? {} : { epoch }) };
+  return { sessionId, taskId, ...given({ epoch: context.epochOf(taskId) }) };
 }
 
 const wordsOf = (context: Context) => context.textOrInput(context.args.slice(2).join(" "));

@@ -50,7 +50,7 @@ async function asSession<T>(context: Context, ask: (as: { sessionId?: string }) 
 
 async function showLog(context: Context): Promise<void> {
   const { taskId } = context;
-  const log = await (await context.dibs()).tasks.log(given({ taskId, epoch: context.epoch }));
+  const log = await (await context.dibs()).tasks.log(given({ taskId, epoch: context.epochOf(taskId) }));
   context.say(log, (look) => {
     if (log.epoch === null) return `No attempt at ${plain(taskId)} has kept a log.`;
     const lost =
