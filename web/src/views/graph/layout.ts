@@ -5,9 +5,15 @@ import ElkApi from "elkjs/lib/elk-api.js";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import type { Selection } from "./select.js";
 
-export const nodeSize = { width: 220, height: 58 };
+export const nodeSize = { width: 240, height: 66 };
 
 export type Places = ReadonlyMap<string, { x: number; y: number }>;
+
+/** A layout, and what people had asked to be drawn. */
+export interface Laid {
+  request: string;
+  places: Places;
+}
 
 let elk: Elk | null = null;
 
@@ -26,6 +32,9 @@ export async function layOut({ nodes, edges }: Selection): Promise<Places> {
       "elk.spacing.nodeNode": "18",
       "elk.separateConnectedComponents": "true",
       "elk.spacing.componentComponent": "40",
+      "elk.aspectRatio": String(innerWidth / innerHeight),
+      // What was above stays above when something is added.
+      "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
       // Crossings are counted less carefully in big graphs: seconds become tenths.
       "elk.layered.thoroughness": nodes.length > 300 ? "2" : "7",
       "elk.layered.nodePlacement.strategy": nodes.length > 300 ? "SIMPLE" : "BRANDES_KOEPF",

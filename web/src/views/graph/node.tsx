@@ -1,47 +1,53 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
-import { claimMark } from "../../../../src/client/view/health.js";
-import { standing, stateWord } from "../../../../src/client/view/words.js";
-import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { toneOf } from "../../components/tones.js";
 
-export type TaskNode = Node<
-  {
-    row: WireTaskRow;
-    folded: number;
-    isCritical: boolean;
-    isRunning: boolean;
-    project: string;
-    now: number;
-    onFocus: (id: string) => void;
-  },
-  "task"
->;
+export interface NodeFacts extends Record<string, unknown> {
+  id: string;
+  title: string;
+  parentTitle: string | null;
+  /** Its state, with the reason why it waits. */
+  standing: string;
+  mark: string;
+  /** Who has it, or its state in words. */
+  line: string;
+  folded: number;
+  isCritical: boolean;
+  onFocus: (id: string) => void;
+}
+
+export type TaskNode = Node<NodeFacts, "task">;
 
 export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskNode>) {
-  const { row, folded, isCritical, now, onFocus } = data;
-  const word = standing(row, now);
+  const { id, title, parentTitle, standing, mark, line, folded, isCritical, onFocus } = data;
+  const whole = `${id} ${title}${parentTitle === null ? "" : `\npart of: ${parentTitle}`}`;
   return (
-    <div className={`graph-node ${toneOf(word)}${isCritical ? " critical" : ""}`} data-state={word}>
+    <div className={`graph-node ${toneOf(standing)}${isCritical ? " critical" : ""}`} data-state={standing}>
       <Handle type="target" position={Position.Left} isConnectable={false} />
-      <p className="cut graph-title" title={`${row.id} ${row.title}`}>
-        {row.title}
+      <p className="cut graph-title" title={whole}>
+        {title}
       </p>
       <p className="row small quiet">
-        <span className="mono">{claimMark(row, now)}</span>
-        <span className="cut grows">{row.claim ? row.claim.sessionId : stateWord(row, now)}</span>
-        {folded > 0 && <span title={`${folded} finished tasks are folded here`}>+{folded} done</span>}
+        <span className="mono">{mark}</span>
+        <span className="cut grows" title={line}>
+          {line}
+        </span>
+        {folded > 0 && (
+          <span className="graph-folded" title={`${folded} finished tasks beside it are not drawn`}>
+            +{folded} done
+          </span>
+        )}
         <button
           type="button"
-          className="plain graph-near nodrag"
-          title={`Only what is near ${row.id}`}
-          aria-label={`Only what is near ${row.id}`}
+          className="plain small graph-near nodrag"
+          title={`Only what is near ${id}`}
+          aria-label={`Only what is near ${id}`}
           onClick={(event) => {
             event.stopPropagation();
-            onFocus(row.id);
+            onFocus(id);
           }}
         >
-          ⊙
+          ⊙ near
         </button>
       </p>
       <Handle type="source" position={Position.Right} isConnectable={false} />

@@ -1,13 +1,16 @@
-// Which part of a project's graph is drawn. A thousand nodes tell nothing at once, so what is finished is folded away, and around a
-// chosen task only its neighbourhood is shown. Pure: rows in, nodes and edges out.
+// Which part of a project's graph is drawn. A thousand nodes tell nothing at once, so what is finished is folded away, a large
+// project begins with what is at work and what is near it, and around a chosen task only its neighbourhood is shown. Pure:
+// structure in, nodes and edges out.
 
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
+import { isFinished, type Structure } from "./structure.js";
 
 export interface GraphNode {
   row: WireTaskRow;
-  /** Finished tasks behind it that are not drawn. */
+  /** Finished tasks beside it, or parts of it, that are not drawn. */
   folded: number;
   isCritical: boolean;
+  parentTitle: string | null;
 }
 
 export interface GraphEdge {
@@ -21,8 +24,14 @@ export interface GraphEdge {
 export interface Selection {
   nodes: GraphNode[];
   edges: GraphEdge[];
-  /** Tasks of the project that are not drawn. */
-  hidden: number;
+  /** Only the surroundings of what matters are drawn, because there is more than can be read. */
+  isPart: boolean;
+  /** Tasks of the project, drawn or not. */
+  total: number;
+  /** How many tasks the longest open chain has. */
+  chainLength: number;
+  /** The task to look at first. */
+  anchor: string | null;
 }
 
 export interface SelectOptions {
@@ -30,158 +39,186 @@ export interface SelectOptions {
   focus?: string | undefined;
   hops: number;
   isFolded: boolean;
+  /** Draw all that is not folded, even if it cannot be read at once. */
+  isWhole: boolean;
+  /** With more than so many only the surroundings of what matters. */
+  partMax: number;
   nodesMax: number;
+  /** What was drawn before: it stays where it can, so that nothing moves without need. */
+  drawn?: ReadonlySet<string> | undefined;
 }
 
-const isFinished = ({ state }: WireTaskRow) => state === "completed" || state === "cancelled";
-const isRunning = ({ state }: WireTaskRow) =>
+export const isInFlight = ({ state }: WireTaskRow) =>
   state === "claimed" || state === "running" || state === "awaiting_response";
 
-/** `rows` are all of one project. */
-export function selectGraph(rows: readonly WireTaskRow[], options: SelectOptions): Selection {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  const neighbours = neighboursOf(rows, byId);
-  const kept = bounded(candidates(rows, byId, neighbours, options), neighbours, options.nodesMax);
-  const critical = criticalPath(rows, byId);
+const startOf = ({ claim, updatedAt }: WireTaskRow) =>
+  claim?.startedAt ?? claim?.claimedAt ?? updatedAt ?? "";
+const newestFirst = (a: WireTaskRow, b: WireTaskRow) =>
+  startOf(a) < startOf(b) ? 1 : startOf(a) > startOf(b) ? -1 : 0;
+
+export function selectGraph(structure: Structure, options: SelectOptions): Selection {
+  const { rows, byId, links, chain } = structure;
+  const { kept, isPart } = choice(structure, options);
   const nodes = rows
     .filter(({ id }) => kept.has(id))
-    .map((row) => ({
-      row,
-      folded: [...(neighbours.get(row.id) ?? [])].filter((id) => !kept.has(id) && isFinished(byId.get(id)!))
-        .length,
-      isCritical: critical.has(row.id),
-    }));
-  return { nodes, edges: edgesAmong(nodes, kept, critical), hidden: rows.length - nodes.length };
-}
-
-/** Both directions, over dependencies and over parents. */
-function neighboursOf(rows: readonly WireTaskRow[], byId: ReadonlyMap<string, WireTaskRow>) {
-  const neighbours = new Map<string, Set<string>>();
-  const join = (a: string, b: string) => {
-    if (!byId.has(a) || !byId.has(b)) return;
-    neighbours.set(a, (neighbours.get(a) ?? new Set()).add(b));
-    neighbours.set(b, (neighbours.get(b) ?? new Set()).add(a));
+    .map((row) => {
+      const { before, after, parts, parent } = links.get(row.id)!;
+      const isFolded = (id: string) => !kept.has(id) && isFinished(byId.get(id)!);
+      return {
+        row,
+        folded: [before, after, parts].reduce((sum, ids) => sum + ids.filter(isFolded).length, 0),
+        isCritical: chain.has(row.id),
+        parentTitle: parent === null ? null : byId.get(parent)!.title,
+      };
+    });
+  return {
+    nodes,
+    edges: edgesAmong(nodes, kept, structure),
+    isPart,
+    total: rows.length,
+    chainLength: chain.size,
+    anchor: anchorOf(nodes, structure, options.focus),
   };
-  for (const { id, dependsOn, parentId } of rows) {
-    for (const other of dependsOn) join(id, other);
-    if (parentId !== null) join(id, parentId);
-  }
-  return neighbours;
 }
 
-type Neighbours = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** In the order in which they matter. */
-function candidates(
-  rows: readonly WireTaskRow[],
-  byId: ReadonlyMap<string, WireTaskRow>,
-  neighbours: Neighbours,
-  { focus, hops, isFolded }: SelectOptions,
-): string[] {
-  if (focus !== undefined && byId.has(focus)) return within(focus, byId, neighbours, hops);
-  if (!isFolded) return [...inImportance(rows)];
-  // What is finished stays only where something open still hangs on it directly.
-  const open = new Set(rows.filter((row) => !isFinished(row)).map(({ id }) => id));
-  const isShown = (row: WireTaskRow) =>
-    open.has(row.id) || [...(neighbours.get(row.id) ?? [])].some((id) => open.has(id));
-  const shown = rows.filter(isShown);
-  return inImportance(shown.length > 0 ? shown : rows);
+function choice(
+  structure: Structure,
+  options: SelectOptions,
+): { kept: ReadonlySet<string>; isPart: boolean } {
+  const { focus, hops, isFolded, isWhole, partMax, nodesMax, drawn } = options;
+  if (focus !== undefined && structure.byId.has(focus))
+    return { kept: surroundings(structure, [focus], { hops, max: nodesMax, center: focus }), isPart: false };
+  const allowed = isFolded ? unfolded(structure) : new Set(structure.byId.keys());
+  const isPart = !isWhole && allowed.size > partMax;
+  const max = isPart ? partMax : nodesMax;
+  if (allowed.size <= max) return { kept: allowed, isPart };
+  const seeds = seedsOf(structure, allowed).slice(0, Math.ceil(max * 0.75));
+  const still = new Set([...(drawn ?? [])].filter((id) => allowed.has(id)));
+  const isEnough = still.size > max / 2 && still.size <= max && seeds.every((id) => still.has(id));
+  return { kept: isEnough ? still : filled(structure, allowed, seeds, max), isPart };
 }
 
-function inImportance(rows: readonly WireTaskRow[]): string[] {
-  const rank = (row: WireTaskRow) =>
-    isRunning(row) ? 0 : row.state === "failed" ? 1 : isFinished(row) ? 3 : 2;
-  return [...rows].sort((a, b) => rank(a) - rank(b) || b.priority - a.priority).map(({ id }) => id);
+/** What is finished stays only where something open has waited for it. A project in which all is finished is shown whole. */
+function unfolded({ rows, byId, links }: Structure): Set<string> {
+  const isOpen = (id: string) => !isFinished(byId.get(id)!);
+  if (rows.every(isFinished)) return new Set(byId.keys());
+  return new Set(
+    rows.filter((row) => !isFinished(row) || links.get(row.id)!.after.some(isOpen)).map(({ id }) => id),
+  );
 }
 
-/** A group is seen, but not looked through: everything is near to everything through the groups. */
-function within(
-  focus: string,
-  byId: ReadonlyMap<string, WireTaskRow>,
-  neighbours: Neighbours,
-  hops: number,
-): string[] {
-  const found = new Set([focus]);
-  let edge = [focus];
+/** What people look for: what is at work, newest first, and what failed; else what the end of the project waits for. */
+function seedsOf({ rows, chain }: Structure, allowed: ReadonlySet<string>): string[] {
+  const atWork = rows.filter(isInFlight).sort(newestFirst);
+  const failed = rows.filter(({ state }) => state === "failed").sort(newestFirst);
+  const found = [...atWork, ...failed].map(({ id }) => id).filter((id) => allowed.has(id));
+  return found.length > 0 ? found : [...chain];
+}
+
+interface Reach {
+  hops: number;
+  max: number;
+  isAllowed?: (id: string) => boolean;
+  /** Its parts are near it; those of others are not: everything is near to everything through the groups. */
+  center?: string;
+}
+
+/** The nearest ones, step by step. */
+function surroundings(
+  { links }: Structure,
+  from: readonly string[],
+  { hops, max, isAllowed = () => true, center }: Reach,
+): Set<string> {
+  const found = new Set(from);
+  let edge = [...from];
   for (let hop = 0; hop < hops && edge.length > 0; hop++) {
-    const open = edge.filter((id) => id === focus || byId.get(id)!.type !== "group");
-    edge = open
-      .flatMap((id) => [...(neighbours.get(id) ?? [])])
-      .filter((id) => !found.has(id) && found.add(id));
+    const next: string[] = [];
+    for (const id of edge) {
+      const { before, after, parent, parts } = links.get(id)!;
+      const near = [
+        ...before,
+        ...after,
+        ...(parent === null ? [] : [parent]),
+        ...(id === center ? parts : []),
+      ];
+      for (const other of near) {
+        if (found.size >= max) return found;
+        if (found.has(other) || !isAllowed(other)) continue;
+        found.add(other);
+        next.push(other);
+      }
+    }
+    edge = next;
   }
-  return [...found];
+  return found;
 }
 
-/** The first ones, each followed by its neighbours, so that what is drawn hangs together. */
-function bounded(ordered: readonly string[], neighbours: Neighbours, max: number): Set<string> {
-  if (ordered.length <= max) return new Set(ordered);
-  const allowed = new Set(ordered);
-  const kept = new Set<string>();
-  for (const id of ordered) {
+/** Around the seeds; where their surroundings end, around what matters most of the rest. */
+function filled(
+  structure: Structure,
+  allowed: ReadonlySet<string>,
+  seeds: readonly string[],
+  max: number,
+): Set<string> {
+  const isAllowed = (id: string) => allowed.has(id);
+  const kept = surroundings(structure, seeds, { hops: Number.POSITIVE_INFINITY, max, isAllowed });
+  for (const { id } of inImportance(structure)) {
     if (kept.size >= max) break;
-    kept.add(id);
-    for (const other of neighbours.get(id) ?? []) if (kept.size < max && allowed.has(other)) kept.add(other);
+    if (isAllowed(id)) kept.add(id);
   }
   return kept;
 }
 
-/** The longest chain of open tasks, each waiting for the one before: what the end of the project waits for. */
-export function criticalPath(
-  rows: readonly WireTaskRow[],
-  byId: ReadonlyMap<string, WireTaskRow> = new Map(rows.map((row) => [row.id, row])),
-): Set<string> {
-  const lengths = new Map<string, number>();
-  const before = new Map<string, string>();
-  const openDependencies = ({ dependsOn }: WireTaskRow) =>
-    dependsOn.filter((id) => byId.has(id) && !isFinished(byId.get(id)!));
-  for (const start of rows) {
-    if (isFinished(start) || lengths.has(start.id)) continue;
-    // Chains may be longer than a stack of calls.
-    const path = [start];
-    const onPath = new Set([start.id]);
-    while (path.length > 0) {
-      const row = path.at(-1)!;
-      const waiting = openDependencies(row);
-      const next = waiting.find((id) => !lengths.has(id));
-      if (next !== undefined && !onPath.has(next)) {
-        onPath.add(next);
-        path.push(byId.get(next)!);
-        continue;
-      }
-      const last = waiting.reduce<string | null>(
-        (best, id) => (best === null || (lengths.get(id) ?? 0) > (lengths.get(best) ?? 0) ? id : best),
-        null,
-      );
-      lengths.set(row.id, 1 + (last === null ? 0 : (lengths.get(last) ?? 0)));
-      if (last !== null) before.set(row.id, last);
-      path.pop();
-    }
-  }
-  let end: string | undefined;
-  for (const [id, length] of lengths) if (length > (end === undefined ? 1 : lengths.get(end)!)) end = id;
-  const chain = new Set<string>();
-  // Rows are read one after another and may tell of a circle that never was.
-  for (let id = end; id !== undefined && !chain.has(id); id = before.get(id)) chain.add(id);
-  return chain;
+function inImportance({ rows, chain }: Structure): WireTaskRow[] {
+  const rank = (row: WireTaskRow) => (isFinished(row) ? 2 : chain.has(row.id) ? 0 : 1);
+  return [...rows].sort((a, b) => rank(a) - rank(b) || b.priority - a.priority);
+}
+
+function anchorOf(
+  nodes: readonly GraphNode[],
+  { chain }: Structure,
+  focus: string | undefined,
+): string | null {
+  const rows = nodes.map(({ row }) => row);
+  const first = [...chain][0];
+  const found =
+    rows.find(({ id }) => id === focus) ??
+    newestAtWork(nodes) ??
+    rows.find(({ state }) => state === "failed") ??
+    rows.find(({ id }) => id === first) ??
+    rows.find((row) => !isFinished(row)) ??
+    rows[0];
+  return found?.id ?? null;
+}
+
+/** The one that was started last; one that waits for an answer only where nothing runs. */
+export function newestAtWork(nodes: readonly GraphNode[]): WireTaskRow | undefined {
+  const atWork = nodes
+    .map(({ row }) => row)
+    .filter(isInFlight)
+    .sort(newestFirst);
+  return atWork.find(({ state }) => state !== "awaiting_response") ?? atWork[0];
 }
 
 function edgesAmong(
   nodes: readonly GraphNode[],
   kept: ReadonlySet<string>,
-  critical: ReadonlySet<string>,
+  { links, chain }: Structure,
 ): GraphEdge[] {
-  return nodes.flatMap(({ row: { id, dependsOn, parentId } }): GraphEdge[] => {
-    const before = dependsOn.filter((from) => kept.has(from));
+  const places = new Map([...chain].map((id, place) => [id, place]));
+  return nodes.flatMap(({ row: { id } }): GraphEdge[] => {
+    const { before, parent } = links.get(id)!;
+    const drawn = before.filter((from) => kept.has(from));
     // A parent is joined to those of its parts that come first: lines to all of them would hide everything else.
-    if (before.length === 0)
-      return parentId !== null && kept.has(parentId)
-        ? [{ from: parentId, to: id, kind: "parent", isCritical: false }]
+    if (drawn.length === 0)
+      return parent !== null && kept.has(parent)
+        ? [{ from: parent, to: id, kind: "parent", isCritical: false }]
         : [];
-    return before.map((from) => ({
+    return drawn.map((from) => ({
       from,
       to: id,
       kind: "dependency",
-      isCritical: critical.has(from) && critical.has(id),
+      isCritical: places.has(id) && places.get(from) === places.get(id)! - 1,
     }));
   });
 }

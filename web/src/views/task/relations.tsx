@@ -25,12 +25,18 @@ export function Relations({ task }: { task: Task }) {
   const { children, dependents } = useKin(index, project, id);
   const named = (ids: readonly string[]): Kin[] =>
     ids.map((each) => ({ id: each, row: index.get(project, each) }));
+  const isLone = parentId === null && dependsOn.length + children.length + dependents.length === 0;
   return (
     <>
       {parentId !== null && <Kinship title="Part of" kin={named([parentId])} project={project} />}
       <Kinship title="Parts" kin={children} project={project} filter={`parent:${id}`} />
       <Kinship title="Waits for" kin={named(dependsOn)} project={project} />
       <Kinship title="Waited for by" kin={dependents} project={project} />
+      {!isLone && (
+        <p className="small">
+          <Link href={hrefTo("/graph", { project, focus: id })}>In the graph</Link>
+        </p>
+      )}
     </>
   );
 }

@@ -1,0 +1,34 @@
+const states = [
+  ["link", "at work"],
+  ["good", "ready or done"],
+  ["wait", "waits for an answer"],
+  ["calm", "blocked or scheduled"],
+  ["bad", "failed"],
+] as const;
+
+const lines = [
+  ["dependency", "comes first"],
+  ["parent", "part of (to the first parts only; a task's title tells the rest)"],
+  ["critical", "longest open chain"],
+] as const;
+
+export function Legend() {
+  return (
+    <ul className="row wrapping small quiet graph-legend" aria-label="Legend">
+      {states.map(([tone, meaning]) => (
+        <li key={tone} className="row">
+          <span className={`graph-key ${tone}`} aria-hidden="true" />
+          {meaning}
+        </li>
+      ))}
+      {lines.map(([kind, meaning]) => (
+        <li key={kind} className="row">
+          <svg className={`graph-line ${kind}`} width="28" height="8" aria-hidden="true">
+            <path d="M0 4H28" />
+          </svg>
+          {meaning}
+        </li>
+      ))}
+    </ul>
+  );
+}
