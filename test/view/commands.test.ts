@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { type Action, cliFor, curlFor, type Details } from "../../src/client/view/commands.js";
+import { type Action, cliFor, curlFor, type Details, withFlag } from "../../src/client/view/commands.js";
 import { operations } from "../../src/contract/registry.js";
 import { entries } from "../../src/surfaces/cli/commands.js";
 import { type CommandSpec, parse } from "../../src/surfaces/cli/spec.js";
@@ -110,4 +110,16 @@ describe("as a call of curl", () => {
     if (action === "answer") expect(input.response).toBe(details.text);
     if (action === "edit") expect(input).toEqual({ taskId: "0001", ...details.patch });
   });
+});
+
+test("an answer that nobody has given yet is a variable that a shell refuses, not an answer", async ()  const line = cliFor("answer", { taskId: "0001", questionId: "q1" });
+  expect(line).toMatch(/^dibs answer 0001 --question q1 -- "\$\{ANSWER:\?/);
+  await expect(shellWords(line, "dibs")).rejects.toThrow(/ANSWER: is missing/);
+});
+
+test("a flag goes before what a command hands on", () => {
+  expect(withFlag("dibs work -- <command>", "project", "barn")).toBe(
+    "dibs work --project barn -- <command>",
+  );
+  expect(withFlag("dibs retry 0001", "project", "barn")).toBe("dibs retry 0001 --project barn");
 });

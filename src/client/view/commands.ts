@@ -39,6 +39,8 @@ interface Spelling {
   words(details: Details): string[];
   /** What goes after `--`, as it is. */
   text?(details: Details): string | undefined;
+  /** Where the text must be there and is not yet: a variable in its place, which a shell refuses while nobody has set it. */
+  missing?: string;
 }
 
 const plainly = (operation: Operation, ...words: string[]): Spelling => ({
@@ -61,7 +63,8 @@ const spellings: Record<Action, Spelling> = {
     operation: tasks.respond,
     input: ({ text, questionId }) => ({ response: text ?? "", questionId }),
     words: ({ taskId, questionId }) => ["answer", taskId, ...flag("question", questionId)],
-    text: ({ text = "" }) => text,
+    text: ({ text }) => text,
+    missing: "ANSWER",
   },
   cancel: {
     operation: tasks.cancel,
@@ -88,11 +91,12 @@ const spellings: Record<Action, Spelling> = {
 
 /** Such as `dibs answer 0001 -- 'teal, please'`. */
 export function cliFor(action: Action, details: Details): string {
-  const { words, text } = spellings[action];
+  const { words, text, missing } = spellings[action];
   const said = text?.(details);
   const line = ["dibs", ...words(details), ...flag("project", details.project)];
   const isDash = said === "-" || details.patch?.prompt === "-";
-  const all = [...line, ...(said === undefined ? [] : ["--", said])].map(shellWord).join(" ");
+  const after = said === undefined ? (missing ? ["--", placeholder(missing)] : []) : ["--", shellWord(said)];
+  const all = [...line.map(shellWord), ...after].join(" ");
   // A lone dash means standard input.
   return isDash ? `printf %s - | ${all}` : all;
 }
@@ -114,6 +118,16 @@ export function curlFor(action: Action, details: Details, origin: string): strin
     ...Object.entries(headers).map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
     ...(init.body === undefined ? [] : [`--data-raw ${shellWord(init.body)}`]),
   ].join(" ");
+}
+
+/** Pasted unchanged, it ends the command with what is missing, before anything is sent. */
+const placeholder = (name: string) => `"\${${name}:?is missing}"`;
+
+/** Another flag for a command line: before what goes to somebody else after a lone `--`. */
+export function withFlag(command: string, name: string, value: string): string {
+  const words = flag(name, value).map(shellWord).join(" ");
+  const at = command.indexOf(" -- ");
+  return at < 0 ? `${command} ${words}` : `${command.slice(0, at)} ${words}${command.slice(at)}`;
 }
 
 /** For a POSIX shell. */

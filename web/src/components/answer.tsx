@@ -3,8 +3,10 @@
 
 import "./answer.css";
 import { type KeyboardEvent, type Ref, useEffect, useImperativeHandle, useRef, useState } from "react";
+import { registry } from "../../../src/client/connect.js";
 import { cliFor } from "../../../src/client/view/commands.js";
 import { type DibsEvent, dibs, type Task, troubleOf } from "../data/dibs.js";
+import { whyNot } from "../data/me.js";
 import { useProjectToName } from "../data/projects.js";
 import { stream } from "../data/stream.js";
 import { CopyText } from "./parts.js";
@@ -94,6 +96,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draft.trim() === "" ? (question.default ?? "") : draft;
   const isOver = ending !== null;
+  const notAllowed = whyNot(registry.tasks.respond.role);
   const isMissed = isOver && draft !== "";
   useEffect(() => {
     if (isOver) drafts.delete(draftKey(asked));
@@ -101,7 +104,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
   });
 
   const send = async () => {
-    if (isBusy || isOver) return;
+    if (isBusy || isOver || notAllowed) return;
     if (text === "") return field.current?.focus();
     setBusy(true);
     setTrouble(null);
@@ -120,7 +123,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
 
   const options = optionsOf(question);
   useImperativeHandle(ref, () => ({
-    pick: (at) => !isOver && options[at] !== undefined && setDraft(options[at]),
+    pick: (at) => !isOver && !notAllowed && options[at] !== undefined && setDraft(options[at]),
     answer: () => void send(),
     focus: () => field.current?.focus(),
   }));
@@ -141,7 +144,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
         void send();
       }}
     >
-      <Options question={question} picked={text} isOver={isOver} onPick={setDraft} />
+      <Options question={question} picked={text} isOver={isOver || notAllowed !== null} onPick={setDraft} />
       <div className="answer-line">
         <textarea
           ref={field}
@@ -151,14 +154,21 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
           maxLength={responseLengthMax}
           value={draft}
           readOnly={isOver}
+          disabled={notAllowed !== null}
+          title={notAllowed ?? undefined}
           onChange={(event) => setDraft(event.target.value)}
           onKeyDown={press}
         />
-        <button type="submit" className="primary" disabled={isBusy || isOver || text === ""}>
+        <button
+          type="submit"
+          className="primary"
+          disabled={isBusy || isOver || notAllowed !== null || text === ""}
+          title={notAllowed ?? undefined}
+        >
           Answer
         </button>
       </div>
-      <Foot asked={asked} text={text} ending={ending} trouble={trouble} />
+      <Foot asked={asked} text={text} ending={ending} trouble={trouble ?? notAllowed} />
     </form>
   );
 }
@@ -210,7 +220,12 @@ interface FootProps {
 /** One line, whatever happens: nothing below it moves. */
 function Foot({ asked: { project, taskId, question }, text, ending, trouble }: FootProps) {
   const named = useProjectToName(project);
-  const command = cliFor("answer", { taskId, project: named, questionId: question.id, text: text || "…" });
+  const command = cliFor("answer", {
+    taskId,
+    project: named,
+    questionId: question.id,
+    text: text || undefined,
+  });
   return (
     <div className="answer-foot" role="status">
       {trouble && <p className="bad wraps">{trouble}</p>}

@@ -1,9 +1,11 @@
 // Tasks that failed for good and that nobody has seen to: why, and what can be done.
 
 import { useRef, useState } from "react";
+import { registry } from "../../../../src/client/connect.js";
 import { useSteady } from "../../components/steady.js";
 import { act } from "../../components/toasts.js";
 import { When } from "../../components/when.js";
+import { whyNot } from "../../data/me.js";
 import { hrefTo, Link, navigate, taskHref } from "../../router.js";
 import { Retry } from "../task/actions.js";
 import { Folded } from "../task/texts.js";
@@ -12,19 +14,25 @@ import { type Failure, markRead } from "./use-inbox.js";
 
 interface FailuresProps {
   failures: Failure[];
+  /** Not all are read. */
+  hasMore: boolean;
   isAllProjects: boolean;
   now: number;
 }
 
 const keyOf = ({ row }: Failure) => `${row.project} ${row.id}`;
 
-export function Failures({ failures, isAllProjects, now }: FailuresProps) {
+export function Failures({ failures, hasMore, isAllProjects, now }: FailuresProps) {
   const steady = useSteady(failures, keyOf, "before");
   return (
     <section className="inbox-part" aria-labelledby="inbox-failures">
       <div className="row">
         <h2 id="inbox-failures">
-          Failures <span className="quiet">{failures.length}</span>
+          Failures{" "}
+          <span className="quiet">
+            {failures.length}
+            {hasMore && "+"}
+          </span>
         </h2>
         {steady.waiting > 0 && (
           <button type="button" className="small" onClick={steady.release}>
@@ -35,6 +43,12 @@ export function Failures({ failures, isAllProjects, now }: FailuresProps) {
           All that failed
         </Link>
       </div>
+      {hasMore && (
+        <p className="quiet small">
+          These are among the newest; others follow when they are set aside, and{" "}
+          <Link href={hrefTo("/queue", { q: "is:failed" })}>the queue has all</Link>.
+        </p>
+      )}
       {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((failure) => (
@@ -65,7 +79,13 @@ function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
   const [isAsked, setAsked] = useState(false);
   const dismiss = () => void act(`${id} was set aside; it stays failed.`, () => markRead(notificationIds));
   const href = taskHref(project, id);
-  useItemKeys(own, isGone ? {} : { Enter: () => navigate(href), r: () => setAsked(true), d: dismiss });
+  const notRetry = whyNot(registry.tasks.retry.role);
+  const notRead = whyNot(registry.notifications.read.role);
+  useItemKeys(own, {
+    ...(isGone ? {} : { Enter: () => navigate(href) }),
+    ...(isGone || notRetry ? {} : { r: () => setAsked(true) }),
+    ...(isGone || notRead ? {} : { d: dismiss }),
+  });
   return (
     <li ref={own} className="panel inbox-item inbox-failure" tabIndex={-1} data-gone={isGone || undefined}>
       <p className="row inbox-about">
@@ -81,13 +101,19 @@ function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
         <button
           type="button"
           className="small"
-          disabled={isGone}
-          title="key: r"
+          disabled={isGone || notRetry !== null}
+          title={notRetry ?? "key: r"}
           onClick={() => setAsked(true)}
         >
           Retry
         </button>
-        <button type="button" className="small" disabled={isGone} title="key: d" onClick={dismiss}>
+        <button
+          type="button"
+          className="small"
+          disabled={isGone || notRead !== null}
+          title={notRead ?? "key: d"}
+          onClick={dismiss}
+        >
           Set aside
         </button>
         {isGone && <span className="quiet small">seen to</span>}

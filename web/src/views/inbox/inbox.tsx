@@ -23,7 +23,12 @@ export function Inbox() {
       {live.data && (
         <>
           <Questions questions={live.data.questions} isAllProjects={isAllProjects} now={now} />
-          <Failures failures={live.data.failures} isAllProjects={isAllProjects} now={now} />
+          <Failures
+            failures={live.data.failures}
+            hasMore={live.data.hasMoreFailures}
+            isAllProjects={isAllProjects}
+            now={now}
+          />
         </>
       )}
       <Notifications key={project} project={project} now={now} />

@@ -17,6 +17,10 @@ export function useItemSteps(): void {
   useKeys({ j: () => step(1), k: () => step(-1) });
 }
 
+/** A dialog stands in the item that opened it; its keys are its own. */
+const isInDialog = (target: EventTarget | null) =>
+  target instanceof Element && target.closest("dialog[open]") !== null;
+
 const isField = (target: EventTarget | null) =>
   target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 
@@ -28,6 +32,7 @@ export function useItemKeys(item: RefObject<HTMLElement | null>, keys: Record<st
     const element = item.current!;
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (isInDialog(event.target)) return;
       const isLeaving = isField(event.target) && event.key === "Escape";
       const isOurs = event.key === "Enter" ? event.target === element : !isField(event.target);
       const action = isLeaving ? () => element.focus() : isOurs ? latest.current[event.key] : undefined;

@@ -1,12 +1,14 @@
 // Everything that was told to people, read and unread, newest first.
 
 import { useEffect, useRef, useState } from "react";
+import { registry } from "../../../../src/client/connect.js";
 import { useSteady } from "../../components/steady.js";
 import { say, sayTrouble } from "../../components/toasts.js";
 import { Trouble } from "../../components/trouble.js";
 import { When } from "../../components/when.js";
 import { dibs, type Notification } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
+import { whyNot } from "../../data/me.js";
 import { Link, navigate, taskHref, useParam } from "../../router.js";
 import { useItemKeys } from "./item-keys.js";
 import { markAllRead, markRead } from "./use-inbox.js";
@@ -56,6 +58,7 @@ export function Notifications({ project, now }: { project: string; now: number }
   const steady = useSteady(live.data?.notifications ?? [], keyOf, "before");
   const [isBusy, setBusy] = useState(false);
   const unread = live.data?.unread ?? 0;
+  const notRead = whyNot(registry.notifications.read.role);
   const readAll = async () => {
     setBusy(true);
     await markAllRead(project).then((count) => say(`${count} marked as read.`), sayTrouble);
@@ -84,7 +87,8 @@ export function Notifications({ project, now }: { project: string; now: number }
         <button
           type="button"
           className="small"
-          disabled={isBusy || unread === 0}
+          disabled={isBusy || unread === 0 || notRead !== null}
+          title={notRead ?? undefined}
           onClick={() => void readAll()}
         >
           Mark all as read
@@ -125,11 +129,12 @@ function Note({ note, isGone, project, now }: NoteProps) {
   const { id, type, message, title, taskId, createdAt, readAt } = note;
   const own = useRef<HTMLLIElement>(null);
   const isRead = readAt !== null || isGone;
+  const notRead = whyNot(registry.notifications.read.role);
   const href = taskId === null ? null : taskHref(note.project, taskId);
   const read = () => void markRead([id]).catch(sayTrouble);
   useItemKeys(own, {
     ...(href === null ? {} : { Enter: () => navigate(href) }),
-    ...(isRead ? {} : { d: read }),
+    ...(isRead || notRead ? {} : { d: read }),
   });
   const [word, tone] = kinds[type];
   return (
@@ -151,9 +156,9 @@ function Note({ note, isGone, project, now }: NoteProps) {
       <button
         type="button"
         className="plain small"
-        disabled={isRead}
+        disabled={isRead || notRead !== null}
         aria-label={isRead ? "read" : `mark read: ${taskId ?? id}`}
-        title={isRead ? (readAt ?? "read") : "key: d"}
+        title={isRead ? (readAt ?? "read") : (notRead ?? "key: d")}
         onClick={read}
       >
         {isRead ? "read" : "mark read"}

@@ -21,6 +21,8 @@ export interface Failure {
 export interface InboxContent {
   questions: AskingTask[];
   failures: Failure[];
+  /** As many notifications came as were asked for: there may be more. */
+  hasMoreFailures: boolean;
 }
 
 const concerns =
@@ -31,7 +33,11 @@ export function useInbox(project: string): Live<InboxContent> {
     `inbox ${project}`,
     async () => {
       const { questions, notifications } = await dibs.notifications.inbox({ project, limit: questionsMax });
-      return { questions: byWaiting(questions), failures: await failuresOf(notifications) };
+      return {
+        questions: byWaiting(questions),
+        failures: await failuresOf(notifications),
+        hasMoreFailures: notifications.length === questionsMax,
+      };
     },
     { on: ({ type }) => concerns.test(type), calmMs: 150 },
   );

@@ -3,10 +3,12 @@
 
 import "./queue.css";
 import { useCallback, useId, useMemo, useRef, useState } from "react";
+import { registry } from "../../../../src/client/connect.js";
 import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { Trouble } from "../../components/trouble.js";
+import { whyNot } from "../../data/me.js";
 import { taskIndex } from "../../data/tasks.js";
 import { useKeys } from "../../keys.js";
 import { useParam, usePlace } from "../../router.js";
@@ -127,6 +129,8 @@ function stillMatching(order: readonly WireTaskRow[], { filter }: Question): Wir
 
 /** What is not understood narrows nothing, and what is not read yet is not counted: neither is a base to act on. */
 function whyNotAct({ filter }: Question, { complete }: Progress, chosen: number): string | null {
+  const notAllowed = whyNot(registry.tasks.bulk.role);
+  if (notAllowed) return notAllowed;
   if (filter.problems.length > 0) return "Mend the filter first: a part of it is not understood.";
   if (!complete && chosen === 0) return "Still reading the tasks: select some, or wait until all are known.";
   return null;

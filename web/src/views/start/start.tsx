@@ -2,9 +2,11 @@
 
 import "./start.css";
 import { type FormEvent, useState } from "react";
+import { registry } from "../../../../src/client/connect.js";
 import { CopyText } from "../../components/parts.js";
 import { sayTrouble } from "../../components/toasts.js";
 import { dibs } from "../../data/dibs.js";
+import { whyNot } from "../../data/me.js";
 import { navigate, taskHref } from "../../router.js";
 
 const plan = `- [ ] Parse the config file
@@ -44,6 +46,7 @@ export function Start() {
 function FirstTask() {
   const [prompt, setPrompt] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const notAllowed = whyNot(registry.tasks.create.role);
   const add = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -69,7 +72,12 @@ function FirstTask() {
           />
         </label>
         <div className="row wrapping">
-          <button type="submit" className="primary" disabled={isBusy || prompt.trim() === ""}>
+          <button
+            type="submit"
+            className="primary"
+            disabled={isBusy || notAllowed !== null || prompt.trim() === ""}
+            title={notAllowed ?? undefined}
+          >
             Add the first task
           </button>
           <span className="quiet">

@@ -112,7 +112,8 @@ function callsFor(task: Task): [Action, string, Partial<Details>][] {
     ["log", "The log of its last attempt", {}],
     ["blocked-by", "Who waits for it", {}],
   ];
-  if (task.question) calls.push(["answer", "Answer it", { text: "…", questionId: task.question.id }]);
+  if (task.question)
+    calls.push(["answer", "Answer it", { text: task.question.default, questionId: task.question.id }]);
   if (!isOver(task)) calls.push(["edit", "Edit it", { patch: { priority: task.priority } }]);
   if (!isOver(task)) calls.push(["cancel", "Cancel it", {}]);
   if (isRetryable(task)) calls.push(["retry", "Retry it", {}]);

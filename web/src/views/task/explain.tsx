@@ -1,19 +1,19 @@
 // Why it is not running, from the same rule that claiming asks, with the commands that would help.
 
+import { cliFor, withFlag } from "../../../../src/client/view/commands.js";
 import { clock } from "../../../../src/client/view/words.js";
 import { CopyText } from "../../components/parts.js";
-import type { Reason } from "../../data/dibs.js";
+import type { Reason, Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { useProjectToName } from "../../data/projects.js";
 import { Link, taskHref } from "../../router.js";
 import { Part } from "./texts.js";
 import type { Seen } from "./use-task.js";
 
-/** Whoever sees the holder, the question, the result or the error knows already. */
-function isNews(reason: Reason): boolean {
-  if (reason.code === "CLAIMED") return reason.fix !== undefined;
-  return reason.code !== "TERMINAL" && reason.code !== "AWAITING_RESPONSE";
-}
+const shownElsewhere: Reason["code"][] = ["CLAIMED", "TERMINAL", "AWAITING_RESPONSE"];
+
+/** Whoever sees the holder, the question, the result or the error knows already; what helps is news. */
+const isNews = ({ code, fix }: Reason) => fix !== undefined || !shownElsewhere.includes(code);
 
 export function Explain({ task, explanation }: Seen) {
   const reasons = explanation.reasons.filter(isNews);
@@ -22,10 +22,16 @@ export function Explain({ task, explanation }: Seen) {
   return (
     <Part title={isReady ? "Why nobody works on it" : "Why it is not running"} id="task-explain">
       <ul className="stack">
-        {isReady && <li>It can be claimed; nothing stands in its way.</li>}
+        {isReady && (
+          <li>
+            {reasons.length === 0
+              ? "It can be claimed; nothing stands in its way."
+              : "It could be claimed: nothing in the task stands in its way, but nobody is there to take it."}
+          </li>
+        )}
         {reasons.map((reason) => (
           <li key={reason.code}>
-            <ReasonLine reason={reason} project={task.project} />
+            <ReasonLine reason={reason} task={task} />
           </li>
         ))}
       </ul>
@@ -33,10 +39,19 @@ export function Explain({ task, explanation }: Seen) {
   );
 }
 
-function ReasonLine({ reason, project }: { reason: Reason; project: string }) {
+/** What helps, as it can be pasted: for this project, and with no answer that nobody has given. */
+function commandFor({ code, fix }: Reason, { id, question }: Task, project: string | undefined) {
+  if (code === "AWAITING_RESPONSE" && question)
+    return cliFor("answer", { taskId: id, project, questionId: question.id, text: question.default });
+  return fix && project !== undefined ? withFlag(fix, "project", project) : fix;
+}
+
+function ReasonLine({ reason, task }: { reason: Reason; task: Task }) {
+  const { project } = task;
   const now = useNow();
   const named = useProjectToName(project);
-  const { message, until, taskIds = [], fix } = reason;
+  const { message, until, taskIds = [] } = reason;
+  const command = commandFor(reason, task, named);
   const left = until ? Date.parse(until) - now : 0;
   return (
     <div className="task-reason">
@@ -51,7 +66,7 @@ function ReasonLine({ reason, project }: { reason: Reason; project: string }) {
           </>
         )}
       </p>
-      {fix && <CopyText text={named ? `${fix} --project ${named}` : fix} label={`what helps: ${fix}`} />}
+      {command && <CopyText text={command} label={`what helps: ${command}`} />}
     </div>
   );
 }

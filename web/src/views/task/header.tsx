@@ -1,13 +1,28 @@
 // What the task is and how it stands, and what can be done about it.
 
+import { registry } from "../../../../src/client/connect.js";
 import { claimMark } from "../../../../src/client/view/health.js";
 import { phaseTag } from "../../../../src/client/view/words.js";
 import { Badge, Priority } from "../../components/parts.js";
 import { TaskState } from "../../components/task-state.js";
 import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
+import { type Role, whyNot } from "../../data/me.js";
 import { hrefTo, Link } from "../../router.js";
 import { isOver, isRetryable } from "./actions.js";
+
+/** What it takes to do it. */
+const needed: Record<Doing, Role> = {
+  edit: registry.tasks.update.role,
+  cancel: registry.tasks.cancel.role,
+  retry: registry.tasks.retry.role,
+  // By force, that is.
+  release: "leader",
+  copy: "viewer",
+};
+
+/** Why it is not offered to who is signed in. */
+export const whyNotDo = (doing: Doing) => whyNot(needed[doing]);
 
 export type Doing = "edit" | "cancel" | "retry" | "release" | "copy";
 
@@ -56,7 +71,8 @@ export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => voi
             key={doing}
             type="button"
             className={doing === "retry" ? "primary" : ""}
-            title={`key: ${key}`}
+            disabled={whyNotDo(doing) !== null}
+            title={whyNotDo(doing) ?? `key: ${key}`}
             onClick={() => onDo(doing)}
           >
             {name}

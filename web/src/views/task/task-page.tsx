@@ -14,7 +14,7 @@ import { Cancel, CopyCalls, Release, Retry } from "./actions.js";
 import { Edit } from "./edit.js";
 import { Explain } from "./explain.js";
 import { Facts } from "./facts.js";
-import { type Doing, doingsOf, Header } from "./header.js";
+import { type Doing, doingsOf, Header, whyNotDo } from "./header.js";
 import { Holder } from "./holder.js";
 import { Relations, StillLooking } from "./relations.js";
 import { Folded, Part, ResultTexts } from "./texts.js";
@@ -54,7 +54,8 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
   const [doing, setDoing] = useState<Doing | null>(null);
   const [missed, setMissed] = useState<Question | null>(null);
   const answer = useRef<AnswerHandle>(null);
-  const asks = Object.fromEntries(doingsOf(task).map(([each, , key]) => [key, () => setDoing(each)]));
+  const possible = doingsOf(task).filter(([each]) => whyNotDo(each) === null);
+  const asks = Object.fromEntries(possible.map(([each, , key]) => [key, () => setDoing(each)]));
   const picks = Array.from({ length: 9 }, (_, at) => [`${at + 1}`, () => answer.current?.pick(at)] as const);
   useKeys({ ...asks, ...Object.fromEntries(picks), a: () => answer.current?.focus() });
   const { error, result, prompt, description, project, id } = task;
