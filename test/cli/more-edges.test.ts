@@ -62,8 +62,9 @@ test.each(ways)("whoever looks notices that an idle session's process is gone, %
   }
 });
 
-test.each(ways)("the doctor names idle sessions whose process is gone and ends them, %s", async (way) => {
-  const desk = await openDesk(way);
+test("the doctor names idle sessions whose process is gone and ends them", async () => {
+  // A server would have ended them by itself in a moment.
+  const desk = await openDesk();
   await desk.says(["add", "One"]);
   await deadSession(desk, "agent-1");
   for (let look = 0; look < 2; look++) {
@@ -160,4 +161,42 @@ test("events name who acted, not who held the task", async () => {
   expect(lineOf("claimed")).toContain("agent-1");
   expect(lineOf("released")).toContain("user:ann");
   expect(lineOf("released")).not.toContain("agent-1");
+});
+
+test("a plan's notes are told with --yes, too", async () => {
+  const desk = await openDesk();
+  const input = "TASK: One\nPRIORITY: bogus\nDESCRIPTION: The first\n";
+  for (const more of [[], ["--json"]]) {
+    const { code, out, err } = await desk.dibs(["plan", "-", "--yes", ...more], { input });
+    expect([code, err]).toEqual([0, expect.stringMatching(/^note: Line 2: priority "bogus" is not known/)]);
+    if (more.length > 0) expect(JSON.parse(out).tasks).toHaveLength(1);
+  }
+});
+
+test("a plan that names an id nobody has is refused before it is previewed, with the place", async () => {
+  const desk = await openDesk();
+  await desk.says(["add", "One"]);
+  const plan = (id: string) => ({ input: `- [ ] Schema\n- [ ] Pages\n  - depends on: Schema, ${id}\n` });
+  for (const id of ["0042", "id:nowhere", "0001_t9"]) {
+    const { code, out, err } = await desk.dibs(["plan", "-"], plan(id));
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(/^-:3:25: There is no task "(0042|nowhere|0001_t9)"/);
+  }
+  expect(await desk.says(["plan", "-"], plan("0001"))).toContain("0001");
+  const under = await desk.dibs(["plan", "-", "--parent", "0042"], plan("0001"));
+  expect([under.code, under.out]).toEqual([3, ""]);
+});
+
+test("a planned task's description is shown once", async () => {
+  const desk = await openDesk();
+  const input = "TASK: One\nDESCRIPTION: Only said once\n";
+  await desk.says(["plan", "-", "--yes"], { input });
+  await desk.says(["add", "Two", "--description", "Said beside it"]);
+  const times = (text: string, words: string) => text.split(words).length - 1;
+  expect(times(await desk.says(["show", "0001"]), "Only said once")).toBe(1);
+  expect(times(await desk.says(["claim", "0001"], as), "Only said once")).toBe(1);
+  expect(await desk.says(["claim", "0002"], { env: { DIBS_SESSION: "agent-2" } })).toContain(
+    "Said beside it",
+  );
+  expect(await desk.says(["show", "0002"])).toContain("Said beside it");
 });

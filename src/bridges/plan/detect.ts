@@ -2,8 +2,8 @@
 
 import { fieldLine, isCriteria } from "./fields.js";
 import { looksLikePlan } from "./json.js";
-import { type JsonNode, parseJson } from "./json-parse.js";
-import { fencesOf, linesOf } from "./lines.js";
+import { type JsonNode, parseJson, parseLeadingJson } from "./json-parse.js";
+import { fenceByLine, fencesOf, linesOf } from "./lines.js";
 import type { PlanFormat, ReadOptions } from "./plan.js";
 import { taskLine } from "./text.js";
 
@@ -11,7 +11,7 @@ export function detectFormat(text: string, { format = "auto", fileName = "" }: R
   if (format !== "auto") return format;
   if (/\.jsonc?$/i.test(fileName) || beginsLikeJson(text)) return "json";
   if (hasTaskBlocks(text)) return "text";
-  return !hasBoxes(text) && fencedPlan(text) ? "json" : "markdown";
+  return !hasBoxes(text) && (fencedPlan(text) ?? proseAround(text)) ? "json" : "markdown";
 }
 
 /** `[ ] title` and `[a link](…)` are Markdown. */
@@ -47,6 +47,7 @@ function hasBoxes(text: string): boolean {
   return false;
 }
 
+/** Where in a text the plan stands; its first and its last line. */
 export interface Fenced {
   node: JsonNode;
   open: number;
@@ -64,4 +65,35 @@ export function fencedPlan(text: string): Fenced | undefined {
       return { node: parsed.node, open: open + 1, close: close + 1 };
   }
   return undefined;
+}
+
+const begins = /^(?:(?![-*+>#\d|])[^{[]{0,200}?:)??\s{0,3}(?=\{\s*(?:"|$)|\[\s*(?:\{|$))/;
+const beginningsMax = 20;
+
+/** The one plan in JSON without fences, between words of its author. If there are two, nobody knows which is meant. */
+export function proseAround(text: string): Fenced | undefined {
+  const lines = linesOf(text);
+  const fenced = fenceByLine(fencesOf(lines));
+  const found: Fenced[] = [];
+  let tried = 0;
+  for (let at = 0; at < lines.length && tried < beginningsMax; at++) {
+    const lead = fenced.has(at) ? undefined : begins.exec(lines[at]!.text)?.[0];
+    if (lead === undefined) continue;
+    tried++;
+    const plan = planFrom(text, lines, at, lead);
+    if (!plan) continue;
+    found.push(plan);
+    at = plan.close - 1;
+  }
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function planFrom(text: string, lines: { text: string }[], at: number, lead: string): Fenced | undefined {
+  const offset = lines.slice(0, at).reduce((sum, line) => sum + line.text.length + 1, 0);
+  // Blanks instead of words, so that places stay what they are.
+  const rest = " ".repeat(lead.length) + text.slice(offset + lead.length);
+  const parsed = parseLeadingJson(rest, at + 1);
+  if (!parsed || !looksLikePlan(parsed.node)) return undefined;
+  const [after = ""] = rest.slice(parsed.offset).split("\n", 1);
+  return after.trim() === "" ? { node: parsed.node, open: at + 1, close: parsed.line } : undefined;
 }

@@ -32,7 +32,7 @@ export class TaskIndex {
 
   constructor(
     readonly tasks: readonly RawTask[],
-    private readonly exists: (id: string) => boolean,
+    private readonly exists: (id: string) => boolean | undefined,
   ) {
     for (const task of tasks) {
       push(this.byTitle, task.title, task);
@@ -81,8 +81,14 @@ export class TaskIndex {
   }
 
   private existing(text: string): Found | undefined {
-    const isId = generatedId.test(text) || dateId.test(text) || (anyId.test(text) && this.exists(text));
+    const isId =
+      generatedId.test(text) || dateId.test(text) || (anyId.test(text) && this.exists(text) === true);
     return isId ? { kind: "id", id: text } : undefined;
+  }
+
+  /** Somebody has looked, and there is none. */
+  isMissing(id: string): boolean {
+    return this.exists(id) === false;
   }
 
   /** What they probably mean. */

@@ -24,6 +24,20 @@ export function parseJson(text: string, firstLine = 1): JsonResult {
   }
 }
 
+/** The value that a text begins with, and the line and offset at which it ends; null: it begins with none. */
+export function parseLeadingJson(
+  text: string,
+  firstLine: number,
+): { node: JsonNode; line: number; offset: number } | null {
+  const parser = new Parser(text, firstLine);
+  try {
+    return { node: parser.leading(), ...parser.end };
+  } catch (error) {
+    if (error instanceof SyntaxProblem) return null;
+    throw error;
+  }
+}
+
 export function toJson(node: JsonNode): Json {
   if (node.kind === "value") return node.value;
   if (node.kind === "array") return node.items.map(toJson);
@@ -49,6 +63,14 @@ class Parser {
     firstLine: number,
   ) {
     this.line = firstLine;
+  }
+
+  leading(): JsonNode {
+    return this.value(0);
+  }
+
+  get end(): { line: number; offset: number } {
+    return { line: this.line, offset: this.offset };
   }
 
   document(): JsonNode {

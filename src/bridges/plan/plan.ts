@@ -54,8 +54,8 @@ export interface ReadOptions {
   format?: "auto" | PlanFormat;
   /** Its ending helps to detect the format. */
   fileName?: string;
-  /** Tells ids of existing tasks from unknown titles. Ids of the generated form need no telling. */
-  exists?: (id: string) => boolean;
+  /** Tells ids of existing tasks from unknown titles. Of the generated form they are believed unless this says no. */
+  exists?: (id: string) => boolean | undefined;
 }
 
 export type ReadResult = { ok: true; plan: Plan } | { ok: false; problems: Problem[] };

@@ -4,7 +4,7 @@
 import { createTasks } from "../../contract/tasks/batch.js";
 import { assemble } from "./assemble.js";
 import { toBatch } from "./batch.js";
-import { detectFormat, fencedPlan } from "./detect.js";
+import { detectFormat, fencedPlan, proseAround } from "./detect.js";
 import { readJson } from "./json.js";
 import { parseJson } from "./json-parse.js";
 import { fencesOf, linesOf } from "./lines.js";
@@ -50,7 +50,7 @@ function rawTasks(format: PlanFormat, text: string, report: Report): RawTask[] {
 function jsonTasks(text: string, report: Report): RawTask[] {
   const parsed = parseJson(text);
   if (parsed.ok) return readJson(parsed.node, report) ?? [];
-  const fenced = fencedPlan(text);
+  const fenced = fencedPlan(text) ?? proseAround(text);
   if (fenced) {
     for (const line of linesOf(text)) {
       if (!line.isBlank && (line.number < fenced.open || line.number > fenced.close))

@@ -27,7 +27,7 @@ export class Resolver {
   constructor(
     tasks: readonly RawTask[],
     readonly report: Report,
-    exists: (id: string) => boolean = () => false,
+    exists: (id: string) => boolean | undefined = () => undefined,
   ) {
     this.index = new TaskIndex(tasks, exists);
     this.titles = tasks.map(({ title }) => title);
@@ -223,7 +223,9 @@ class ReferenceReader {
         this.connect(found.task, at);
         return;
       case "id":
-        this.links.ids.add(found.id);
+        // What is done is not created, and waits for nothing.
+        if (!this.task.done && this.resolver.index.isMissing(found.id)) this.missing(found.id, at);
+        else this.links.ids.add(found.id);
         return;
       case "ambiguous":
         this.ambiguous(found.tasks, words, at);
@@ -247,6 +249,10 @@ class ReferenceReader {
       `There is no task ${quote(words)} in this plan.`,
       `${known}A task that exists already is written id:its-id.`,
     );
+  }
+
+  private missing(id: string, at: At): void {
+    this.report.problem(at, `There is no task ${quote(id)}, neither in this plan nor in the project.`);
   }
 
   private ambiguous(tasks: RawTask[], words: string, at: At): void {

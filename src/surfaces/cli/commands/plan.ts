@@ -35,7 +35,9 @@ const plan: SingleCommand["run"] = async (context) => {
     ...(name === "-" ? {} : { fileName: name }),
   });
   if (!read.ok) return tellProblems(context, name, read.problems);
-  const planned = under(read.plan, context.text("parent"));
+  const parentId = context.text("parent");
+  if (parentId !== undefined) await (await context.dibs()).tasks.get({ taskId: parentId });
+  const planned = under(read.plan, parentId);
   const batch = toBatch(planned);
   if (batch.tasks.length === 0) {
     context.say({ plan: planned, preview: previewPlan(planned) }, () => "Everything in this plan is done.");
@@ -46,7 +48,7 @@ const plan: SingleCommand["run"] = async (context) => {
     context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
     if (context.isJson) return 0;
     if (!(await agrees(context, batch.tasks.length))) return 0;
-  }
+  } else tellNotes(context, planned);
   const answer = await (await context.dibs()).tasks.batch(batch);
   context.say(answer, (look) => added(planned, answer, look));
   return 0;
@@ -60,14 +62,16 @@ async function sourceOf(context: Context, name: string): Promise<string> {
 /** Reads twice where something may be the id of a task that exists: the reader cannot wait for the store. */
 async function readWithIds(context: Context, source: string, options: ReadOptions): Promise<ReadResult> {
   const asked = new Set<string>();
-  const noneYet = (id: string) => {
+  const notYet = (id: string) => {
     asked.add(id);
-    return false;
+    return undefined;
   };
-  const first = readPlan(source, { ...options, exists: noneYet });
+  const first = readPlan(source, { ...options, exists: notYet });
   if (asked.size === 0) return first;
-  const known = await existing(await context.dibs(), [...asked].slice(0, lookUpMax));
-  return known.size === 0 ? first : readPlan(source, { ...options, exists: (id) => known.has(id) });
+  const looked = [...asked].slice(0, lookUpMax);
+  const known = await existing(await context.dibs(), looked);
+  const answers = new Map(looked.map((id) => [id, known.has(id)]));
+  return readPlan(source, { ...options, exists: (id) => answers.get(id) });
 }
 
 async function existing(dibs: Dibs, ids: readonly string[]): Promise<Set<string>> {
@@ -110,9 +114,16 @@ function tellProblems(context: Context, name: string, problems: Problems): numbe
   return 2;
 }
 
+const noteLines = ({ notes }: Plan, columns: number) =>
+  notes.flatMap((note) => wrap(`note: ${plain(note)}`, columns));
+
 function previewText(plan: Plan, tree: readonly string[], look: Look): string {
-  const notes = plan.notes.flatMap((note) => wrap(`note: ${plain(note)}`, look.columns));
-  return [...tree, ...notes.map((note) => look.paint(note, "dim"))].join("\n");
+  return [...tree, ...noteLines(plan, look.columns).map((note) => look.paint(note, "dim"))].join("\n");
+}
+
+/** Without a preview nobody has read them; what is printed is the answer. */
+function tellNotes({ parts }: Context, plan: Plan): void {
+  for (const line of noteLines(plan, columnsOf(parts))) parts.err(`${line}\n`);
 }
 
 async function agrees(context: Context, count: number): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { WireTask } from "../../../contract/shapes.js";
 import { type Field, fieldLines } from "./fields.js";
 import type { Look } from "./look.js";
 import { phaseText, styleOf } from "./task.js";
-import { plain, plainLines, wrap } from "./text.js";
+import { furtherText, plain, plainLines, wrap } from "./text.js";
 import { ago, span } from "./time.js";
 
 const resultLinesMax = 40;
@@ -13,7 +13,7 @@ const resultLinesMax = 40;
 export function taskPage(task: WireTask, look: Look): string {
   const title = wrap(`${plain(task.id)}  ${plain(task.title)}`, look.columns);
   const head = title.map((line) => `${look.paint(line, "bold")}\n`).join("");
-  const texts = [textBelow(task.prompt, task.title), plainLines(task.description ?? "")]
+  const texts = [textBelow(task.prompt, task.title), plainLines(furtherText(task))]
     .filter((lines) => lines.join("") !== "")
     .map((lines) => `\n${lines.map((line) => `${line}\n`).join("")}`);
   return `${head}${fieldLines(fieldsOf(task, look), look)}${texts.join("")}`;

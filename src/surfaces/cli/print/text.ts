@@ -1,3 +1,8 @@
 // Texts for terminals are the same here and in `dibs watch`.
 
 export { cut, padTo, plain, plainLines, widthOf, wrap } from "../../../client/view/text.js";
+
+/** A description that is more than the prompt says already: plans put it into both. */
+export function furtherText({ prompt, description }: { prompt: string; description: string | null }): string {
+  return description === null || prompt.includes(description) ? "" : description;
+}
