@@ -309,6 +309,17 @@ describe("other moves", () => {
     expect(await scene.task("task-1")).toMatchObject({ state: "queued", title: "Once more" });
   });
 
+  test("the error that goes with another try is no edit of its own", async () => {
+    const scene = await withTask({ maxRetries: 0 });
+    const by = { taskId: "task-1", sessionId: "agent-1" };
+    await scene.claim("task-1", "agent-1");
+    await scene.dibs.tasks.fail({ ...by, error: "no" });
+    await scene.sync();
+    scene.editEntry("task-1", { status: "pending", error: null });
+    expect((await scene.sync()).map(({ what }) => what)).toEqual(["retried", "wrote"]);
+    expect(await scene.task("task-1")).toMatchObject({ state: "queued", error: null });
+  });
+
   test("a task is cancelled by hand", async () => {
     const scene = await withTask();
     scene.editEntry("task-1", { status: "cancelled" });

@@ -177,7 +177,6 @@ describe("states", () => {
 
   test("failed and cancelled come in as they are", async () => {
     const scene = await openScene();
-    await scene.dibs.projects.update({ settings: { maxRetries: 0 } });
     scene.write({
       tasks: [
         { id: "a", title: "A", status: "failed", error: "it broke" },

@@ -186,7 +186,7 @@ export class Applier {
     try {
       if (edit.to === "failed") {
         const error = edit.error ?? `Marked as failed in ${this.fileName}.`;
-        return (await tasks.fail({ ...holder, error })).task;
+        return (await tasks.fail({ ...holder, error, ...(edit.isFinal ? { retryable: false } : {}) })).task;
       }
       const result = (edit.result ?? `Marked as done in ${this.fileName}.`) as Result;
       return (await tasks.complete({ ...holder, result })).task;

@@ -42,7 +42,7 @@ export interface Holder {
 
 export type StateEdit =
   | { to: "completed"; by: Holder | null; isNew: boolean; result: unknown }
-  | { to: "failed"; by: Holder | null; isNew: boolean; error: string | null }
+  | { to: "failed"; by: Holder | null; isNew: boolean; error: string | null; isFinal: boolean }
   | { to: "claimed"; by: Holder }
   | { to: "renewed"; by: Holder }
   | { to: "cancelled" | "retried" };
@@ -60,12 +60,24 @@ export interface Decision {
 export const ownSession = "tasks-json";
 
 export function decide(sides: Sides): Decision {
-  const { patch, conflicts } = sides.isNew ? { patch: {}, conflicts: [] } : decideFields(sides);
+  const { patch, conflicts } = sides.isNew
+    ? { patch: retriesLeft(sides), conflicts: [] }
+    : decideFields(sides);
   const decided = decideState(sides);
   const state = "refused" in decided ? null : decided.edit;
   const refusals = "refused" in decided ? [refusedStatus(sides, decided.refused)] : [];
-  const isTold = state?.to === "completed" || state?.to === "failed";
+  // With the end come a result and an error; with another try they go.
+  const isTold = state?.to === "completed" || state?.to === "failed" || state?.to === "retried";
   return { patch, conflicts, state, refusals: [...refusals, ...(isTold ? [] : fixedEdits(sides))] };
+}
+
+/** No operation sets how often a task was tried before it came here; that it may be tried so much less often says the same. */
+function retriesLeft({ task, entry, dialect }: Sides): Decision["patch"] {
+  const count = valueIn(entry, "retryCount", dialect);
+  const stage = stageOfWord(valueIn(entry, "status", dialect) ?? "pending");
+  const isOpen = stage === "pending" || stage === "in_progress";
+  if (!isOpen || !Number.isSafeInteger(count) || (count as number) <= 0) return {};
+  return { maxRetries: Math.max(0, task.maxRetries - (count as number)) };
 }
 
 function decideFields(sides: Sides): Pick<Decision, "patch" | "conflicts"> {
@@ -180,7 +192,7 @@ function speaker({ entry, origin, dialect }: Sides): { by: Holder | null; isNew:
 }
 
 function ending(sides: Sides, to: "completed" | "failed"): Decided {
-  const { task, entry, dialect } = sides;
+  const { task, entry, origin, dialect } = sides;
   if (isOver(task)) return { refused: `It is ${task.state} already.` };
   const { by, isNew } = speaker(sides);
   if (by === null && task.claim && task.claim.sessionId !== ownSession) {
@@ -197,6 +209,8 @@ function ending(sides: Sides, to: "completed" | "failed"): Decided {
       by,
       isNew,
       error: error ? (typeof error === "string" ? error : JSON.stringify(error)) : null,
+      // It failed before we came, and whoever kept the file had counted its retries.
+      isFinal: origin === null,
     },
   };
 }

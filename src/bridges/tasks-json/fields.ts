@@ -118,7 +118,15 @@ const rules: Record<Field, Rule> = {
   },
   result: { of: ({ result }) => result, written: writtenResult, means: sameResult, always: s2 },
   error: { of: ({ error }) => error, always: s2 },
-  retryCount: { of: ({ retryCount }) => retryCount || null, written: retriesOf, always: s2 },
+  retryCount: {
+    of: ({ retryCount }) => retryCount || null,
+    written: retriesOf,
+    // What had ended before it came here was tried more often than we have seen.
+    means: (value, { retryCount, endedAt }) =>
+      (value ?? 0) === retryCount ||
+      (endedAt !== null && Number.isSafeInteger(value) && (value as number) > retryCount),
+    always: s2,
+  },
   maxRetries: { of: ({ maxRetries }) => maxRetries, always: both },
   notBefore: { of: ({ notBefore }) => notBefore, read: time },
   timeoutMs: { of: ({ timeoutMs }) => timeoutMs },
