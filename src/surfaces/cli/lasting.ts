@@ -102,6 +102,8 @@ class LastingConnection implements Connection {
       let after = await begin;
       while (!ending.isOver) {
         const { way } = this;
+        // A store is always there, and does not say so.
+        if ("place" in way.target) options.onConnection?.("connected");
         const events = way.dibs.events.follow({
           ...options,
           after,
