@@ -102,14 +102,20 @@ export function answer(state: State, task: WireTask, response: string): Promise<
   });
 }
 
+/** A failure is set aside: it stays failed, and leaves the inbox. */
 export async function markRead(state: State): Promise<void> {
-  const item = state.inbox.selected;
-  if (item?.kind !== "note") {
-    state.say("Only a notification can be marked as read; answer a question, retry or cancel a failure.");
+  const item = state.view === "inbox" ? state.inbox.selected : undefined;
+  if (!item || item.kind === "question") {
+    state.say(
+      item ? "A question stays until it is answered." : "Notifications and failures are read in the inbox.",
+    );
     return;
   }
+  const notes = item.kind === "failure" ? item.notes : [item.note];
   await attempt(state, undefined, async () => {
-    await state.dibs.notifications.read({ id: item.note.id });
-    return "marked as read";
+    for (const { id } of notes) await state.dibs.notifications.read({ id });
+    return item.kind === "failure"
+      ? `set aside ${item.row.id}; all that failed: filter is:failed`
+      : "marked as read";
   });
 }

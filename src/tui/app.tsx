@@ -26,28 +26,22 @@ export function frameOf(state: State, isColoured: boolean): Frame {
     </Colours.Provider>,
     { columns },
   ).split("\n");
-  if (!prompt || state.question) return { lines, cursor: null };
+  if (!prompt || !state.isTyping) return { lines, cursor: null };
   const lead = widthOf(promptLead(prompt));
   const { column } = prompt.editor.shown(Math.max(1, columns - lead));
   return { lines, cursor: { row: rows - 1, column: Math.min(columns - 1, lead + column) } };
 }
 
 function App({ state }: { state: State }): ReactNode {
-  const { columns, rows, prompt, question } = state;
+  const { columns, rows, prompt, isTyping } = state;
   if (columns < least.columns || rows < least.rows) return <T text="larger, please" />;
-  const isTyping = prompt !== null && question === null;
   return (
     <Box flexDirection="column" width={columns} height={rows} overflow="hidden">
       <Top state={state} />
-      <Box
-        height={bodyRows(state) - (isTyping ? 1 : 0)}
-        flexShrink={0}
-        overflow="hidden"
-        flexDirection="column"
-      >
+      <Box height={bodyRows(state)} flexShrink={0} overflow="hidden" flexDirection="column">
         {state.overlay ? <OverlayView state={state} overlay={state.overlay} /> : <Body state={state} />}
       </Box>
-      {isTyping ? (
+      {prompt && isTyping ? (
         <Box height={1} flexShrink={0}>
           <Above state={state} prompt={prompt} />
         </Box>

@@ -72,8 +72,11 @@ function countTone({ live }: State, view: View): Tone | undefined {
 }
 
 function connection({ live, now }: State): Part {
-  if (live.connection === "live") return { text: "● live", tone: "green" };
-  if (live.connection === "connecting") return { text: "○ …", tone: "dim" };
+  const { connection, silentMs } = live;
+  if (connection === "live" && silentMs !== null)
+    return { text: `○ no answer ${duration(silentMs)}`, tone: "red", bold: true };
+  if (connection === "live") return { text: "● live", tone: "green" };
+  if (connection === "connecting") return { text: "○ …", tone: "dim" };
   return { text: `○ lost ${duration(now - (live.lostAt ?? now))}`, tone: "red", bold: true };
 }
 
@@ -158,7 +161,7 @@ const overlayHints: Record<Overlay["kind"], [string, string][]> = {
 function hints({ view, live, overlay }: State): Line {
   const trouble = live.trouble ?? live.index?.progress.error?.message;
   if (trouble) return [{ text: plain(trouble), tone: "red" }];
-  if (live.connection === "lost")
+  if (live.connection === "lost" || live.silentMs !== null)
     return [{ text: "The server cannot be reached: this is how it was. It is tried again.", tone: "red" }];
   const all = overlay ? overlayHints[overlay.kind] : [...hintsOf[view], ...alwaysHints];
   return all.flatMap(([key, does], at) => [

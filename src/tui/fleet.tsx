@@ -1,11 +1,11 @@
 // A card per session: what kind of agent, where, how it fares and for how long its lease is good; what it works on; who it is.
 
 import { Box } from "ink";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { leaseLeftMs, type SessionEntry, type SessionHealth, sessionHealth } from "../client/view/health.js";
 import { plain } from "../client/view/text.js";
 import { ago, clock, percent, phaseTag } from "../client/view/words.js";
-import { cardHeight, fleetShape } from "./layout.js";
+import { bodyRows, cardHeight, fleetShape } from "./layout.js";
 import { Cell, Followed, type Part, Parts, T, type Tone } from "./parts.js";
 import type { State } from "./state.js";
 
@@ -39,6 +39,7 @@ export function Fleet({ state }: { state: State }): ReactNode {
               key={`${session.project}/${session.id}`}
               session={session}
               width={width}
+              rows={bodyRows(state)}
               now={state.now}
               patience={state.live.projects.find(({ id }) => id === session.project)?.settings.claim}
               isSelected={state.fleet.index === from + line * perLine + column}
@@ -64,43 +65,45 @@ function NoSessions(): ReactNode {
 interface CardProps {
   session: SessionEntry;
   width: number;
+  /** So many of its lines fit. */
+  rows: number;
   now: number;
   /** Of its project, as far as that is known. */
   patience: { orphanThresholdMs: number } | undefined;
   isSelected: boolean;
 }
 
-function Card({ session, width, now, patience, isSelected }: CardProps): ReactNode {
+function Card({ session, width, rows, now, patience, isSelected }: CardProps): ReactNode {
   const health = sessionHealth(session, now, patience);
   const { score } = session;
   const edge: Part = isSelected
     ? { text: "▌", tone: "cyan", bold: true }
     : { text: "│", tone: tones[health] };
+  const lines = [
+    <Fragment key="head">
+      <Cell>
+        <Parts parts={headOf(session, health, isSelected)} />
+      </Cell>
+      <Box flexShrink={0} paddingLeft={1}>
+        <Parts parts={[{ text: healthText(session, health, now), tone: tones[health] }, ...scoreOf(score)]} />
+      </Box>
+    </Fragment>,
+    <Cell key="task">
+      <Followed parts={taskOf(session, health)} tail={phaseOf(session)} />
+    </Cell>,
+    <Cell key="foot">
+      <T text={footOf(session, now, width - 3)} tone="dim" />
+    </Cell>,
+  ];
   return (
     <Box width={width} flexDirection="column" paddingRight={1} flexShrink={0}>
-      <Box height={1}>
-        <T {...edge} />
-        <Cell>
-          <Parts parts={headOf(session, health, isSelected)} />
-        </Cell>
-        <Box flexShrink={0} paddingLeft={1}>
-          <Parts
-            parts={[{ text: healthText(session, health, now), tone: tones[health] }, ...scoreOf(score)]}
-          />
+      {lines.slice(0, rows).map((line, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: every frame is drawn once.
+        <Box key={at} height={1}>
+          <T {...edge} />
+          {line}
         </Box>
-      </Box>
-      <Box height={1}>
-        <T {...edge} />
-        <Cell>
-          <Followed parts={taskOf(session, health)} tail={phaseOf(session)} />
-        </Cell>
-      </Box>
-      <Box height={1}>
-        <T {...edge} />
-        <Cell>
-          <T text={footOf(session, now, width - 3)} tone="dim" />
-        </Cell>
-      </Box>
+      ))}
     </Box>
   );
 }

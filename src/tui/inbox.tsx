@@ -4,9 +4,10 @@ import { Box } from "ink";
 import type { ReactNode } from "react";
 import { plain, widthOf, wrap } from "../client/view/text.js";
 import { ago } from "../client/view/words.js";
+import type { InboxItem } from "./inbox-items.js";
 import { bodyRows } from "./layout.js";
 import { Cell, type Line, Lines, type Part, Parts, T } from "./parts.js";
-import type { InboxItem, State } from "./state.js";
+import type { State } from "./state.js";
 
 /** At least so much for what is selected. */
 const detailRowsMin = 4;
@@ -43,8 +44,9 @@ export function Inbox({ state }: { state: State }): ReactNode {
 
 function Nothing({ isKnown }: { isKnown: boolean }): ReactNode {
   return (
-    <Box paddingX={2} paddingY={1}>
+    <Box flexDirection="column" paddingX={2} paddingY={1}>
       <T text={isKnown ? "Nothing needs you." : "Reading…"} tone={isKnown ? undefined : "dim"} />
+      {isKnown ? <T text="All that failed: filter is:failed" tone="dim" /> : null}
     </Box>
   );
 }
@@ -66,13 +68,15 @@ function textOf(item: InboxItem): { title: string; more: string; at: string } {
     case "failure":
       return {
         title: item.row.title,
-        more: item.row.error ?? "",
-        at: item.row.endedAt ?? item.row.updatedAt,
+        more: errorOf(item),
+        at: item.notes[0].createdAt,
       };
     case "note":
       return { title: item.note.title, more: item.note.message, at: item.note.createdAt };
   }
 }
+
+const errorOf = ({ row, notes }: Extract<InboxItem, { kind: "failure" }>) => row.error ?? notes[0].message;
 
 interface ItemProps {
   item: InboxItem;
@@ -117,9 +121,9 @@ function detailOf(item: InboxItem, width: number): Line[] {
       return questionLines(item.task, width);
     case "failure":
       return [
-        ...paragraph(item.row.error ?? "It failed without a word.", width, "red"),
+        ...paragraph(errorOf(item), width, "red"),
         [],
-        [{ text: "r retry · c cancel · Enter shows all of it", tone: "dim" }],
+        [{ text: "r retry · c cancel · m set aside · Enter shows all of it", tone: "dim" }],
       ];
     case "note":
       return [

@@ -3,11 +3,16 @@
 interface Size {
   columns: number;
   rows: number;
+  /** Somebody types, and sees above it what could stand there. */
+  isTyping: boolean;
 }
 
-/** The bar above and the line below; where somebody types, one more. */
-export function bodyRows({ rows }: Size): number {
-  return Math.max(1, rows - 2);
+/**
+ * The bar above and the line below; where somebody types, one more. What is drawn must not be longer: cells that are cut to their
+ * width are not cut at the end of the body.
+ */
+export function bodyRows({ rows, isTyping }: Size): number {
+  return Math.max(1, rows - (isTyping ? 3 : 2));
 }
 
 const cardWidthMin = 38;

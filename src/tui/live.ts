@@ -22,6 +22,8 @@ export interface Told {
 
 const shownMax = 1000;
 const retryMs = 2_000;
+/** An answer that takes longer than this is a bad sign. */
+const silenceMs = 8_000;
 /** After a pause of so long nothing more is to be caught up. */
 const quietMs = 500;
 
@@ -72,6 +74,15 @@ export class Live {
 
   refresh(): void {
     for (const reading of this.readings) reading.ask();
+  }
+
+  /**
+   * For how long the server has been asked in vain; null while it answers. A stream of events may be silent for longer than that
+   * before it counts as lost.
+   */
+  get silentMs(): number | null {
+    const ms = Math.max(0, ...this.readings.map(({ unansweredMs }) => unansweredMs));
+    return ms < silenceMs ? null : ms;
   }
 
   private leaveScope(): void {
@@ -140,6 +151,8 @@ export class Live {
   }
 
   private heard(event: WireEvent): void {
+    // Whoever cannot tell that it was found again shows it.
+    if (this.connection === "lost") this.found();
     this.index?.apply(event);
     if (event.type === "project:updated") this.projectsReading.ask();
     this.refresh();

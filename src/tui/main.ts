@@ -71,6 +71,7 @@ class Session {
     // The first is told before an error is printed, the second whenever the process ends.
     this.on(process, "uncaughtExceptionMonitor", giveBack);
     this.on(process, "exit", giveBack);
+    this.on(process, "SIGQUIT", () => this.quit());
     this.on(process, "SIGCONT", () => this.comeBack());
     this.on(stdout, "resize", () => this.resized());
     this.on(stdout, "error", () => this.end());
@@ -139,6 +140,13 @@ class Session {
   private goAway(): void {
     this.screen.leave();
     process.kill(process.pid, "SIGTSTP");
+  }
+
+  /** At once, and by the signal itself: whoever sends this one does not want to wait for anything else. */
+  private quit(): void {
+    this.screen.leave();
+    process.removeAllListeners("SIGQUIT");
+    process.kill(process.pid, "SIGQUIT");
   }
 
   private comeBack(): void {

@@ -17,7 +17,7 @@ const keys: [string, string][] = [
   ["r", "retry what failed or was cancelled"],
   ["c", "cancel a task (asks)"],
   ["x", "release: take a task from its holder (asks)"],
-  ["m", "mark a notification as read"],
+  ["m", "mark a notification as read, set a failure aside"],
   ["h", "what a session has done"],
   ["p", "another project, or all"],
   ["? q", "help, quit"],

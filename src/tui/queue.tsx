@@ -20,25 +20,14 @@ interface Widths {
 
 export function Queue({ state }: { state: State }): ReactNode {
   const { queue, now } = state;
-  const { from, items } = queue.window(Math.max(1, bodyRows(state) - 1));
+  const rows = bodyRows(state);
+  const hasHead = rows > 1;
+  const { from, items } = queue.window(hasHead ? rows - 1 : rows);
   if (items.length === 0) return <Nothing state={state} />;
   const widths = widthsOf(state, items);
   return (
     <Box flexDirection="column">
-      <Row
-        widths={widths}
-        cells={{
-          edge: { text: " " },
-          number: { text: "#", tone: "dim" },
-          project: { text: "PROJECT", tone: "dim" },
-          id: { text: "ID", tone: "dim" },
-          title: { text: "TASK", tone: "dim" },
-          phase: { text: "" },
-          priority: { text: "PRIORITY", tone: "dim" },
-          holder: [{ text: "CLAIMED BY", tone: "dim" }],
-          since: { text: "SINCE", tone: "dim" },
-        }}
-      />
+      {hasHead ? <Row widths={widths} cells={headCells} /> : null}
       {items.map((row, at) => (
         <Row
           key={`${row.project}/${row.id}`}
@@ -74,6 +63,18 @@ interface Cells {
   holder: Part[];
   since: Part;
 }
+
+const headCells: Cells = {
+  edge: { text: " " },
+  number: { text: "#", tone: "dim" },
+  project: { text: "PROJECT", tone: "dim" },
+  id: { text: "ID", tone: "dim" },
+  title: { text: "TASK", tone: "dim" },
+  phase: { text: "" },
+  priority: { text: "PRIORITY", tone: "dim" },
+  holder: [{ text: "CLAIMED BY", tone: "dim" }],
+  since: { text: "SINCE", tone: "dim" },
+};
 
 function Row({ widths, cells }: { widths: Widths; cells: Cells }): ReactNode {
   const { number, project, id, priority, holder } = widths;

@@ -10,6 +10,7 @@ export interface ReadingOptions {
 export class Reading {
   /** Why the last one failed. */
   error: Error | null = null;
+  private askedAt: number | null = null;
   private timer: NodeJS.Timeout | null = null;
   private dueAt = Number.POSITIVE_INFINITY;
   private isBusy = false;
@@ -29,6 +30,11 @@ export class Reading {
   ask(): void {
     if (this.isBusy) this.isWanted = true;
     else this.plan(Math.max(0, this.endedAt + this.gapMs - performance.now()));
+  }
+
+  /** For how long there has been no answer to what was asked. */
+  get unansweredMs(): number {
+    return this.askedAt === null ? 0 : performance.now() - this.askedAt;
   }
 
   /** What takes long is read less often. */
@@ -54,15 +60,20 @@ export class Reading {
     this.isBusy = true;
     this.isWanted = false;
     const began = performance.now();
+    this.askedAt ??= began;
     try {
       await this.read();
       this.error = null;
     } catch (error) {
       this.error = error as Error;
     }
+    if (!isAway(this.error)) this.askedAt = null;
     this.isBusy = false;
     this.endedAt = performance.now();
     this.tookMs = this.endedAt - began;
     this.plan(this.isWanted && this.error === null ? this.gapMs : this.options.everyMs);
   }
 }
+
+/** A refusal is an answer too. */
+const isAway = (error: (Error & { code?: string }) | null) => error?.code === "STORE_UNAVAILABLE";

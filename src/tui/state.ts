@@ -5,22 +5,17 @@ import type { Dibs } from "../client/client.js";
 import { type Filter, matcher, parseFilter } from "../client/view/filter.js";
 import type { SessionEntry } from "../client/view/health.js";
 import { keyOf } from "../client/view/shelf.js";
-import type { WireNotification, WireProject, WireTask } from "../contract/shapes.js";
+import type { WireProject, WireTask } from "../contract/shapes.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 import { Detail, type TaskName } from "./detail.js";
 import type { Editor } from "./editor.js";
+import { type InboxItem, inboxItems } from "./inbox-items.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 import { inQueueOrder } from "./queue-order.js";
 
 export const views = ["fleet", "queue", "inbox", "task"] as const;
 export type View = (typeof views)[number];
-
-export type InboxItem = { key: string; name: TaskName | null } & (
-  | { kind: "question"; task: WireTask }
-  | { kind: "failure"; row: WireTaskRow }
-  | { kind: "note"; note: WireNotification }
-);
 
 /** Texts that Tab goes through: what can stand there instead. */
 export interface Choices {
@@ -56,7 +51,6 @@ export interface Notice {
 const noticeMs = 6_000;
 /** A session counts as there for so long after it was last heard of. */
 const recentMs = 300_000;
-const failuresMax = 1000;
 const reorderMs = 10_000;
 
 export class State {
@@ -100,6 +94,10 @@ export class State {
       caughtUp: (events) =>
         this.say(`caught up ${events} ${events === 1 ? "event" : "events"}`, { tone: "good" }),
     });
+  }
+
+  get isTyping(): boolean {
+    return this.prompt !== null && this.question === null;
   }
 
   get now(): number {
@@ -180,7 +178,8 @@ export class State {
     this.isStale = false;
     this.settledAt = this.now;
     this.fleet.set(inFleetOrder(this.live.summary?.sessions ?? [], this.now));
-    this.inbox.set(this.inboxItems());
+    const { inbox, index } = this.live;
+    this.inbox.set(inbox ? inboxItems(inbox, (project, taskId) => index?.get(project, taskId)) : []);
     this.settleQueue();
   }
 
@@ -205,36 +204,6 @@ export class State {
     );
     this.queueMadeAt = performance.now();
     this.queueTookMs = this.queueMadeAt - began;
-  }
-
-  private inboxItems(): InboxItem[] {
-    const { inbox, index } = this.live;
-    const named = (project: string, taskId: string | null) => (taskId === null ? null : { project, taskId });
-    const questions = (inbox?.questions ?? []).map((task): InboxItem => {
-      const key = `question ${keyOf(task.project, task.id)}`;
-      return { kind: "question", key, name: named(task.project, task.id), task };
-    });
-    const failures = (index?.rows() ?? [])
-      .filter(({ state }) => state === "failed")
-      .slice(-failuresMax)
-      .reverse()
-      .map((row): InboxItem => {
-        const key = `failure ${keyOf(row.project, row.id)}`;
-        return { kind: "failure", key, name: named(row.project, row.id), row };
-      });
-    const told = new Set([...questions, ...failures].map(({ name }) => keyOf(name!.project, name!.taskId)));
-    // A question or a failure that still stands is shown above already.
-    const notes = (inbox?.notifications ?? [])
-      .filter(({ project, taskId }) => taskId === null || !told.has(keyOf(project, taskId)))
-      .map(
-        (note): InboxItem => ({
-          kind: "note",
-          key: `note ${note.id}`,
-          name: named(note.project, note.taskId),
-          note,
-        }),
-      );
-    return [...questions, ...failures, ...notes];
   }
 }
 

@@ -1,9 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { WireNotification, WireTask } from "../../src/contract/shapes.js";
 import type { WireTaskRow } from "../../src/contract/tasks/rows.js";
 import { Editor } from "../../src/tui/editor.js";
+import { inboxItems } from "../../src/tui/inbox-items.js";
 import { KeyReader } from "../../src/tui/keys.js";
 import { List } from "../../src/tui/list.js";
 import { inQueueOrder } from "../../src/tui/queue-order.js";
+import { Reading } from "../../src/tui/reading.js";
 import { Screen } from "../../src/tui/screen.js";
 import { at, claim, now, row } from "../view/support.js";
 
@@ -186,4 +189,83 @@ test("the queue goes from what is in flight through what is next to what is over
     "low",
     ...ends,
   ]);
+});
+
+describe("the inbox", () => {
+  const note = (fields: Partial<WireNotification>): WireNotification => ({
+    id: "n1",
+    type: "TASK_ERROR",
+    severity: "error",
+    title: "Task failed",
+    message: "It broke",
+    project: "shop",
+    taskId: "0001",
+    createdAt: at(1_000),
+    readAt: null,
+    ...fields,
+  });
+  const asking = (id: string, msAgo: number) =>
+    ({ id, project: "shop", question: { askedAt: at(msAgo) } }) as WireTask;
+  const rows = [
+    row({ id: "0001", state: "failed" }),
+    row({ id: "0002", state: "failed" }),
+    row({ id: "0003", state: "queued" }),
+  ];
+  const find = (_: string, id: string) => rows.find((each) => each.id === id);
+
+  test("has the longest waiting question first, then failures nobody has seen, then what else was told", () => {
+    const items = inboxItems(
+      {
+        questions: [asking("0007", 1_000), asking("0009", 9_000), asking("0008", 5_000)],
+        notifications: [
+          note({ id: "n4", taskId: "0003" }),
+          note({ id: "n3" }),
+          note({ id: "n2", type: "WORKER_LOST" }),
+          note({ id: "n1", taskId: "0007", type: "TASK_AWAITING_RESPONSE" }),
+        ],
+      },
+      find,
+    );
+    expect(items.map(({ kind, name }) => `${kind} ${name?.taskId}`)).toEqual([
+      "question 0009",
+      "question 0008",
+      "question 0007",
+      "failure 0001",
+      "note 0003",
+    ]);
+    const [failure] = items.filter((item) => item.kind === "failure");
+    expect(failure?.notes.map(({ id }) => id)).toEqual(["n3", "n2"]);
+  });
+});
+
+describe("a reading", () => {
+  const options = { gapMs: 1, everyMs: 1 };
+  const reading = (read: () => Promise<void>) => {
+    const made = new Reading(read, options);
+    onTestFinished(() => made.close());
+    return made;
+  };
+  const away = Object.assign(new Error("gone"), { code: "STORE_UNAVAILABLE" });
+
+  test("tells for how long nobody has answered, across its tries", async () => {
+    let tries = 0;
+    let isBack = false;
+    const made = reading(async () => {
+      tries += 1;
+      if (!isBack) throw away;
+    });
+    await vi.waitFor(() => expect(made.unansweredMs).toBeGreaterThan(30));
+    expect(tries).toBeGreaterThan(1);
+    isBack = true;
+    await vi.waitFor(() => expect(made.error).toBeNull());
+    made.close();
+    expect(made.unansweredMs).toBe(0);
+  });
+
+  test("takes a refusal for an answer", async () => {
+    const made = reading(() => Promise.reject(Object.assign(new Error("no"), { code: "NOT_FOUND" })));
+    await vi.waitFor(() => expect(made.error?.message).toBe("no"));
+    made.close();
+    expect(made.unansweredMs).toBe(0);
+  });
 });

@@ -4,7 +4,16 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Dibs, openDibs } from "../../src/index.js";
 import { serveDibs } from "../../src/serve.js";
-import { bin, childOf, environment, keys, repository, watch, watchInShell } from "./terminal.js";
+import {
+  bin,
+  childOf,
+  environment,
+  keys,
+  repository,
+  type Terminal,
+  watch,
+  watchInShell,
+} from "./terminal.js";
 
 const run = promisify(execFile);
 /** What a frame may consist of, besides text. */
@@ -82,14 +91,20 @@ test("a working day: who works on what, a question answered, a failure retried, 
   await terminal.shows("answered 0002, now running", "dibs answer 0002 -- 'orange, please'");
 
   await terminal.hides("? 0002");
-  await terminal.shows("! 0004", "column exists");
+  await terminal.shows("! 0004", "column exists", "m set aside");
+  terminal.press("m");
+  await terminal.shows("set aside 0004; all that failed: filter is:failed", "Nothing needs you.");
+  expect((await dibs.notifications.list({ unread: true })).notifications).toEqual([]);
+  terminal.press("/", "is:failed", keys.enter);
+  await terminal.shows("Queue 1/4", /▌.*0004/);
   terminal.press("r");
-  await terminal.shows("queued 0004 again");
-  await terminal.hides("! 0004");
+  await terminal.shows("queued 0004 again", "No task matches.");
   expect((await dibs.tasks.get({ taskId: "0004" })).task.state).toBe("queued");
 
   // What is asked for is done after a yes only.
-  terminal.press("2", "G");
+  terminal.press(keys.escape);
+  await terminal.shows("Write the docs");
+  terminal.press("G");
   await terminal.shows(/▌.*0003/);
   terminal.press("c");
   await terminal.shows("Cancel 0003 Write the docs? y/n", "dibs cancel 0003");
@@ -124,6 +139,14 @@ test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", a
   const line = terminal.lines.findIndex((each) => each.includes("日本語"));
   expect(terminal.columnOf(line, "HIGH")).toBe(terminal.columnOf(1, "PRIORITY"));
 
+  // What can be typed has its line for itself, also where the list is longer than the screen.
+  terminal.press("/", "is:op");
+  await terminal.shows("Queue 901/901]");
+  await terminal.until(() => expect(terminal.lines.slice(-2)).toEqual(["Tab  open", "/is:op"]));
+  expect(terminal.lines.at(-3)).toMatch(/ 20 0019 Task number 19 /);
+  terminal.press(keys.escape);
+  await terminal.shows(/ 21 0020 /);
+
   terminal.press(keys.pageDown, keys.pageDown, keys.down, "j");
   await terminal.shows(/▌ +43 0042/);
   terminal.press("G");
@@ -153,7 +176,7 @@ test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", a
   expect(terminal.exit?.exitCode).toBe(0);
 }, 60_000);
 
-test("through a server: projects, what is lost and caught up", async () => {
+test("through a server: projects, what is lost and caught up, and the store itself", async () => {
   const { directory, database } = repository();
   const dibs = await store(database);
   await dibs.projects.create({ id: "barn" });
@@ -162,7 +185,11 @@ test("through a server: projects, what is lost and caught up", async () => {
   const start = (port: number) => serveDibs({ path: database, port, logLevel: "silent" });
   let server = await start(0);
   onTestFinished(() => server.close());
-  const terminal = watch({ directory, args: ["--view", "queue"], env: { NO_COLOR: "1" } });
+  // One that was named is waited for; one that was found is left for the store.
+  const named = { DIBS_URL: server.url, DIBS_TOKEN: server.token! };
+  const terminal = watch({ directory, args: ["--view", "queue"], env: { NO_COLOR: "1", ...named } });
+  const other = watch({ directory, args: ["--view", "queue"] });
+  await other.shows("● live", "Here");
   await terminal.shows("● live", "Here");
   terminal.press("p");
   await terminal.shows("all projects", "barn", "shop  default");
@@ -175,52 +202,67 @@ test("through a server: projects, what is lost and caught up", async () => {
   const port = Number(new URL(server.url).port);
   await server.close();
   await terminal.shows("○ lost");
+  await other.shows("● live", "caught up 0 events");
   await dibs.tasks.create({ prompt: "Meanwhile" });
+  await other.shows("Meanwhile");
   server = await start(port);
   await terminal.shows("● live", "caught up 2 events", "Meanwhile");
   // NO_COLOR: lines may be bold or dim, but have no colour.
   expect(terminal.raw.match(escapes)?.filter((each) => /[[;](3[0-8]|9[0-7])[;m]/.test(each))).toEqual([]);
-  terminal.press("q");
-  await terminal.ends();
+  for (const each of [terminal, other]) each.press("q");
+  await Promise.all([terminal.ends(), other.ends()]);
 }, 60_000);
 
 describe("the terminal is given back", () => {
-  const boom = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('boom')})";
-  test.each<[string, (pid: number) => unknown, string]>([
-    ["by a signal", (pid) => process.kill(pid, "SIGTERM"), "left with 0"],
-    ["by a crash", (pid) => process.kill(pid, "SIGUSR2"), "left with 1"],
-  ])(
-    "%s",
-    async (how, end, said) => {
-      const { directory, database } = repository();
-      const dibs = await store(database);
-      // Nothing that a task says reaches the terminal as more than text.
-      const hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b5n\r\x08‮\u2028 end";
-      await dibs.tasks.create({ prompt: hostile, title: hostile, labels: ["x"] });
-      await dibs.tasks.claim({ taskId: "0001", sessionId: "agent-1", register: true, start: true });
-      await dibs.tasks.progress({ taskId: "0001", sessionId: "agent-1", note: hostile });
-      await dibs.tasks.ask({ taskId: "0001", sessionId: "agent-1", question: hostile, options: [hostile] });
-      const terminal = watchInShell({ directory, env: { NODE_OPTIONS: `--import="${boom}"` } });
-      await terminal.shows("● live", "0001");
-      const begun = terminal.raw.length;
-      for (const key of ["2", "3", "a", keys.escape, keys.enter]) terminal.press(key);
-      await terminal.shows("4 Task 0001", "Timeline", "end");
-      const drawn = terminal.raw.slice(begun).replace(escapes, "");
-      expect(drawn).not.toMatch(/\p{Cc}/u);
-      expect(terminal.isOnOtherScreen).toBe(true);
+  const isGivenBack = (terminal: Terminal) => {
+    expect(terminal.isOnOtherScreen).toBe(false);
+    expect(terminal.text).toMatch(/[^-]icanon/);
+    expect(terminal.text).toMatch(/[^-]echo /);
+    expect(terminal.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(terminal.raw.lastIndexOf("\x1b[?25l"));
+  };
 
-      end(childOf(terminal.pid));
-      await terminal.shows(said, "that is all");
+  test("whatever ends it", async () => {
+    const { directory, database } = repository();
+    await store(database);
+    const boom = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('boom')})";
+    const ends: [NodeJS.Signals, ...string[]][] = [
+      ["SIGHUP", "left with 0"],
+      ["SIGQUIT", "left with 131"],
+      ["SIGUSR2", "left with 1", "boom"],
+    ];
+    const endBy = async ([signal, ...said]: (typeof ends)[number]) => {
+      const terminal = watchInShell({ directory, env: { NODE_OPTIONS: `--import="${boom}"` } });
+      await terminal.shows("● live", "No sessions yet.");
+      expect(terminal.isOnOtherScreen).toBe(true);
+      process.kill(childOf(terminal.pid), signal);
+      await terminal.shows(...said, "that is all");
       await terminal.ends();
-      expect(terminal.isOnOtherScreen).toBe(false);
-      expect(terminal.text).toMatch(/[^-]icanon/);
-      expect(terminal.text).toMatch(/[^-]echo /);
-      expect(terminal.raw).toContain("\x1b[?25h");
-      expect(terminal.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(terminal.raw.lastIndexOf("\x1b[?25l"));
-      if (how === "by a crash") expect(terminal.text).toContain("boom");
-    },
-    60_000,
-  );
+      isGivenBack(terminal);
+    };
+    await Promise.all(ends.map(endBy));
+  }, 60_000);
+
+  test("and nothing that a task says reaches it as more than text", async () => {
+    const { directory, database } = repository();
+    const dibs = await store(database);
+    const hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b5n\r\x08\u202e\u2028 end";
+    await dibs.tasks.create({ prompt: hostile, title: hostile, labels: ["x"] });
+    await dibs.tasks.claim({ taskId: "0001", sessionId: "agent-1", register: true, start: true });
+    await dibs.tasks.progress({ taskId: "0001", sessionId: "agent-1", note: hostile });
+    await dibs.tasks.ask({ taskId: "0001", sessionId: "agent-1", question: hostile, options: [hostile] });
+    const terminal = watchInShell({ directory });
+    await terminal.shows("● live", "0001");
+    const begun = terminal.raw.length;
+    for (const key of ["2", "3", "a", keys.escape, keys.enter]) terminal.press(key);
+    await terminal.shows("4 Task 0001", "Timeline", "end");
+    const drawn = terminal.raw.slice(begun).replace(escapes, "");
+    expect(drawn).not.toMatch(/\p{Cc}/u);
+
+    process.kill(childOf(terminal.pid), "SIGTERM");
+    await terminal.shows("left with 0", "that is all");
+    await terminal.ends();
+    isGivenBack(terminal);
+  }, 60_000);
 
   test("and where there is none it says so", async () => {
     const { directory } = repository();
