@@ -125,6 +125,15 @@ function nodeOf(data: NodeFacts, position: TaskNode["position"], old: TaskNode |
   return { id: data.id, type: "task", position, ...nodeSize, ariaLabel, data };
 }
 
+/** As large on a thick line as on a thin one. */
+const arrow = (isCritical: boolean) => ({
+  type: MarkerType.ArrowClosed,
+  markerUnits: "userSpaceOnUse",
+  width: 20,
+  height: 20,
+  color: isCritical ? "var(--text)" : "var(--line-strong)",
+});
+
 function edgesOf({ edges }: Selection, places: Places | undefined): Edge[] {
   return edges
     .filter(({ from, to }) => places?.has(from) && places.has(to))
@@ -133,6 +142,6 @@ function edgesOf({ edges }: Selection, places: Places | undefined): Edge[] {
       source: from,
       target: to,
       className: `graph-edge ${kind}${isCritical ? " critical" : ""}`,
-      ...(kind === "dependency" ? { markerEnd: { type: MarkerType.ArrowClosed } } : {}),
+      ...(kind === "dependency" ? { markerEnd: arrow(isCritical) } : {}),
     }));
 }

@@ -118,7 +118,7 @@ function ProjectGraph({ project, rows }: { project: string; rows: readonly WireT
 function Told({ selection, focus }: { selection: Selection; focus: string }) {
   const { nodes, total, isPart, chainLength } = selection;
   const counted = nodes.length < total ? `${nodes.length} of ${total} tasks` : `${total} tasks`;
-  const what = isPart ? ": what is at work or failed, and what is near" : focus ? ` near ${focus}` : "";
+  const what = isPart ? ", around what matters now" : focus ? ` near ${focus}` : "";
   return (
     <span className="quiet">
       {counted}

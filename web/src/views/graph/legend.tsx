@@ -8,9 +8,12 @@ const states = [
 
 const lines = [
   ["dependency", "comes first"],
-  ["parent", "part of (to the first parts only; a task's title tells the rest)"],
+  ["parent", "part of (the first parts only)"],
   ["critical", "longest open chain"],
 ] as const;
+
+const partsHint =
+  "Parts that wait for another one have no line to what they are part of: hover over their title.";
 
 export function Legend() {
   return (
@@ -22,7 +25,7 @@ export function Legend() {
         </li>
       ))}
       {lines.map(([kind, meaning]) => (
-        <li key={kind} className="row">
+        <li key={kind} className="row" title={kind === "parent" ? partsHint : undefined}>
           <svg className={`graph-line ${kind}`} width="28" height="8" aria-hidden="true">
             <path d="M0 4H28" />
           </svg>

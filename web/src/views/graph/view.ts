@@ -7,7 +7,7 @@ import { type Laid, nodeSize, type Places } from "./layout.js";
 
 /** Smaller cannot be read. */
 const readableZoom = 0.75;
-const margin = 24;
+const margin = 16;
 
 interface Point {
   x: number;
