@@ -1,9 +1,11 @@
 import type { Dibs } from "../../../client/client.js";
+import { Ending } from "../../../client/ending.js";
 import type { Code } from "../../../contract/codes.js";
 import { DibsError } from "../../../contract/error.js";
 import type { InputOf } from "../../../contract/operation.js";
 import type { Registry } from "../../../contract/registry.js";
 import type { WireTask } from "../../../contract/shapes.js";
+import { capabilityFlag, tellCapabilities } from "../capable.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import type { Look } from "../print/look.js";
@@ -72,8 +74,10 @@ async function claimNamed(context: Context, dibs: Dibs, input: InputOf<Registry[
     } catch (error) {
       const ms = Math.min(lookMs, until - performance.now());
       if (ms <= 0 || stopping.aborted || !mayPass(error)) throw error;
-      const signal = AbortSignal.any([stopping, AbortSignal.timeout(Math.ceil(ms))]);
-      for await (const _ of dibs.events.follow({ taskId: input.taskId, after, signal })) break;
+      const { taskId } = input;
+      const enough = new Ending([stopping], Math.ceil(ms));
+      for await (const _ of dibs.events.follow({ taskId, after, signal: enough.signal })) break;
+      enough.release();
     }
   }
 }
@@ -82,6 +86,7 @@ const claim: SingleCommand["run"] = async (context) => {
   const isWaiting = context.text("wait") !== undefined;
   const dibs = await (isWaiting ? context.lastingDibs() : context.dibs());
   const { sessionId } = context;
+  await tellCapabilities(context, dibs, sessionId);
   const more = given({
     ttlMs: context.duration("ttl"),
     agentType: context.text("agent-type"),
@@ -205,6 +210,7 @@ export const commands: Record<string, SingleCommand> = {
       ttl: { value: "<duration>", help: "lease length" },
       label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
       "agent-type": { value: "<word>", help: "what kind of agent this is" },
+      ...capabilityFlag,
       "no-resume": { help: "nothing, rather than what this session holds already" },
       metadata: { value: "<json>", help: "an object of your own, kept with the claim" },
     },
