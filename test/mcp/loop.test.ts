@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { serveDibs } from "../../src/serve.js";
 import { inWorld, tokens, until } from "./support.js";
 
 for (const era of ["legacy", "auto"] as const) {
@@ -83,11 +84,8 @@ for (const mode of ["legacy", "auto"] as const) {
       expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual(["dibs://task/{id}"]);
       if (mode === "auto") await client.listen({ resourceSubscriptions: ["dibs://ready"] });
       else await client.subscribeResource({ uri: "dibs://ready" });
-      // Where following begins is settled a moment after the subscription was answered.
-      await until(async () => {
-        await world.dibs.tasks.create({ prompt: "do it" });
-        return told.has("dibs://ready");
-      }, "the notice");
+      await world.dibs.tasks.create({ prompt: "do it" });
+      await until(async () => told.has("dibs://ready"), "the notice");
       expect([...told]).toEqual(["dibs://ready"]);
       const { contents } = await client.readResource({ uri: "dibs://ready" });
       expect((contents[0] as { text: string }).text).toContain("0001 queued");
@@ -100,6 +98,37 @@ for (const mode of ["legacy", "auto"] as const) {
       expect(JSON.stringify(over.messages)).toContain("release_task");
       expect(JSON.stringify(await client.getPrompt({ name: "work_next" }))).toContain("claim_task");
       expect(agent.errors()).toBe("");
+    }),
+  );
+}
+
+for (const mode of ["legacy", "auto"] as const) {
+  test(
+    `no change is missed through a server, from the subscription on, nor when the server stops (${mode} protocol)`,
+    inWorld(async (world) => {
+      const server = await serveDibs({ path: world.path, port: 0, logLevel: "silent" });
+      let isServed = true;
+      world.endings.push(() => isServed && server.close());
+      const told = new Set<string>();
+      const { client } = await world.agent({
+        client: { versionNegotiation: { mode } },
+        prepare: (each) =>
+          each.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+            told.add(params.uri);
+          }),
+      });
+      const uris = ["0001", "0002", "0003"].map((id) => `dibs://task/${id}`);
+      if (mode === "auto") await client.listen({ resourceSubscriptions: uris });
+      else for (const uri of uris) await client.subscribeResource({ uri });
+      await world.dibs.tasks.create({ prompt: "at once" });
+      await until(async () => told.has(uris[0]!), "the notice of the first change");
+      const stopped = server.close();
+      await world.dibs.tasks.create({ prompt: "while it stops" });
+      await stopped;
+      isServed = false;
+      await until(async () => told.has(uris[1]!), "the notice of what happened meanwhile");
+      await world.dibs.tasks.create({ prompt: "without it" });
+      await until(async () => told.has(uris[2]!), "the notice of what happened since");
     }),
   );
 }

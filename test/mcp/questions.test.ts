@@ -4,7 +4,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
-import { type AgentOptions, inProcess, inWorld, until } from "./support.js";
+import { serveDibs } from "../../src/serve.js";
+import { type AgentOptions, connectAgent, inProcess, inWorld, until } from "./support.js";
 
 interface Asked {
   message: string;
@@ -174,13 +175,39 @@ test(
   10_000,
 );
 
+test(
+  "with a token that may not answer, nobody is asked at the client: the answer would be thrown away",
+  inWorld(async (world) => {
+    const server = await serveDibs({ path: world.path, port: 0, logLevel: "silent" });
+    world.endings.push(() => server.close());
+    await world.dibs.tasks.create({ prompt: "do it" });
+    for (const [role, forms] of [
+      ["worker", 0],
+      ["leader", 1],
+    ] as const) {
+      const { token } = await world.dibs.tokens.create({ name: role, role });
+      const { options, asked } = withHuman("legacy");
+      const env = { DIBS_TOKEN: token!, DIBS_SESSION: role };
+      const agent = await connectAgent(["--url", server.url, "--project", "demo"], { ...options, env });
+      await agent.do("claim_task", { wait_seconds: 20 });
+      const answered = agent.do("ask_human", { ...question, question: `${role}?`, wait_seconds: forms });
+      if (forms > 0) (await until(async () => asked[0], "the form")).answer({ action: "decline" });
+      expect(await answered).toContain("is with the humans");
+      expect(asked).toHaveLength(forms);
+      await world.dibs.tasks.respond({ taskId: "0001", response: "later" });
+      await agent.do("release_task", { task_id: "0001" });
+      await agent.close();
+    }
+  }),
+);
+
 test("no signal in src hangs on another one that nobody else holds: Node forgets such", () => {
   const root = resolve(import.meta.dirname, "../../src");
   const names = readdirSync(root, { recursive: true }).map(String);
   const forgetful = names.filter((name) => {
     if (!/\.tsx?$/.test(name)) return false;
     const text = readFileSync(join(root, name), "utf8");
-    const isAny = name.startsWith("surfaces") && /AbortSignal\.(?:any|timeout)\(/.test(text);
+    const isAny = name.startsWith("surfaces/mcp") && /AbortSignal\.(?:any|timeout)\(/.test(text);
     return isAny || /AbortSignal\.any\([^;]*AbortSignal\.timeout/s.test(text);
   });
   expect(forgetful).toEqual([]);

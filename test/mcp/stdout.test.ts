@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { LongLines } from "../../src/surfaces/mcp/long-lines.js";
 import { bin, connectAgent, inWorld } from "./support.js";
 
 test(
@@ -55,6 +56,65 @@ test(
     );
   }),
 );
+
+test(
+  "a message that is too long is refused, and the client is served as before",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent();
+    await agent.do("claim_task", { start: true });
+    const output = "x".repeat(17 * 1024 * 1024);
+    await expect(agent.call("complete_task", { task_id: "0001", output })).rejects.toThrow(
+      "more than 16777216 bytes",
+    );
+    expect(await agent.do("complete_task", { task_id: "0001", output: "done" })).toContain(
+      "Completed task 0001",
+    );
+    // Also where nobody can tell which request it was.
+    const { client } = agent;
+    await client.notification({
+      method: "notifications/progress",
+      params: { progressToken: output, progress: 1 },
+    });
+    await world.dibs.tasks.create({ prompt: "another" });
+    expect(await agent.do("claim_task")).toContain("hold task 0002");
+    await agent.close();
+    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+    expect(next.claim?.taskId).toBe("0002");
+  }),
+);
+
+test("a line's id is found at its head or its tail, and a line that is not too long passes as it is", async () => {
+  const refused: unknown[] = [];
+  const lines = new LongLines(100, (id) => refused.push(id));
+  let out = "";
+  lines.on("data", (chunk) => {
+    out += chunk;
+  });
+  const long = "y".repeat(120);
+  const sent = [
+    `{"jsonrpc":"2.0","id":7,"method":"${long}"}`,
+    `{"method":"${long}","jsonrpc":"2.0","id":"a-\\"b"}`,
+    `{"method":"x","params":{"text":"${long}","id":9}}`,
+    '{"short":true}',
+    "z".repeat(99),
+  ];
+  for (const byte of Buffer.from(`${sent.join("\n")}\n`)) lines.write(Buffer.from([byte]));
+  lines.end();
+  await once(lines, "end");
+  expect(refused).toEqual([7, 'a-"b']);
+  expect(out.split("\n").filter((line) => line.length < 100 && isJson(line))).toEqual(['{"short":true}']);
+  expect(out).toContain(`${"z".repeat(99)}\n`);
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test("a mistake in the call itself is not told on standard output, also where JSON is asked for", async () => {
   const child = spawn(process.execPath, [bin, "mcp", "--json", "--nonsense"], {

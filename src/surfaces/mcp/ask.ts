@@ -101,6 +101,20 @@ function askHere(desk: Desk, question: Question, elicit: Elicit, onRefused: () =
     .finally(() => asking.end());
 }
 
+/** With a token of too low a role a human's answer would be refused: then nobody is asked here. */
+export async function mayAnswer(desk: Desk): Promise<boolean> {
+  if (desk.options.mayAnswer !== undefined) return desk.options.mayAnswer;
+  const dibs = await desk.dibs();
+  try {
+    // For those who may answer, too, and it changes nothing.
+    await dibs.tasks.bulk({ action: "retry", taskIds: ["0"], dryRun: true });
+    return true;
+  } catch (error) {
+    if (asDibsError(error).code === "FORBIDDEN") return false;
+    throw error;
+  }
+}
+
 /** Another answer may have been first: then it stands. */
 export async function respond(desk: Desk, { taskId, id }: Question, response: string): Promise<void> {
   const dibs = await desk.dibs();

@@ -27,7 +27,7 @@ export interface DeskOptions {
   capabilities?: string[];
   /** What the runner that started this process has claimed for it. */
   held?: { sessionId: string; taskId: string; epoch: number };
-  /** Whether a human at this client may answer questions; with a token of too low a role, not. */
+  /** Whether a human at this client may answer questions; absent: whoever keeps the store is asked. */
   mayAnswer?: boolean;
   now?: () => number;
   onTrouble?(error: unknown): void;
@@ -83,10 +83,6 @@ export class Desk {
   /** Aborted when this connection is over. */
   get signal(): AbortSignal {
     return this.closing.signal;
-  }
-
-  get mayAnswer(): boolean {
-    return this.options.mayAnswer ?? true;
   }
 
   /** The leases of what agents claim here are renewed while this process lives. */

@@ -16,9 +16,9 @@ import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../client/ending.js";
 import { DibsError } from "../../contract/error.js";
 import { Desk } from "./desk.js";
-import { watchChanges } from "./resources.js";
 import { createServer } from "./server.js";
 import { Subscriptions } from "./subscriptions.js";
+import { Watching } from "./watching.js";
 
 /** Who calls; two with the same key are the same. */
 export interface McpCaller {
@@ -232,12 +232,9 @@ class WatchingBus implements ServerEventBus {
   }
 
   private watch(): void {
-    const watching = new Ending([this.signal]);
-    this.watching = watching;
-    const { signal } = watching;
+    this.watching = new Ending([this.signal]);
+    const source = { dibs: async () => this.dibs, reconnect: () => undefined };
     const tell = (uri: string) => this.publish({ kind: "resource_updated", uri });
-    watchChanges(this.dibs, signal, tell).catch((error) => {
-      if (!signal.aborted) this.onTrouble(error);
-    });
+    void new Watching(source, this.watching.signal, { tell, onTrouble: this.onTrouble }).begin();
   }
 }

@@ -13,7 +13,7 @@ import type { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock, answerReminder } from "./answers.js";
 import { type Arguments, readArguments } from "./arguments.js";
-import { askHuman, notNow, put, questionOf, respond } from "./ask.js";
+import { askHuman, mayAnswer, notNow, put, questionOf, respond } from "./ask.js";
 import type { Desk } from "./desk.js";
 import { answerIn, byAnotherCall, byRequest, canElicit } from "./elicitation.js";
 import { explained, handlers } from "./handlers.js";
@@ -179,12 +179,12 @@ async function run(name: ToolName, input: Arguments, call: Call): Promise<string
   }
 }
 
-function askLegacy(
+async function askLegacy(
   input: Arguments,
   { desk, server, context }: Call,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const elicit = desk.mayAnswer && canElicit(server, context) ? byRequest(context) : null;
+  const elicit = canElicit(server, context) && (await mayAnswer(desk)) ? byRequest(context) : null;
   return askHuman(desk, input, signal, elicit);
 }
 
@@ -199,7 +199,7 @@ async function askModern(
     const declined = answer.response === null ? [notNow] : [];
     return [...declined, ...(await askHuman(desk, input, signal, null))];
   }
-  if (!desk.mayAnswer || input.wait_seconds === 0 || !canElicit(server, context))
+  if (input.wait_seconds === 0 || !canElicit(server, context) || !(await mayAnswer(desk)))
     return askHuman(desk, input, signal, null);
   const { task } = await put(desk, input);
   const question = questionOf(task);

@@ -1,11 +1,12 @@
 // `dibs mcp`: one client, over standard input and output. Nothing but the protocol is written there.
 
+import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { Ending } from "../../client/ending.js";
 import { Desk, type DeskOptions } from "./desk.js";
-import { keepWatching } from "./resources.js";
+import { LongLines } from "./long-lines.js";
 import { createServer } from "./server.js";
 import { Subscriptions } from "./subscriptions.js";
+import { Watching } from "./watching.js";
 
 export interface StdioOptions extends DeskOptions {
   version: string;
@@ -19,43 +20,55 @@ const messageBytesMax = 16 * 1024 * 1024;
 /** Settled when the client is gone and what its agents held is given back. */
 export async function serveOverStdio({ version, stopping, ...options }: StdioOptions): Promise<void> {
   const desk = new Desk(options);
-  const transport = new StdioServerTransport(process.stdin, process.stdout, {
-    maxBufferSize: messageBytesMax,
-  });
   const trouble = (error: unknown) => {
     if (!desk.signal.aborted) options.onTrouble?.(error);
   };
+  const lines = new LongLines(messageBytesMax, (id) => void transport.send(tooLong(id)).catch(trouble));
+  const transport = new StdioServerTransport(process.stdin.pipe(lines), process.stdout, {
+    maxBufferSize: messageBytesMax * 2,
+  });
+  let tell = (_uri: string): void => undefined;
+  // The SDK knows what clients of 2026 listen to, and drops the rest.
+  const watching = new Watching(desk, desk.signal, { tell: (uri) => tell(uri), onTrouble: trouble });
   const serve = (era: "legacy" | "modern") => {
     const server = createServer(desk, { version, era });
-    const over = new Ending([desk.signal]);
-    server.server.onclose = () => over.end();
-    const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
-    if (era === "legacy") new Subscriptions(server, desk, tell, trouble);
-    // Here the SDK knows who subscribed to what, and drops the rest.
-    else void listened.then(() => keepWatching(desk, over.signal, tell, trouble));
+    const tellClient = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
+    if (era === "legacy") new Subscriptions(server, desk, tellClient, trouble);
+    else tell = tellClient;
     return server;
   };
   const connection = serveStdio(({ era }) => serve(era), { transport, onerror: trouble });
-  const listened = firstSubscription(transport);
-  await clientGone(stopping);
+  beforeListening(transport, () => watching.begin());
+  await clientGone(transport, stopping);
   await desk.close();
   await connection.close().catch(() => undefined);
+  process.stdin.destroy();
+}
+
+function tooLong(id: string | number) {
+  const message = `The message has more than ${messageBytesMax} bytes. Write long output to a file and name the file.`;
+  return { jsonrpc: "2.0" as const, id, error: { code: ProtocolErrorCode.InvalidRequest, message } };
 }
 
 /** Until then nobody wants to hear of changes, and following them costs something. */
-function firstSubscription(transport: StdioServerTransport): Promise<void> {
+function beforeListening(transport: StdioServerTransport, begin: () => Promise<void>): void {
   const { onmessage } = transport;
-  return new Promise((resolve) => {
-    transport.onmessage = (message) => {
-      if ("method" in message && message.method === "subscriptions/listen") resolve();
-      onmessage?.(message);
-    };
-  });
+  transport.onmessage = (message) => {
+    const isListening = "method" in message && message.method === "subscriptions/listen";
+    if (isListening) void begin().then(() => onmessage?.(message));
+    else onmessage?.(message);
+  };
 }
 
-function clientGone(stopping: AbortSignal): Promise<void> {
+function clientGone(transport: StdioServerTransport, stopping: AbortSignal): Promise<void> {
+  const { onclose } = transport;
   return new Promise((resolve) => {
     const gone = () => resolve();
+    // Whatever made it fall deaf.
+    transport.onclose = () => {
+      onclose?.();
+      gone();
+    };
     process.stdin.once("end", gone);
     process.stdin.once("close", gone);
     // Whoever cannot be answered is gone, too.
