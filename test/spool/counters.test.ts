@@ -69,6 +69,20 @@ describe("the counter of the top level", () => {
     expect(next(rig)).toBe("0001");
   });
 
+  test("an id that a script has taken is nobody else's, however long its file takes to come", async () => {
+    const rig = await openRig();
+    const spool = await rig.proxy();
+    await spool.look();
+    await write(rig, "0002");
+    await spool.look();
+    expect(await rig.add("by a person")).toEqual(["0002"]);
+    rig.write("to_execute/0001/0001.md", "by a script");
+    await rig.settle(spool);
+    expect((await rig.task("0001")).prompt).toBe("by a script");
+    expect(rig.ls("to_execute")).toEqual(["0001", "0002"]);
+    expect(next(rig)).toBe("0003");
+  });
+
   test("follows what the store gives", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();

@@ -13,6 +13,24 @@ async function holding(prompt = "one") {
   return { rig, spool };
 }
 
+test("a result that is found after the loss was noticed is kept on the attempt, too", async () => {
+  const { rig, spool } = await holding();
+  const taken = rig.take("0001");
+  await spool.look();
+  await rig.dibs.tasks.release({ taskId: "0001", sessionId: "leader", force: true });
+  await rig.dibs.tasks.claim({ taskId: "0001", sessionId: "other", register: true, start: true });
+  rig.write("completed/0001/result.md", "late, but here");
+  rig.mv(taken, "completed/0001/0001.md");
+  // The renewal comes first, and learns of the loss.
+  rig.clock.advance(60 * 60_000);
+  await rig.settle(spool);
+  const { attempts } = await rig.dibs.tasks.attempts({ taskId: "0001" });
+  expect(attempts.find(({ epoch }) => epoch === 1)?.lateResult).toMatchObject({
+    result: { output: "late, but here" },
+  });
+  expect(rig.ls("stale")).toEqual(["0001"]);
+});
+
 describe("what this spool holds lies in to_execute", () => {
   test("a task is claimed, and laid out under its id", async () => {
     const { rig } = await holding("Fix the build\n\nIt is broken since Monday.");
@@ -175,6 +193,19 @@ describe("what workers do with files", () => {
     rig.clock.advance(200);
     await spool.look();
     expect(rig.told("failed")).toMatchObject([{ error: "disk full" }]);
+  });
+
+  test("a task that nobody has begun is taken away when it gets parts, and comes back when they are done", async () => {
+    const { rig, spool } = await holding();
+    const child = await rig.dibs.tasks.create({ prompt: "part", parentId: "0001" });
+    await spool.look();
+    expect(rig.ls("to_execute")).toEqual(["0001_t1"]);
+    expect((await rig.task("0001")).claim).toBeNull();
+    rig.mv(rig.take("0001_t1"), "completed/0001_t1/0001_t1.md");
+    await rig.settle(spool);
+    await spool.look();
+    expect((await rig.task(child.task.id)).state).toBe("completed");
+    expect(rig.ls("to_execute")).toEqual(["0001"]);
   });
 
   test("a task with open children completes when they are done, and not before", async () => {

@@ -2,7 +2,7 @@
 // level, `counters/0001.NextId` the number of the next child of 0001. Whoever changes one first renames it (`….claimed.<pid>`).
 //
 // A counter never points at an id that a task has. The store follows a counter as far as scripts have moved it, by reserving the ids
-// in between; an id that somebody has just taken is left alone for a while, so that the file which will come is the task of that id.
+// in between: nobody else gets them, and the file which will come is the task of that id.
 
 import { linkSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -17,18 +17,14 @@ export interface CounterOptions {
   project: { project?: string };
   tree: Tree;
   machine: SpoolMachine;
-  now(): number;
-  /** How long an id may be taken before its file comes. */
-  unusedIdMs: number;
   onOddity(path: string, problem: string): void;
 }
 
 interface Known {
   /** What the store would give next, as far as we know: not less. */
   storeNext: number;
-  /** What the file said, and since when. */
+  /** What the file said. */
   fileNext: number;
-  since: number;
   /** Nothing is to be done unless the file changes, or the store makes such a task. */
   isInStep: boolean;
 }
@@ -57,8 +53,8 @@ export class Counters {
     if (reading.ok) this.remembered = fieldsOf(reading.text);
   }
 
-  /** Those that are new, changed or behind; with `reserve` at once for ids that were taken a moment ago. */
-  async look({ reserve = false } = {}): Promise<void> {
+  /** Those that are new, changed or behind. */
+  async look(): Promise<void> {
     const { tree } = this.options;
     const files = tree.list(this.directory).filter(({ kind }) => kind === "file");
     this.freeDead(files.map(({ name }) => name));
@@ -68,16 +64,16 @@ export class Counters {
     const counters = files.filter(({ name }) => name.endsWith(suffix)).slice(0, countersMax);
     const prefixes = new Set([global, ...counters.map(({ name }) => name.slice(0, -suffix.length))]);
     for (const prefix of prefixes) {
-      if (isName(prefix)) await this.keepInStep(prefix, reserve);
+      if (isName(prefix)) await this.keepInStep(prefix);
       else this.options.onOddity(this.pathOf(prefix), "is no task's counter");
     }
     this.remember();
   }
 
-  /** Before a task of that id is made: the store's own counter comes to it, if it is behind. */
+  /** Before a task of that id is made: it is reserved, if the store's own counter is behind. */
   async makeWay(number: number): Promise<void> {
     const known = this.known.get(global);
-    if (known) await this.reserveUpTo(global, known, number - 1);
+    if (known) await this.reserveUpTo(global, known, number);
   }
 
   /** The store has made a task of this id. */
@@ -93,15 +89,15 @@ export class Counters {
     return join(this.directory, `${prefix}${suffix}`);
   }
 
-  private async keepInStep(prefix: string, reserve: boolean): Promise<void> {
-    const { now, unusedIdMs, onOddity } = this.options;
+  private async keepInStep(prefix: string): Promise<void> {
+    const { onOddity } = this.options;
     const path = this.pathOf(prefix);
     const fileNext = this.read(path, prefix);
     if (fileNext === null) return;
     const known = this.known.get(prefix) ?? (await this.meet(prefix, fileNext));
     if (!known) return;
     if (fileNext === known.fileNext && known.isInStep) return;
-    if (fileNext > known.fileNext) Object.assign(known, { fileNext, since: now() });
+    if (fileNext > known.fileNext) known.fileNext = fileNext;
     const free = await this.firstFree(prefix, Math.max(known.fileNext, known.storeNext));
     if (free === null) return;
     if (free > known.fileNext) known.storeNext = free;
@@ -110,7 +106,7 @@ export class Counters {
       onOddity(path, `is more than ${aheadMax} ids ahead of the store, which does not follow it so far`);
       known.isInStep = true;
     } else {
-      if (reserve || now() - known.since >= unusedIdMs) await this.reserveUpTo(prefix, known, fileNext - 1);
+      await this.reserveUpTo(prefix, known, fileNext - 1);
       known.isInStep = known.storeNext === fileNext;
     }
   }
@@ -120,7 +116,7 @@ export class Counters {
     const from = typeof before === "number" && Number.isSafeInteger(before) && before > 0 ? before : 1;
     const storeNext = await this.firstFree(prefix, from);
     if (storeNext === null) return null;
-    const known = { storeNext, fileNext, since: this.options.now(), isInStep: false };
+    const known = { storeNext, fileNext, isInStep: false };
     this.known.set(prefix, known);
     return known;
   }

@@ -49,7 +49,7 @@ export class Desk {
     } catch (error) {
       if (!isLost(error)) throw error;
       await this.noteLoss(hold, error);
-      if (hold.lost !== null) this.takeAway(hold, paper);
+      if (hold.lost !== null) await this.takeAway(hold, paper);
     }
   }
 
@@ -227,8 +227,9 @@ export class Desk {
   }
 
   /** No longer ours: nobody may begin it, and what was begun is for inspection. */
-  private takeAway(hold: Hold, paper: Paper | null): void {
+  private async takeAway(hold: Hold, paper: Paper | null): Promise<void> {
     const { ledger, shelf, tree, tell } = this.parts;
+    if (paper?.stage === "completed") await this.handInLate(hold, paper);
     let path: string | null = null;
     if (paper?.stage === "to_execute") {
       // With a mark it was in `stale` already, and somebody has brought it back for another try.
@@ -240,6 +241,16 @@ export class Desk {
     }
     this.drop(hold);
     tell({ type: "lost", ...onTask(hold), reason: hold.lost ?? "", path: path && tree.shown(path) });
+  }
+
+  /** It is refused, and kept on the attempt. */
+  private async handInLate(hold: Hold, paper: Paper): Promise<void> {
+    const { dibs, tree, onOddity } = this.parts;
+    try {
+      await dibs.tasks.complete({ ...hold.by, result: resultOf(tree, paper, onOddity) });
+    } catch (error) {
+      if (!(error instanceof DibsError) || error.retryable) throw error;
+    }
   }
 
   /** A worker may complete or fail its task by itself, as its holder; then nothing is lost. */

@@ -130,7 +130,7 @@ export class Drops {
     const number = isTopLevel(name) ? numberOf(name) : null;
     if (number !== null) await counters.makeWay(number);
     const parent = parentIn(name);
-    const id = number === null ? { id: name } : {};
+    const id = { id: name };
     const task = { prompt: text, ...titleOf(text), agentType: agent, metadata: { spool: { name, key } } };
     const ways = [...(parent === null ? [] : [{ ...id, parentId: parent }]), id, {}];
     for (const [at, way] of ways.entries()) {

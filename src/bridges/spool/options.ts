@@ -28,8 +28,6 @@ export interface Timings {
   settleMs: number;
   /** A task file that is nowhere is on its way from one directory to another; for no longer than this. */
   missingMs: number;
-  /** An id that a script took from a counter comes back as a file within this time, or the store is told not to use it. */
-  unusedIdMs: number;
   /** Default: the project's interval, or a third of the lease or of the silence it allows, whichever is less. */
   heartbeatMs: number | null;
 }
@@ -40,7 +38,6 @@ export const defaultTimings: Timings = {
   gapMs: 20,
   settleMs: 250,
   missingMs: 2_000,
-  unusedIdMs: 10_000,
   heartbeatMs: null,
 };
 

@@ -116,7 +116,7 @@ export class Spool {
         return isHistory || ledger.markIn(tree.stage(stage, entry)) !== null;
       },
     });
-    const counters = new Counters({ ...shared, unusedIdMs: timings.unusedIdMs });
+    const counters = new Counters(shared);
     this.desk = new Desk({ ...shared, drop: (hold) => holdings.drop(hold) });
     this.drops = new Drops({
       ...shared,
@@ -171,7 +171,7 @@ export class Spool {
     for (const { path, problem } of picture.oddities) this.reports.oddity(path, problem);
     await this.stepAll(picture);
     const taken = await this.takeDropped(picture);
-    await this.trying(() => this.counters.look({ reserve: this.options.once === true }));
+    await this.trying(() => this.counters.look());
     const isFilled = !this.isTimeToClaim(heldBefore) || (await this.trying(() => this.fill()));
     await this.beatAll();
     this.settling.endLook();
@@ -230,6 +230,7 @@ export class Spool {
     this.hasHeard = false;
     this.claimAt = this.now() + this.timings.claimMs;
     if (slots.isUncertain) await holdings.findStrays();
+    await this.giveBackParents();
     const { hold = holdDefault, signal } = this.options;
     while (holdings.waitingCount < hold && !holdings.isFull && !signal?.aborted) {
       const claimed = await slots.claimNext(holdings.freeSession());
@@ -237,6 +238,23 @@ export class Spool {
       holdings.place(claimed);
     }
     this.waitingBefore = holdings.waitingCount;
+  }
+
+  /** What nobody has begun and has got parts meanwhile waits for them, in the queue. */
+  private async giveBackParents(): Promise<void> {
+    const waiting = this.holdings.all.filter(
+      (hold) => isWaiting(hold) && !hold.isReported && hold.lost === null,
+    );
+    if (waiting.length === 0) return;
+    const taskIds = waiting.map(({ record }) => record.taskId).slice(0, bounds.holdMax);
+    const { rows } = await this.dibs.tasks.rows({ ...this.project, taskIds });
+    const parents = new Set(rows.filter(({ openChildren }) => openChildren > 0).map(({ id }) => id));
+    const { papers } = this.scanner.look();
+    for (const hold of waiting.filter(({ record }) => parents.has(record.taskId))) {
+      const paper = papers.get(hold.record.name)?.at(-1) ?? null;
+      if (paper === null || paper.stage === "to_execute")
+        await this.desk.release(hold, paper, "it has parts that come first");
+    }
   }
 
   private async beatAll(): Promise<void> {
