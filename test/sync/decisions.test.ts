@@ -221,6 +221,46 @@ describe("who holds what", () => {
     expect(scene.entry("task-2").status).toBe("pending");
   });
 
+  test("the result of an end that is refused is kept beside the file", async () => {
+    const scene = await withTask();
+    await scene.create("Two", { id: "task-2", dependsOn: ["task-1"], notBefore: "2099-01-01T00:00:00Z" });
+    await scene.sync();
+    scene.editEntry("task-2", { status: "completed", result: "Much work." });
+    expect(told(await scene.sync(), "refused")).toMatchObject([{ code: "TASK_NOT_CLAIMABLE" }]);
+    expect(records(scene)).toMatchObject([
+      { file: { to: "completed", result: "Much work." }, store: "queued" },
+    ]);
+    // And it still waits for its time.
+    expect(await scene.task("task-2")).toMatchObject({
+      state: "queued",
+      notBefore: "2099-01-01T00:00:00.000Z",
+    });
+  });
+
+  test("done for what was to begin later, or to be tried again later, completes it", async () => {
+    const scene = await withTask({ notBefore: "2099-01-01T00:00:00Z" });
+    await scene.create("Two", { id: "task-2" });
+    const { epoch } = await scene.claim("task-2", "agent-1");
+    await scene.dibs.tasks.fail({ taskId: "task-2", sessionId: "agent-1", epoch, error: "no" });
+    await scene.sync();
+    scene.editEntry("task-1", { status: "completed", result: "Early." });
+    scene.editEntry("task-2", { status: "completed", result: "After all." });
+    expect(await scene.isClean()).toBe(true);
+    expect(await scene.task("task-1")).toMatchObject({ state: "completed", result: { output: "Early." } });
+    expect(await scene.task("task-2")).toMatchObject({
+      state: "completed",
+      result: { output: "After all." },
+    });
+  });
+
+  test("what was to begin later still is, if its end is refused", async () => {
+    const scene = await withTask({ notBefore: "2099-01-01T00:00:00Z" });
+    scene.editEntry("task-1", { status: "completed", result: "x".repeat(2 ** 20 + 1) });
+    expect(told(await scene.sync(), "refused")).toMatchObject([{ code: "PAYLOAD_TOO_LARGE" }]);
+    const task = await scene.task("task-1");
+    expect(task).toMatchObject({ state: "queued", claim: null, notBefore: "2099-01-01T00:00:00.000Z" });
+  });
+
   test("done for what asks a human is refused", async () => {
     const scene = await withTask();
     await scene.claim("task-1", "agent-1");
@@ -245,6 +285,17 @@ describe("who holds what", () => {
     scene.editEntry("task-1", { status: "completed" });
     await scene.sync();
     expect((await scene.task("task-1")).state).toBe("completed");
+  });
+
+  test("a claim in the file says what type of agent it is", async () => {
+    const scene = await withTask({ agentType: "reviewer" });
+    const claim = { sessionId: "agent-1", agentType: "reviewer" };
+    scene.editEntry("task-1", { status: "in_progress", claim });
+    expect(await scene.isClean()).toBe(true);
+    expect((await scene.task("task-1")).claim).toMatchObject(claim);
+    const { sessions } = await scene.dibs.sessions.list();
+    expect(sessions).toMatchObject([{ id: "agent-1", agentType: "reviewer" }]);
+    expect(scene.entry("task-1").claim).toMatchObject(claim);
   });
 
   test("a claim of what somebody else has taken meanwhile is refused", async () => {

@@ -36,3 +36,42 @@ test("what was tried before has as many retries left as the file said", async ()
   expect(await scene.isClean()).toBe(true);
   expect((await scene.task("x1")).maxRetries).toBe(1);
 });
+
+test("what was done stays done, though what it should have waited for is open", async () => {
+  const scene = await openScene();
+  scene.write({
+    tasks: [
+      { id: "late", title: "Late", status: "done", dependsOn: ["early", "done"], result: "It stands." },
+      { id: "broke", title: "Broke", status: "failed", dependsOn: ["late", "early"], error: "no" },
+      { id: "done", title: "Done", status: "done" },
+      { id: "early", title: "Early", status: "pending" },
+    ],
+  });
+  const edited = told(await scene.sync(), "edited");
+  expect(edited.map(({ taskId, fields }) => [taskId, fields])).toEqual([
+    ["late", ["dependsOn"]],
+    ["broke", ["dependsOn"]],
+  ]);
+  expect(edited[0]!.message).toContain("it was over before early");
+  const late = await scene.task("late");
+  expect(late).toMatchObject({ state: "completed", dependsOn: ["done"], result: { output: "It stands." } });
+  expect(await scene.task("broke")).toMatchObject({ state: "failed", error: "no", dependsOn: ["late"] });
+  const shown = { status: "done", dependsOn: ["early", "done"], result: "It stands." };
+  expect(scene.entry("late")).toMatchObject(shown);
+  expect(await scene.isClean()).toBe(true);
+  expect(scene.entry("late")).toMatchObject(shown);
+});
+
+test("what was done stays done, though only another type of agent may claim it, or later", async () => {
+  const scene = await openScene();
+  const notBefore = new Date(scene.clock.now() + 3_600_000).toISOString();
+  scene.write({
+    tasks: [
+      { id: "typed", title: "Typed", status: "done", agentType: "reviewer" },
+      { id: "later", title: "Later", status: "done", notBefore },
+    ],
+  });
+  expect(await scene.isClean()).toBe(true);
+  expect((await scene.task("typed")).state).toBe("completed");
+  expect((await scene.task("later")).state).toBe("completed");
+});

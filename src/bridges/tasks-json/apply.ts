@@ -24,6 +24,8 @@ const batchLengthMax = 4 * 1024 * 1024;
 type NewTask = Parameters<Dibs["tasks"]["create"]>[0];
 type Update = Parameters<Dibs["tasks"]["update"]>[0];
 type Result = Parameters<Dibs["tasks"]["complete"]>[0]["result"];
+/** What is cleared away before a claim, as it is said to `tasks.update`. */
+type Obstacles = { notBefore?: null; dependsOn?: string[] };
 type Ending = Extract<StateEdit, { to: "completed" | "failed" }>;
 
 export class Applier {
@@ -158,13 +160,13 @@ export class Applier {
       case "completed":
       case "failed":
         return this.ended({ id: taskId, ...task }, edit);
-      case "claimed": {
-        const { sessionId } = edit.by;
-        return (await tasks.claim({ taskId, sessionId, start: true, register: true })).task;
-      }
-      case "renewed":
-        await tasks.heartbeat({ taskId, ...edit.by });
+      case "claimed":
+        return (await this.claim(taskId, edit.by)).task;
+      case "renewed": {
+        const { sessionId, epoch } = edit.by;
+        await tasks.heartbeat({ taskId, sessionId, ...(epoch === undefined ? {} : { epoch }) });
         return null;
+      }
       case "cancelled":
         return (await tasks.cancel({ taskId, reason: `cancelled in ${this.fileName}` })).task;
       case "retried":
@@ -176,7 +178,7 @@ export class Applier {
   private async ended(task: WireTask, edit: Ending): Promise<WireTask> {
     const { tasks } = this.dibs;
     const mustClaim = task.claim === null && (edit.by === null || edit.isNew);
-    const held = mustClaim ? await this.claimed(task, edit.by) : null;
+    const held = mustClaim ? await this.claimedToEnd(task, edit) : null;
     const by = held ?? edit.by ?? { sessionId: ownSession, epoch: task.claim?.epoch };
     const holder = {
       taskId: task.id,
@@ -186,22 +188,76 @@ export class Applier {
     try {
       if (edit.to === "failed") {
         const error = edit.error ?? `Marked as failed in ${this.fileName}.`;
-        return (await tasks.fail({ ...holder, error, ...(edit.isFinal ? { retryable: false } : {}) })).task;
+        // Whoever kept the file before us has counted its retries.
+        return (await tasks.fail({ ...holder, error, ...(edit.isFirst ? { retryable: false } : {}) })).task;
       }
       const result = (edit.result ?? `Marked as done in ${this.fileName}.`) as Result;
       return (await tasks.complete({ ...holder, result })).task;
     } catch (error) {
-      if (held) await tasks.release({ ...holder, reason: "it could not be ended" }).catch(() => undefined);
+      if (held) {
+        await tasks.release({ ...holder, reason: "it could not be ended" }).catch(() => undefined);
+        await this.putBack(task, held.cleared);
+      }
       throw error;
     }
   }
 
-  private async claimed(task: WireTask, by: Holder | null): Promise<Holder> {
+  private async claimedToEnd(task: WireTask, edit: Ending): Promise<Holder & { cleared: Obstacles }> {
     const assignee = idField().safeParse(task.assignee).success ? task.assignee : null;
-    const sessionId = by?.sessionId ?? assignee ?? ownSession;
-    const input = { taskId: task.id, sessionId, start: true, register: true };
-    const { claim } = await this.dibs.tasks.claim(input);
-    return { sessionId, epoch: claim.epoch };
+    const sessionId = edit.by?.sessionId ?? assignee ?? ownSession;
+    const agentType = edit.by?.agentType ?? task.agentType;
+    const claim = async () =>
+      (await this.claim(task.id, { sessionId, ...(agentType && { agentType }) })).claim;
+    try {
+      return { sessionId, epoch: (await claim()).epoch, cleared: {} };
+    } catch (error) {
+      const cleared = this.obstacles(task, error, edit.isFirst);
+      if (!cleared) throw error;
+      await this.dibs.tasks.update({ taskId: task.id, ...cleared });
+      try {
+        const { epoch } = await claim();
+        this.tellFreed(task, cleared);
+        return { sessionId, epoch, cleared };
+      } catch (second) {
+        await this.putBack(task, cleared);
+        throw second;
+      }
+    }
+  }
+
+  /**
+   * What keeps a task from being claimed but not from being done: that it was to begin later, and, if it was done before we came,
+   * what it should have waited for. Null: there is more than that.
+   */
+  private obstacles(task: WireTask, error: unknown, isFirst: boolean): Obstacles | null {
+    if (!isRefusal(error) || error.code !== "TASK_NOT_CLAIMABLE") return null;
+    const codes = ((error.details.reasons ?? []) as { code: string }[]).map(({ code }) => code);
+    const isLater = codes.includes("SCHEDULED");
+    const isWaiting = isFirst && codes.includes("WAITING_ON_DEPENDENCIES");
+    if (codes.length === 0 || codes.length > Number(isLater) + Number(isWaiting)) return null;
+    const isDone = (id: string) => this.mirror.tasks.get(id)?.state === "completed";
+    return {
+      ...(isLater ? { notBefore: null } : {}),
+      ...(isWaiting ? { dependsOn: task.dependsOn.filter(isDone) } : {}),
+    };
+  }
+
+  private async putBack({ id: taskId, notBefore, dependsOn }: WireTask, cleared: Obstacles): Promise<void> {
+    if (Object.keys(cleared).length === 0) return;
+    const patch = { ...("notBefore" in cleared && { notBefore }), ...(cleared.dependsOn && { dependsOn }) };
+    await this.dibs.tasks.update({ taskId, ...patch } as Update);
+  }
+
+  private tellFreed({ id: taskId, dependsOn }: WireTask, cleared: Obstacles): void {
+    if (!cleared.dependsOn) return;
+    const open = dependsOn.filter((id) => !cleared.dependsOn!.includes(id));
+    const message = `dependsOn: it was over before ${open.join(", ")}, and waits for that no more`;
+    this.tell({ what: "edited", taskId, message, fields: ["dependsOn"] });
+  }
+
+  private claim(taskId: string, { sessionId, agentType }: Holder) {
+    const typed = agentType === undefined ? {} : { agentType };
+    return this.dibs.tasks.claim({ taskId, sessionId, start: true, register: true, ...typed });
   }
 }
 

@@ -38,11 +38,20 @@ export interface Conflict {
 export interface Holder {
   sessionId: string;
   epoch?: number;
+  agentType?: string;
+}
+
+/** An end that the file tells of. */
+interface End {
+  by: Holder | null;
+  isNew: boolean;
+  /** Nothing that we wrote came before it: it happened before we came. */
+  isFirst: boolean;
 }
 
 export type StateEdit =
-  | { to: "completed"; by: Holder | null; isNew: boolean; result: unknown }
-  | { to: "failed"; by: Holder | null; isNew: boolean; error: string | null; isFinal: boolean }
+  | ({ to: "completed"; result: unknown } & End)
+  | ({ to: "failed"; error: string | null } & End)
   | { to: "claimed"; by: Holder }
   | { to: "renewed"; by: Holder }
   | { to: "cancelled" | "retried" };
@@ -180,7 +189,13 @@ export function holderIn(entry: Raw, dialect: Dialect): Holder | null {
   const sessionId = told === undefined ? claimed.sessionId : told;
   if (typeof sessionId !== "string" || sessionId === "") return null;
   const isSame = claimed.sessionId === sessionId && Number.isSafeInteger(claimed.epoch);
-  return { sessionId, ...(isSame ? { epoch: claimed.epoch as number } : {}) };
+  const { agentType } = claimed;
+  const isTyped = claimed.sessionId === sessionId && typeof agentType === "string" && agentType !== "";
+  return {
+    sessionId,
+    ...(isSame ? { epoch: claimed.epoch as number } : {}),
+    ...(isTyped ? { agentType } : {}),
+  };
 }
 
 /** The claim that the copy had counts where the entry has none any more: many programs remove it with the end. */
@@ -199,20 +214,13 @@ function ending(sides: Sides, to: "completed" | "failed"): Decided {
     const { sessionId, expiresAt } = task.claim;
     return { refused: `${sessionId} holds it until ${expiresAt}, which this copy of the file did not know.` };
   }
+  const end: End = { by, isNew, isFirst: origin === null };
   if (to === "completed") {
-    return { edit: { to, by, isNew, result: resultIn(valueIn(entry, "result", dialect)) } };
+    return { edit: { to, ...end, result: resultIn(valueIn(entry, "result", dialect)) } };
   }
   const error = valueIn(entry, "error", dialect);
-  return {
-    edit: {
-      to,
-      by,
-      isNew,
-      error: error ? (typeof error === "string" ? error : JSON.stringify(error)) : null,
-      // It failed before we came, and whoever kept the file had counted its retries.
-      isFinal: origin === null,
-    },
-  };
+  const told = typeof error === "string" ? error : JSON.stringify(error);
+  return { edit: { to, ...end, error: error ? told : null } };
 }
 
 function beginning(sides: Sides): Decided {

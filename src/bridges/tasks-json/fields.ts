@@ -98,7 +98,17 @@ const rules: Record<Field, Rule> = {
     always: both,
   },
   phase: { of: ({ phase }) => phase, read: word },
-  dependsOn: { of: ({ dependsOn }) => dependsOn, read: list, always: both },
+  dependsOn: {
+    of: ({ dependsOn }) => dependsOn,
+    read: list,
+    // What is over waits for nobody; what it should have waited for is the file's to remember.
+    means: (value, { dependsOn, endedAt }) => {
+      const told = list(value);
+      if (endedAt === null || !Array.isArray(told)) return same(told, dependsOn);
+      return dependsOn.every((id) => told.includes(id));
+    },
+    always: both,
+  },
   files: { of: ({ files }) => files, read: ordered, always: both },
   labels: { of: ({ labels }) => labels, read: list },
   assignee: { of: ({ assignee }) => assignee, read: word },
