@@ -1,5 +1,6 @@
 // The fleet as people see it: a card per session, told by leases and heartbeats only.
 
+import { spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
 import { attackWords, expectHarmless } from "./xss.js";
@@ -33,7 +34,7 @@ describe("the fleet", () => {
       await world.post(`/api/tasks/${id}/ask`, { sessionId: "agent-7", question: "Which grammar?" });
       await card.getByText("waits for an answer").waitFor();
       await card.getByText("lease paused").waitFor();
-      await page.waitForFunction("document.title === '(1) Dibs'");
+      await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^\(1\) .*Dibs$/);
       await page.getByRole("button", { name: "working 0" }).click();
       await says(page, "No session is in that condition.");
       expect(page.url()).toContain("health=working");
@@ -42,22 +43,70 @@ describe("the fleet", () => {
       await world.post(`/api/tasks/${id}/respond`, { response: "PEG" });
       await world.post(`/api/tasks/${id}/complete`, { sessionId: "agent-7", result: "done" });
       await card.getByText("1/1 tasks").waitFor();
-      await card.getByText("Last 1 claims").click();
+      await card.getByText("Last claim").click();
       await card.getByText("completed").waitFor();
-      await page.waitForFunction("document.title === 'Dibs'");
+      await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^[^(]*Dibs$/);
       expectQuiet(visit);
     }),
   );
 
   test(
-    "shows a lease that ran out as lost without being told",
+    "shows a lease that ran out as lost, until the session is heard of again",
     visiting(async ({ page, world }) => {
       await world.patch("/api/projects/demo", { settings: { claim: { minTtlMs: 1 } } });
       await world.session("agent-7");
       const id = await world.task();
       await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", ttlMs: 1_500, start: true });
       await page.locator(".card[data-health=working]").waitFor();
-      await page.locator(".card[data-health=lost], .card[data-health=idle]").waitFor();
+      const lost = page.locator(".card[data-health=lost]");
+      await lost.getByText("ttl").waitFor();
+      await page.reload();
+      await lost.getByRole("link", { name: id }).waitFor();
+      await world.post("/api/sessions/agent-7/heartbeat");
+      await page.reload();
+      await page.locator(".card[data-health=idle]").waitFor();
+    }),
+  );
+
+  test(
+    "shows a session whose process died with its task as lost",
+    visiting(async ({ page, world }) => {
+      const agent = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+      try {
+        await world.session("agent-7", { pid: agent.pid });
+        const id = await world.task();
+        await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", start: true });
+        await page.locator(".card[data-health=working]").waitFor();
+      } finally {
+        agent.kill("SIGKILL");
+      }
+      await page.locator(".card[data-health=lost]").getByText("process gone").waitFor();
+    }),
+  );
+
+  test(
+    "shows everything a session holds, goes by the store's clock, and keeps the chosen project",
+    visiting(async ({ page, world }) => {
+      await world.post("/api/projects", { id: "other" });
+      await world.session("agent-7", { capacity: 3, agentType: "autonomous" });
+      const [first, second] = [await world.task({ title: "One" }), await world.task({ title: "Two" })];
+      for (const id of [first, second])
+        await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", start: true });
+      // The browser's clock is an hour ahead: the leases would be over.
+      await page.clock.install({ time: Date.now() + 3_600_000 });
+      await page.goto(`${world.url}/?project=demo`);
+      const card = page.locator(".card[data-health=working]");
+      await card.getByText("[AUTO]").waitFor();
+      await card.getByText(/^lease (?:29|30):/).waitFor();
+      await card.getByText(/^\d+s ago$/).waitFor();
+      await card.getByRole("list", { name: "Also held" }).getByRole("link", { name: "Two" }).waitFor();
+      await world.post(`/api/tasks/${second}/ask`, { sessionId: "agent-7", question: "Which?" });
+      await page.locator(".card[data-health=waiting]").waitFor();
+
+      await page.getByRole("link", { name: "One", exact: true }).click();
+      await page.waitForURL(`${world.url}/tasks/demo/${first}?project=demo`);
+      await page.getByLabel("Project").selectOption("other");
+      await page.waitForURL(`${world.url}/queue?project=other`);
     }),
   );
 

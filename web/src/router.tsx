@@ -49,9 +49,9 @@ export function hrefTo(path: string, query: Record<string, string | null | undef
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** A task's page says its project, because ids are only unique within one. */
+/** A task's page says its project, because ids are only unique within one; which one was chosen is for the way back. */
 export const taskHref = (project: string, id: string) =>
-  `/tasks/${encodeURIComponent(project)}/${encodeURIComponent(id)}`;
+  hrefTo(`/tasks/${encodeURIComponent(project)}/${encodeURIComponent(id)}`);
 
 /** One parameter of the query, as state. Empty: it is not in the address. */
 export function useParam(name: string): [string, (value: string) => void] {

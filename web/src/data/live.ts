@@ -2,6 +2,7 @@
 // stays; bursts of events become one call; at most one call is under way.
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { storeNow } from "./clock.js";
 import type { DibsEvent as Event } from "./dibs.js";
 import { type StreamStatus, stream } from "./stream.js";
 
@@ -81,11 +82,11 @@ export function useStreamStatus(): StreamStatus {
   return useSyncExternalStore(subscribe, () => stream.status);
 }
 
-/** The time, again every `everyMs`; it stands still while the page is hidden. */
+/** The store's time, again every `everyMs`; it stands still while the page is hidden. */
 export function useNow(everyMs = 1_000): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(storeNow);
   useEffect(() => {
-    const tick = () => !document.hidden && setNow(Date.now());
+    const tick = () => !document.hidden && setNow(storeNow());
     const timer = setInterval(tick, everyMs);
     document.addEventListener("visibilitychange", tick);
     return () => {

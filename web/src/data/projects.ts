@@ -1,7 +1,16 @@
-// Which project a command line means by itself.
+// The projects of the org, and which one a command line means by itself.
 
 import { useEffect, useState } from "react";
 import { dibs } from "./dibs.js";
+import { useLive } from "./live.js";
+
+/** All of them, as far as they fit on a page of the API. */
+export function useProjects() {
+  const { data } = useLive("projects", () => dibs.projects.list({ limit: 1000 }), {
+    on: ({ type }) => type === "project:updated",
+  });
+  return data?.projects;
+}
 
 let asked: Promise<string> | null = null;
 

@@ -2,16 +2,17 @@
 // closes, the next one goes on where it was. Events are numbered without gaps, so every tab knows whether it missed one: then it is
 // told to read everything anew. Where a browser has no locks (plain http from another machine), every tab follows by itself.
 
+import { askStore, storeNow } from "./clock.js";
 import type { DibsEvent as Event } from "./dibs.js";
-import { dibs, isSignedOut } from "./dibs.js";
+import { dibs, isSignedOut, lastHeardAt } from "./dibs.js";
 
 export type StreamState = "connecting" | "live" | "lost" | "signed-out";
 
 export interface StreamStatus {
   state: StreamState;
-  /** When it was lost. */
+  /** When it was lost: the last sign of life, by our own clock. */
   since: number;
-  /** How many events came in late after the last reconnection. */
+  /** How many events came in late after the last reconnection; when, by the store's clock. */
   caughtUp: { count: number; at: number } | null;
 }
 
@@ -19,17 +20,21 @@ type Message =
   | { kind: "event"; event: Event }
   | { kind: "reset" }
   | { kind: "status"; status: StreamStatus; seq: number | null }
-  | { kind: "hello" };
+  | { kind: "hello" }
+  | { kind: "try" };
 
 type EventListener = (event: Event) => void;
 
 const lockName = "dibs-stream";
 const againMs = 3_000;
+const clockEveryMs = 60_000;
 
 class SharedStream {
   status: StreamStatus = { state: "connecting", since: Date.now(), caughtUp: null };
   private seq: number | null = null;
   private leads = false;
+  /** Ends what is tried now, and what is waited for before the next try. */
+  private trying = new AbortController();
   private readonly channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(lockName) : null;
   private readonly onEvents = new Set<EventListener>();
   private readonly onResets = new Set<() => void>();
@@ -38,18 +43,25 @@ class SharedStream {
   /** Notes where the log ends before anything is read, so that nothing is missed between reading and following. */
   async begin(): Promise<void> {
     try {
-      this.seq = (await dibs.events.list({ project: "*", limit: 1 })).lastSeq;
+      this.seq = (await askStore()).lastSeq;
     } catch {
       // Signed out, or the server is away: the page says so when it asks for more.
     }
   }
 
   start(): void {
+    setInterval(() => !document.hidden && askStore().catch(() => undefined), clockEveryMs);
     if (this.channel && navigator.locks) {
       this.channel.onmessage = ({ data }: MessageEvent<Message>) => this.hear(data);
       this.channel.postMessage({ kind: "hello" } satisfies Message);
       void navigator.locks.request(lockName, () => this.lead());
     } else void this.lead();
+  }
+
+  /** Not when the pause between two tries is over, but now. */
+  tryNow(): void {
+    if (this.leads) this.trying.abort();
+    else this.channel?.postMessage({ kind: "try" } satisfies Message);
   }
 
   onEvent(listener: EventListener): () => void {
@@ -68,6 +80,8 @@ class SharedStream {
   private hear(message: Message): void {
     if (message.kind === "hello") {
       if (this.leads) this.tell({ kind: "status", status: this.status, seq: this.seq });
+    } else if (message.kind === "try") {
+      if (this.leads) this.tryNow();
     } else if (message.kind === "event") this.take(message.event);
     else if (message.kind === "reset") this.reset();
     else {
@@ -85,22 +99,25 @@ class SharedStream {
   private async lead(): Promise<never> {
     this.leads = true;
     for (;;) {
+      this.trying = new AbortController();
+      const { signal } = this.trying;
       try {
-        await this.follow();
+        await this.follow(signal);
       } catch (error) {
         this.setStatus({
           ...this.status,
           state: isSignedOut(error) ? "signed-out" : "lost",
-          since: Date.now(),
+          since: lastHeardAt(),
         });
       }
-      await new Promise((resolve) => setTimeout(resolve, againMs));
+      await pause(againMs, signal);
     }
   }
 
-  private async follow(): Promise<void> {
+  private async follow(signal: AbortSignal): Promise<void> {
     const events = dibs.events.follow({
       project: "*",
+      signal,
       ...(this.seq === null ? {} : { after: this.seq }),
       onConnection: (state) => void this.connection(state),
       onReset: ({ lastSeq }) => {
@@ -117,7 +134,7 @@ class SharedStream {
 
   private async connection(state: "connected" | "lost"): Promise<void> {
     if (state === "lost") {
-      const since = this.status.state === "lost" ? this.status.since : Date.now();
+      const since = this.status.state === "lost" ? this.status.since : lastHeardAt();
       return this.setStatus({ ...this.status, state: "lost", since });
     }
     const before = this.seq;
@@ -126,7 +143,7 @@ class SharedStream {
     if (before === null || !wasLost) return;
     const { lastSeq } = await dibs.events.list({ project: "*", after: before, limit: 1 });
     const count = Math.max(0, lastSeq - before);
-    this.setStatus({ ...this.status, caughtUp: { count, at: Date.now() } });
+    this.setStatus({ ...this.status, caughtUp: { count, at: storeNow() } });
   }
 
   private take(event: Event): void {
@@ -146,6 +163,17 @@ class SharedStream {
     this.tell({ kind: "status", status, seq: this.seq });
     for (const listener of this.onStatuses) listener();
   }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 function added<T>(set: Set<T>, item: T): () => void {

@@ -1,16 +1,14 @@
-import { dibs } from "../data/dibs.js";
-import { useLive } from "../data/live.js";
-import { navigate, usePlace } from "../router.js";
+import { useProjects } from "../data/projects.js";
+import { hrefTo, navigate, usePlace } from "../router.js";
 
 /** All projects of the org, or one; there is nothing to choose where there is only one. */
 export function ProjectChoice() {
   const { path, query, project } = usePlace();
-  const { data } = useLive("projects", () => dibs.projects.list({ limit: 1000 }), {
-    on: ({ type }) => type === "project:updated",
-  });
-  const names = data?.projects.map(({ id }) => id) ?? [];
+  const names = useProjects()?.map(({ id }) => id) ?? [];
   if (names.length < 2 && project === "*") return null;
   const choose = (name: string) => {
+    // A task is of one project: another one's tasks are in its queue.
+    if (path.startsWith("/tasks/")) return navigate(hrefTo("/queue", { project: name }));
     const next = new URLSearchParams(query);
     if (name === "*") next.delete("project");
     else next.set("project", name);

@@ -1,33 +1,24 @@
 // Who works on what: a card per session as agents and their leases tell it, those that need somebody first.
 
 import "./fleet.css";
-import { type SessionHealth, sessionHealth } from "../../../../src/client/view/health.js";
+import { grouped } from "../../components/number.js";
 import { Empty } from "../../components/parts.js";
+import { useSteady } from "../../components/steady.js";
 import { Trouble } from "../../components/trouble.js";
-import { dibs } from "../../data/dibs.js";
-import { useLive, useNow } from "../../data/live.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
-import { type Session, SessionCard } from "./session-card.js";
-
-/** In the order of who needs somebody most. */
-const healths: readonly SessionHealth[] = ["waiting", "stalled", "lost", "working", "idle"];
-const shownMax = 500;
+import { SessionCard } from "./session-card.js";
+import { healths, keyOf, useFleet } from "./use-fleet.js";
 
 export function Fleet() {
   const { project } = usePlace();
-  const now = useNow();
   const [only, setOnly] = useParam("health");
-  const live = useLive(`fleet ${project}`, () => dibs.sessions.summary({ project, limit: shownMax }), {
-    everyMs: 10_000,
-    calmMs: 200,
-  });
-  const sessions = live.data?.sessions ?? [];
-  const healthOf = new Map(sessions.map((session) => [session, sessionHealth(session, now)]));
-  const countOf = (health: SessionHealth) => sessions.filter((each) => healthOf.get(each) === health).length;
-  const shown = sessions
-    .filter((session) => only === "" || healthOf.get(session) === only)
-    .sort((a, b) => order(a, healthOf.get(a)!) - order(b, healthOf.get(b)!) || byStart(a, b));
-  const tasks = live.data?.totals.tasks ?? {};
+  const { live, now, members, counts } = useFleet(project);
+  const steady = useSteady(
+    only === "" ? members : members.filter(({ health }) => health === only),
+    keyOf,
+    "after",
+  );
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
     <>
       <div className="view-head">
@@ -42,44 +33,47 @@ export function Fleet() {
               aria-pressed={only === health}
               onClick={() => setOnly(only === health ? "" : health)}
             >
-              {health} <span className="strong">{countOf(health)}</span>
+              {health} <span className="strong">{grouped(counts[health])}</span>
             </button>
           ))}
         </fieldset>
-        <p className="quiet fleet-tasks">
-          <Link href={hrefTo("/queue", { q: "is:ready" })}>{tasks.queued ?? 0} queued</Link>
-          {" · "}
-          <Link href={hrefTo("/queue", { q: "is:working" })}>
-            {(tasks.claimed ?? 0) + (tasks.running ?? 0)} in flight
-          </Link>
-          {" · "}
-          <Link href={hrefTo("/queue", { q: "is:done" })}>{tasks.completed ?? 0} done</Link>
-        </p>
+        <Tasks counts={live.data?.totals.tasks ?? {}} />
       </div>
       <Trouble live={live} />
-      {live.data && shown.length === 0 && <Nobody isFiltered={only !== ""} />}
-      <ul className="fleet" aria-label="Sessions">
-        {shown.map((session) => (
+      {live.data && steady.shown.length === 0 && <Nobody isFiltered={only !== ""} />}
+      <ol className="fleet" aria-label="Sessions" {...steady.list}>
+        {steady.shown.map((member) => (
           <SessionCard
-            key={`${session.project} ${session.id}`}
-            session={session}
-            health={healthOf.get(session)!}
+            key={keyOf(member)}
+            member={member}
             now={now}
+            isGone={steady.gone.has(keyOf(member))}
           />
         ))}
-      </ul>
-      {sessions.length === shownMax && (
-        <p className="quiet small">
-          The first {shownMax} sessions are shown; choose a project to see others.
+      </ol>
+      {all > members.length && (
+        <p className="quiet small fleet-cut">
+          The first {grouped(members.length)} of {grouped(all)} sessions, those that need somebody first.
         </p>
       )}
     </>
   );
 }
 
-const order = (_: Session, health: SessionHealth) => healths.indexOf(health);
-const byStart = (a: Session, b: Session) =>
-  a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : a.id < b.id ? -1 : 1;
+function Tasks({ counts }: { counts: Record<string, number> }) {
+  const { queued = 0, claimed = 0, running = 0, awaiting_response: waiting = 0, completed = 0 } = counts;
+  return (
+    <p className="quiet fleet-tasks">
+      <Link href={hrefTo("/queue", { q: "is:queued" })}>{grouped(queued)} queued</Link>
+      {" · "}
+      <Link href={hrefTo("/queue", { q: "is:working,waiting" })}>
+        {grouped(claimed + running + waiting)} in flight
+      </Link>
+      {" · "}
+      <Link href={hrefTo("/queue", { q: "is:done" })}>{grouped(completed)} done</Link>
+    </p>
+  );
+}
 
 function Nobody({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty title="No session is in that condition." />;

@@ -1,25 +1,30 @@
 // One session, as S0 draws it: what kind, where, how well; what it works on; how full, how much done, when heard of.
 
 import { useState } from "react";
-import { leaseLeftMs, type SessionEntry, type SessionHealth } from "../../../../src/client/view/health.js";
-import { ago, clock, duration, percent, phaseTag } from "../../../../src/client/view/words.js";
+import { claimMark, leaseLeftMs, type SessionEntry } from "../../../../src/client/view/health.js";
+import { clock, duration, percent, phaseTag, stateWord } from "../../../../src/client/view/words.js";
+import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
+import { grouped } from "../../components/number.js";
 import { StateBadge } from "../../components/parts.js";
+import { When } from "../../components/when.js";
 import { Link, taskHref } from "../../router.js";
-
-export type Session = SessionEntry;
+import type { Member } from "./use-fleet.js";
 
 interface CardProps {
-  session: Session;
-  health: SessionHealth;
+  member: Member;
   now: number;
+  /** It is not there any more, and shown only so that nothing moves. */
+  isGone: boolean;
 }
 
-export function SessionCard({ session, health, now }: CardProps) {
+export function SessionCard({ member: { session, health, others }, now, isGone }: CardProps) {
   const { id, name, agentType, project, score, contextPercent, tasksDone, tasksTotal, lastSeenAt } = session;
   return (
-    <li className="panel card" data-health={health}>
+    <li className="panel card" data-health={health} data-gone={isGone || undefined}>
       <div className="row">
-        <span className="card-type">[{(agentType ?? "agent").toUpperCase()}]</span>
+        <span className="card-type" title={agentType ?? undefined}>
+          {typeTag(agentType)}
+        </span>
         <span className="cut grows" title={project}>
           {project}
         </span>
@@ -31,25 +36,68 @@ export function SessionCard({ session, health, now }: CardProps) {
         )}
       </div>
       <CurrentTask session={session} now={now} />
+      {others.length > 0 && <Others rows={others} now={now} />}
+      {health === "lost" && !session.currentTask && <LastLost session={session} now={now} />}
       <p className="row quiet small card-foot">
         <span className="cut mono" title={name ? `${name}, ${id}` : id}>
           #{name ?? id}
         </span>
         {contextPercent !== null && <span title="context used">{percent(contextPercent)} ctx</span>}
         <span title="done by this session / tasks of its project">
-          {tasksDone}/{tasksTotal} tasks
+          {grouped(tasksDone)}/{grouped(tasksTotal)} tasks
         </span>
-        <time dateTime={lastSeenAt} title={lastSeenAt}>
-          {ago(lastSeenAt, now)}
-        </time>
+        <When at={lastSeenAt} now={now} />
       </p>
       <History session={session} now={now} />
     </li>
   );
 }
 
-function CurrentTask({ session: { currentTask, project }, now }: { session: Session; now: number }) {
-  if (!currentTask) return <p className="card-task quiet">idle</p>;
+/** `[AUTO]` for autonomous. */
+function typeTag(agentType: string | null): string {
+  const letters = [...(agentType ?? "agent").toUpperCase()];
+  return `[${letters.slice(0, letters.length > 6 ? 4 : 6).join("")}]`;
+}
+
+const othersMax = 10;
+
+function Others({ rows, now }: { rows: readonly WireTaskRow[]; now: number }) {
+  return (
+    <ul className="card-others small" aria-label="Also held">
+      {rows.slice(0, othersMax).map((row) => (
+        <li key={row.id} className="row">
+          <span className="mono quiet" aria-hidden="true">
+            {claimMark(row, now)}
+          </span>
+          <Link className="cut grows" href={taskHref(row.project, row.id)} title={`${row.id} ${row.title}`}>
+            {row.title}
+          </Link>
+          <span className="quiet">{stateWord(row, now)}</span>
+        </li>
+      ))}
+      {rows.length > othersMax && <li className="quiet">and {rows.length - othersMax} more</li>}
+    </ul>
+  );
+}
+
+/** What it held when it was last heard of. */
+function LastLost({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
+  const last = claimHistory[0];
+  if (!last) return null;
+  return (
+    <p className="row small">
+      <span className="quiet">lost</span>
+      <Link className="mono cut" href={taskHref(project, last.taskId)}>
+        {last.taskId}
+      </Link>
+      <span className="quiet grows cut">{last.releaseReason.replaceAll("_", " ")}</span>
+      <When className="quiet" at={last.releasedAt} now={now} />
+    </p>
+  );
+}
+
+function CurrentTask({ session: { currentTask, project }, now }: { session: SessionEntry; now: number }) {
+  if (!currentTask) return null;
   const { taskId, title, phase, state, claim } = currentTask;
   const left = leaseLeftMs(claim, now);
   const done = claim.progress?.percent ?? null;
@@ -79,12 +127,14 @@ function CurrentTask({ session: { currentTask, project }, now }: { session: Sess
   );
 }
 
-function History({ session: { claimHistory, project }, now }: { session: Session; now: number }) {
+function History({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
   const [isOpen, setOpen] = useState(false);
   if (claimHistory.length === 0) return null;
   return (
     <details className="card-history small" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="quiet">Last {claimHistory.length} claims</summary>
+      <summary className="quiet">
+        {claimHistory.length === 1 ? "Last claim" : `Last ${claimHistory.length} claims`}
+      </summary>
       {isOpen && (
         <ul>
           {claimHistory.map(({ taskId, claimedAt, releasedAt, releaseReason, duration: tookMs }) => (
@@ -94,9 +144,7 @@ function History({ session: { claimHistory, project }, now }: { session: Session
               </Link>
               <span className="grows cut">{releaseReason}</span>
               <span className="quiet">{duration(tookMs)}</span>
-              <time className="quiet" dateTime={releasedAt} title={releasedAt}>
-                {ago(releasedAt, now)}
-              </time>
+              <When className="quiet" at={releasedAt} now={now} />
             </li>
           ))}
         </ul>

@@ -19,7 +19,7 @@ export function Facts({ task }: { task: Task }) {
     ],
     ["Changed", when(task.updatedAt)],
     ["Ready since", task.state === "queued" && when(task.readyAt)],
-    ["Not before", when(task.notBefore)],
+    ["Not before", task.notBefore !== null && <When key="due" at={task.notBefore} now={now} isPlanned />],
     ["Started", when(task.startedAt)],
     ["Ended", when(task.endedAt)],
     ["Attempts", task.epoch > 0 && `${task.epoch}`],

@@ -40,7 +40,7 @@ export function TimelineEntry({ entry, project, taskId, logs, now }: EntryProps)
         )}
         {until && Date.parse(until) > now && (
           <span className="quiet">
-            next attempt <When at={until} now={now} />
+            next attempt <When at={until} now={now} isPlanned />
           </span>
         )}
         <span className="quiet small task-entry-time">

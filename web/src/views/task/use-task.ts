@@ -1,6 +1,7 @@
 // A task and why it is not running, as they are now.
 
 import { useEffect } from "react";
+import { storeNow } from "../../data/clock.js";
 import { type DibsEvent, dibs, type Task } from "../../data/dibs.js";
 import { type Live, useLive } from "../../data/live.js";
 
@@ -34,7 +35,7 @@ export function useTask(project: string | undefined, taskId: string): Live<Seen>
     return () => clearInterval(timer);
   }, [isHeld, reload]);
   useEffect(() => {
-    const ms = until - Date.now();
+    const ms = until - storeNow();
     if (!(ms > 0 && ms < 2 ** 31)) return;
     const timer = setTimeout(reload, ms + 100);
     return () => clearTimeout(timer);

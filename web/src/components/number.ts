@@ -1,0 +1,2 @@
+/** 12,345 */
+export const grouped = (value: number) => value.toLocaleString("en");
