@@ -6,7 +6,7 @@
 
 import { effectivePriority } from "./priority.js";
 import type { Order, Project, Settings } from "./project.js";
-import { namesOf, type Session } from "./session.js";
+import { namesOf, type SessionTraits } from "./session.js";
 import type { Task } from "./task.js";
 
 export interface ReadyEntry {
@@ -38,9 +38,9 @@ const partEnd = "\u001f";
 const itemEnd = "\u001e";
 
 /** A session claims again and again: who it is, and where it may look, is worked out once per row of it. */
-const known = new WeakMap<Session, Who>();
+const known = new WeakMap<SessionTraits, Who>();
 
-export function whoIs(session: Session, agentType?: string | null): Who {
+export function whoIs(session: SessionTraits, agentType?: string | null): Who {
   const usual = agentType === undefined || agentType === null || agentType === session.agentType;
   const before = usual ? known.get(session) : undefined;
   if (before) return before;

@@ -55,6 +55,16 @@ export interface SessionInput {
   owner?: string | null;
 }
 
+/** What decides which tasks fit a session. */
+export type SessionTraits = Pick<Session, "id" | "name" | "agentType" | "capabilities">;
+
+const agentTypeDefault = "cli";
+
+/** Somebody who says nothing but a name. */
+export function newcomer(id: string): SessionTraits & { agentType: string } {
+  return { id, name: null, agentType: agentTypeDefault, capabilities: [] };
+}
+
 export function isLive(session: Session | undefined): session is Session {
   return session !== undefined && session.endedAt === null;
 }
@@ -70,7 +80,7 @@ export function isOtherProcess(session: Session, input: SessionInput): boolean {
 }
 
 /** The names under which a task can be assigned to this session. */
-export function namesOf(session: Session): string[] {
+export function namesOf(session: SessionTraits): string[] {
   return session.name && session.name !== session.id ? [session.id, session.name] : [session.id];
 }
 

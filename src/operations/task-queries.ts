@@ -3,11 +3,12 @@ import { isOver } from "../core/claim.js";
 import { reachable } from "../core/dependency.js";
 import { Draft } from "../core/draft.js";
 import { explainReasons, type Reason } from "../core/explain.js";
+import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { priorityLabel } from "../core/priority.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
 import { accept, type Outcome, refuse } from "../core/refusal.js";
-import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
+import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
@@ -50,10 +51,15 @@ export function findTask(
   return task ? accept(task) : taskNotFound(input.taskId);
 }
 
-function findSession(view: Reads, project: string, sessionId: string | undefined): Outcome<Session | null> {
+function findSession(
+  view: Reads,
+  project: string,
+  { sessionId, asNew }: { sessionId?: string | undefined; asNew?: boolean | undefined },
+): Outcome<SessionTraits | null> {
   if (sessionId === undefined) return accept(null);
   const session = view.session(project, sessionId);
-  return isLive(session) ? accept(session) : sessionNotFound(sessionId);
+  if (isLive(session)) return accept(session);
+  return asNew ? accept(newcomer(sessionId)) : sessionNotFound(sessionId);
 }
 
 export function decodeCursor(cursor: string | undefined): Outcome<number> {
@@ -130,7 +136,7 @@ export const taskQueries = {
     const found = findTask(view, input, context);
     if (!found.ok) return found;
     const task = found.value;
-    const session = findSession(view, task.project, input.sessionId);
+    const session = findSession(view, task.project, input);
     if (!session.ok) return session;
     const who = session.value && whoIs(session.value);
     const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
@@ -170,12 +176,12 @@ export const taskQueries = {
   "tasks.claimable": forQuery("tasks.claimable", (view, input, context, now) => {
     const name = input.project ?? context.caller.project;
     if (name !== "*" && !view.project(name)) return projectNotFound(name);
-    const session = name === "*" ? accept(undefined) : findSession(view, name, input.sessionId);
+    const session = name === "*" ? accept(undefined) : findSession(view, name, input);
     if (!session.ok) return session;
     const tasks: WireTask[] = [];
     // Claims are made in one project: between projects there is no order.
     for (const project of name === "*" ? view.projects() : [view.project(name)!]) {
-      const found = findSession(view, project.id, input.sessionId);
+      const found = findSession(view, project.id, input);
       if (project.paused || !found.ok) continue;
       const who = found.value && whoIs(found.value);
       const limit = input.limit - tasks.length;
@@ -277,6 +283,19 @@ function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
       wants.length === 0
         ? "No session is running."
         : `No live session fits: it asks for ${wants.join("; ")}.`,
-    fix: "dibs work -- <command>",
+    fix: workerFor(task),
   };
 }
+
+/** The command that brings somebody who may take it. */
+function workerFor({ id, assignee, agentType, requires }: Task): string {
+  if (assignee !== null && idProblem(assignee)) return `dibs edit ${id} --assignee ""`;
+  const flags = [
+    ...(assignee === null ? [] : ["--session", assignee]),
+    ...(agentType === null ? [] : ["--agent-type", quoted(agentType)]),
+    ...requires.flatMap((each) => ["--capability", quoted(each)]),
+  ];
+  return ["dibs work", ...flags, "-- <command>"].join(" ");
+}
+
+const quoted = (word: string) => (/^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

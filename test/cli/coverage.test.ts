@@ -64,6 +64,8 @@ const spelling: Record<string, string[]> = {
 const exceptions: Record<string, string> = {
   "tasks.claim register": "always: an unknown session is registered",
   "tasks.claimNext register": "always: an unknown session is registered",
+  "tasks.claimable asNew": "always: a session that has not come yet may ask",
+  "tasks.explain asNew": "always: a session that has not come yet may ask",
   "tasks.release result": "dibs done completes",
   "tasks.release error": "dibs fail fails",
   "sessions.list all": "--ended, because --all means all projects",

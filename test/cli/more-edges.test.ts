@@ -200,3 +200,42 @@ test("a planned task's description is shown once", async () => {
   );
   expect(await desk.says(["show", "0002"])).toContain("Said beside it");
 });
+
+test.each(ways)("a session that has not come yet is told what it would find, %s", async (way) => {
+  const desk = await openDesk(way);
+  await desk.says(["add", "For anybody"]);
+  await desk.says(["add", "For bob", "--assignee", "bob"]);
+  await desk.says(["add", "For gpus", "--requires", "gpu"]);
+  const readyFor = async (session: string) =>
+    (await desk.json(["ready", "--session", session])).tasks.map(({ id }: { id: string }) => id);
+  expect(await readyFor("ann")).toEqual(["0001"]);
+  expect(await readyFor("bob")).toEqual(["0001", "0002"]);
+  const { reasons } = await desk.json(["explain", "0002", "--session", "ann"]);
+  expect(reasons).toMatchObject([{ code: "ASSIGNED_TO_OTHER" }]);
+  expect((await desk.json(["sessions"])).sessions).toEqual([]);
+});
+
+test("what nobody here may take is told with the command that helps", async () => {
+  const desk = await openDesk();
+  const fixFor = async (...flags: string[]) => {
+    const { task } = await desk.json(["add", "One", ...flags]);
+    return (await desk.json(["explain", task.id])).reasons[0].fix;
+  };
+  expect(await fixFor()).toBe("dibs work -- <command>");
+  expect(await fixFor("--assignee", "bob")).toBe("dibs work --session bob -- <command>");
+  expect(await fixFor("--requires", "gpu,big disk")).toBe(
+    "dibs work --capability gpu --capability 'big disk' -- <command>",
+  );
+  expect(await fixFor("--agent-type", "claude")).toBe("dibs work --agent-type claude -- <command>");
+});
+
+test.each([
+  ["claim", ["claim", "--session", "agent-1"]],
+  ["worker claim", ["worker", "claim", "agent-1"]],
+])("%s --capability takes what requires it, and the session keeps it", async (_, argv) => {
+  const desk = await openDesk();
+  await desk.says(["add", "One", "--requires", "gpu,linux"]);
+  expect((await desk.dibs(argv)).code).toBe(5);
+  expect(await desk.says([...argv, "--capability", "gpu,linux"])).toContain("0001");
+  expect((await desk.json(["sessions"])).sessions[0].capabilities).toEqual(["gpu", "linux"]);
+});

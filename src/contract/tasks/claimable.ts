@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, limit, projectOrAll } from "../fields.js";
+import { flag, id, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
 import { taskShape } from "../shapes.js";
 
@@ -12,6 +12,9 @@ export const claimableTasks = operation({
     z.object({
       project: projectOrAll(),
       sessionId: id().optional().describe("Only what fits this session"),
+      asNew: flag()
+        .optional()
+        .describe("An unknown session is taken for one that comes now, with nothing but its name"),
       limit: limit(),
     }),
   output: () => z.object({ tasks: z.array(taskShape()) }),

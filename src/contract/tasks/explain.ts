@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, onTask } from "../fields.js";
+import { flag, id, onTask } from "../fields.js";
 import { operation } from "../operation.js";
 import { reasonShape } from "../shapes.js";
 
@@ -8,7 +8,14 @@ export const explainTask = operation({
   summary: "Say why a task is not running",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ ...onTask(), sessionId: id().optional().describe("As seen by this session") }),
+  input: () =>
+    z.object({
+      ...onTask(),
+      sessionId: id().optional().describe("As seen by this session"),
+      asNew: flag()
+        .optional()
+        .describe("An unknown session is taken for one that comes now, with nothing but its name"),
+    }),
   output: () =>
     z.object({
       taskId: z.string(),

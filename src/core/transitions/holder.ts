@@ -24,7 +24,7 @@ export function taskNotFound(taskId: string): Refusal {
 
 export function sessionNotFound(sessionId: string): Refusal {
   return refuse("SESSION_NOT_FOUND", `There is no live session ${sessionId}.`, {
-    hint: "Register the session, or claim with `register: true`.",
+    hint: "A session begins when it is registered, or with a claim that registers it.",
     details: { sessionId },
   });
 }

@@ -5,7 +5,7 @@ import type { Draft } from "../draft.js";
 import { idProblem, reservedSessionIds } from "../ids.js";
 import { ownerOf } from "../ownership.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isLive, isOtherProcess, type Session, type SessionInput } from "../session.js";
+import { isLive, isOtherProcess, newcomer, type Session, type SessionInput } from "../session.js";
 import { lose } from "./close.js";
 import { sessionNotFound, touch } from "./holder.js";
 
@@ -30,7 +30,7 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     project,
     id: input.id,
     name: input.name ?? (renewed ? null : known.name),
-    agentType: input.agentType ?? (renewed ? "cli" : known.agentType),
+    agentType: input.agentType ?? (renewed ? newcomer(input.id).agentType : known.agentType),
     pid: input.pid ?? (renewed ? null : known.pid),
     host: input.pid == null ? (renewed ? null : known.host) : (input.host ?? null),
     processStartedAt:

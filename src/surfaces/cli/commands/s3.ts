@@ -1,5 +1,6 @@
 // The commands of the seed that speaks of leaders and workers, with its words and its priorities: 1 is the most urgent, 5 the default.
 
+import { capabilityFlag, tellCapabilities } from "../capable.js";
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
 import { type Context, given } from "../context.js";
@@ -35,7 +36,9 @@ const addTask: SingleCommand["run"] = async (context) => {
 
 const claim: SingleCommand["run"] = async (context) => {
   const [sessionId = ""] = context.args;
-  const answer = await (await context.dibs()).tasks.claimNext({ sessionId, register: true });
+  const dibs = await context.dibs();
+  await tellCapabilities(context, dibs, sessionId);
+  const answer = await dibs.tasks.claimNext({ sessionId, register: true });
   context.say(answer, () =>
     answer.task === null
       ? "Nothing to claim."
@@ -111,6 +114,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "worker claim",
         args: "<agent>",
         summary: "claim the best task",
+        flags: capabilityFlag,
         exits: { 5: "there is nothing to claim" },
         examples: ["dibs worker claim terminal-2"],
         run: claim,

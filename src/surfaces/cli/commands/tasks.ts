@@ -1,4 +1,3 @@
-import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { stateHelp, tasksBy } from "../listing.js";
@@ -36,17 +35,9 @@ const list: SingleCommand["run"] = async (context) => {
   });
 };
 
-/** As the session from the environment sees it, if that one is known already; one that is named must be. */
-async function asSession<T>(context: Context, ask: (as: { sessionId?: string }) => Promise<T>): Promise<T> {
-  const sessionId = context.asSession;
-  try {
-    return await ask(given({ sessionId }));
-  } catch (error) {
-    const isNew = error instanceof DibsError && error.code === "SESSION_NOT_FOUND";
-    if (!isNew || sessionId === undefined || context.text("session") !== undefined) throw error;
-    return ask({});
-  }
-}
+/** As a session sees it; one that has not come yet, as it would. */
+const seenBy = ({ asSession }: Context) =>
+  asSession === undefined ? {} : { sessionId: asSession, asNew: true };
 
 async function showLog(context: Context): Promise<void> {
   const { taskId } = context;
@@ -104,7 +95,7 @@ export const commands: Record<string, SingleCommand> = {
     async run(context) {
       const dibs = await context.dibs();
       const limit = given({ limit: context.number("limit") });
-      const answer = await asSession(context, (as) => dibs.tasks.claimable({ ...limit, ...as }));
+      const answer = await dibs.tasks.claimable({ ...limit, ...seenBy(context) });
       context.say(answer, (look) =>
         answer.tasks.length === 0 ? "Nothing can be claimed now." : taskTable(answer.tasks, look),
       );
@@ -162,7 +153,7 @@ export const commands: Record<string, SingleCommand> = {
     async run(context) {
       const dibs = await context.dibs();
       const { taskId } = context;
-      const answer = await asSession(context, (as) => dibs.tasks.explain({ taskId, ...as }));
+      const answer = await dibs.tasks.explain({ taskId, ...seenBy(context) });
       context.say(answer, (look) => explanation(answer, look));
     },
   },
