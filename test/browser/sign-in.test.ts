@@ -67,7 +67,8 @@ describe("the link that serve prints", () => {
       async ({ page, world }) => {
         await page.goto(`${world.url}/queue`);
         await says(page, "You are not signed in.");
-        await says(page, /Open the link that .dibs serve. prints/);
+        await says(page, "dibs serve");
+        await says(page, "dibs token link");
       },
       { isStranger: true },
     ),

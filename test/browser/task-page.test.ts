@@ -101,7 +101,10 @@ describe("what people do", () => {
       await dialog(page).getByText(`dibs edit ${id} --title 'It'\\''s new'`).waitFor();
       await dialog(page)
         .getByLabel(/^Labels/)
-        .fill("ui, api");
+        .fill("ui\napi, v2");
+      await page.keyboard.press("Escape");
+      await dialog(page).getByText("Throw away what you changed?").waitFor();
+      await dialog(page).getByRole("button", { name: "Go on editing" }).click();
       await dialog(page)
         .getByLabel(/^Waits for/)
         .fill(`${other} nothing-there`);
@@ -124,7 +127,7 @@ describe("what people do", () => {
         title: "It's new",
         prompt: "Old prompt",
         description: "from elsewhere",
-        labels: ["ui", "api"],
+        labels: ["ui", "api, v2"],
         dependsOn: [other],
         priority: 90,
       });

@@ -112,14 +112,13 @@ describe("as a call of curl", () => {
   });
 });
 
-test("an answer that nobody has given yet is a variable that a shell refuses, not an answer", async ()  const line = cliFor("answer", { taskId: "0001", questionId: "q1" });
+test("an answer that nobody has given yet is a variable that a shell refuses, not an answer", async () => {
+  const line = cliFor("answer", { taskId: "0001", questionId: "q1" });
   expect(line).toMatch(/^dibs answer 0001 --question q1 -- "\$\{ANSWER:\?/);
   await expect(shellWords(line, "dibs")).rejects.toThrow(/ANSWER: is missing/);
 });
 
 test("a flag goes before what a command hands on", () => {
-  expect(withFlag("dibs work -- <command>", "project", "barn")).toBe(
-    "dibs work --project barn -- <command>",
-  );
+  expect(withFlag("dibs work -- <command>", "project", "barn")).toBe("dibs work --project barn -- <command>");
   expect(withFlag("dibs retry 0001", "project", "barn")).toBe("dibs retry 0001 --project barn");
 });

@@ -6,6 +6,7 @@ import { Toasts } from "./components/toasts.js";
 import { Trouble } from "./components/trouble.js";
 import { dibs, isSignedOut } from "./data/dibs.js";
 import { useLive, useStreamStatus } from "./data/live.js";
+import { ownRole } from "./data/me.js";
 import type { Refused } from "./data/sign-in.js";
 import { signOut } from "./data/sign-in.js";
 import { stream } from "./data/stream.js";
@@ -53,11 +54,12 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
   const inbox = useLive(`inbox-count ${project}`, () => dibs.notifications.inbox({ project, limit: 100 }), {
     on: ({ type }) => /^(?:task:(?:awaiting|response|completed|failed|cancelled)|notification:)/.test(type),
   });
+  const role = ownRole();
   const questions = inbox.data?.questions.length ?? 0;
   useEffect(() => stream.start(), []);
   useEffect(() => {
-    document.title = questions > 0 ? `(${questions}) Dibs` : "Dibs";
-  }, [questions]);
+    document.title = `${questions > 0 ? `(${questions}) ` : ""}${titleOf(path)}`;
+  }, [questions, path]);
   useKeys({
     ...Object.fromEntries(views.map(({ keys, path: to }) => [keys, () => navigate(hrefTo(to))])),
     "?": () => setHelping(true),
@@ -110,7 +112,17 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
           >
             ?
           </button>
-          <button type="button" className="plain" onClick={() => void signOut()}>
+          {role !== null && role !== "admin" && (
+            <span className="badge" title={`You are signed in as ${role}.`}>
+              {role}
+            </span>
+          )}
+          <button
+            type="button"
+            className="plain"
+            title={role === null ? undefined : `Signed in as ${role}`}
+            onClick={() => void signOut()}
+          >
             Sign out
           </button>
         </div>
@@ -129,11 +141,28 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
   );
 }
 
+const taskPath = /^\/tasks\/(?:([^/]+)\/)?([^/]+)$/;
+
+const decoded = (text: string) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** For the tab: which task, or which view. */
+function titleOf(path: string): string {
+  const task = taskPath.exec(path)?.[2];
+  const name = task === undefined ? views.find((view) => view.path === path)?.name : decoded(task);
+  return name === undefined ? "Dibs" : `${name} · Dibs`;
+}
+
 function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
   const { path } = usePlace();
-  const task = /^\/tasks\/(?:([^/]+)\/)?([^/]+)$/.exec(path);
+  const task = taskPath.exec(path);
   if (task) {
-    const [, project, id = ""] = task.map((part) => part && decodeURIComponent(part));
+    const [, project, id = ""] = task.map((part) => part && decoded(part));
     return <TaskPage key={path} project={project} id={id} />;
   }
   switch (path) {
@@ -149,9 +178,12 @@ function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
       return <Metrics />;
     default:
       return (
-        <Empty title="There is nothing at this address.">
-          <Link href={hrefTo("/")}>Go to the fleet</Link>
-        </Empty>
+        <>
+          <h1>There is nothing at this address</h1>
+          <Empty title="Perhaps the link was cut off, or is of another version.">
+            <Link href={hrefTo("/")}>Go to the fleet</Link>
+          </Empty>
+        </>
       );
   }
 }

@@ -10,6 +10,10 @@ const isTyping = (target: EventTarget | null) =>
     /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
     target.closest("dialog[open]"));
 
+/** Where Enter means something already. */
+const isPressable = (target: EventTarget | null) =>
+  target instanceof Element && target.closest("a, button, summary") !== null;
+
 const pairMs = 1_000;
 /** What begins a pair: the key after it means nothing by itself. */
 const prefix = "g";
@@ -33,6 +37,7 @@ export function useKeys(map: KeyMap): void {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
         return;
+      if (event.key === "Enter" && isPressable(event.target)) return;
       const isPair = before.key === prefix && event.timeStamp - before.at < pairMs;
       const action = latest.current[isPair ? `${prefix} ${event.key}` : event.key];
       if (!action) return;

@@ -42,29 +42,63 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+type Copied = "no" | "yes" | "by hand";
+
+const copyWords: Record<Copied, string> = { no: "copy", yes: "copied", "by hand": "press Ctrl+C" };
+
+/** Pages over plain http from another machine have no clipboard, and a browser may refuse one: the text is selected then. */
 export function CopyText({ text, label }: { text: string; label: string }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = () =>
-    void navigator.clipboard?.writeText(text).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1_500);
-    });
+  const [copied, setCopied] = useState<Copied>("no");
+  const box = useRef<HTMLElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    const isDone = await toClipboard(text);
+    if (!isDone && box.current) getSelection()?.selectAllChildren(box.current);
+    setCopied(isDone ? "yes" : "by hand");
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied("no"), isDone ? 1_500 : 6_000);
+  };
   return (
     <div className="copy">
       {/* Scrolls sideways, so it can be reached by keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
-      <code tabIndex={0}>{text}</code>
-      <button type="button" className="small" onClick={copy} aria-label={`Copy ${label}`}>
-        {isCopied ? "copied" : "copy"}
+      <code ref={box} tabIndex={0}>
+        {text}
+      </code>
+      <button type="button" className="small" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+        {copyWords[copied]}
       </button>
+      <span className="only-read" role="status">
+        {copied !== "no" && copyWords[copied]}
+      </span>
     </div>
   );
+}
+
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface DialogProps {
   title: string;
   onClose: () => void;
   children: ReactNode;
+}
+
+/** Where one begins: to write, else to do what the dialog is for. */
+function firstIn(dialog: HTMLElement): HTMLElement | null {
+  const find = (what: string) => dialog.querySelector<HTMLElement>(what);
+  return (
+    find(":is(input, textarea, select):not(:disabled)") ??
+    find("button:is(.primary, .danger):not(:disabled)") ??
+    find(".actions button")
+  );
 }
 
 /** A native dialog: it keeps the focus, closes on Escape and gives the focus back. */
@@ -75,6 +109,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const dialog = own.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
+    firstIn(dialog)?.focus();
     return () => {
       dialog.close();
       before?.focus?.();

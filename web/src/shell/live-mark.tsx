@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { useNow, useStreamStatus } from "../data/live.js";
+import { stream } from "../data/stream.js";
 
 /** A break that heals within this time is not worth a banner. */
 const bearableMs = 3_000;
@@ -26,13 +27,18 @@ export function StaleBanner() {
   useEffect(() => {
     setLong(false);
     if (!isBroken) return;
-    const timer = setTimeout(() => setLong(true), Math.max(0, since + bearableMs - Date.now()));
+    const timer = setTimeout(() => setLong(true), bearableMs);
     return () => clearTimeout(timer);
-  }, [isBroken, since]);
+  }, [isBroken]);
   if (!isBroken || !isLong) return null;
   return (
-    <div className="stale" role="alert">
-      No connection since {new Date(since).toLocaleTimeString()}: what you see may be old. Trying again…
+    <div className="stale row wrapping" role="alert">
+      <span>
+        No connection since {new Date(since).toLocaleTimeString()}: what you see may be old. Trying again…
+      </span>
+      <button type="button" className="small" onClick={() => stream.tryNow()}>
+        Try now
+      </button>
     </div>
   );
 }

@@ -21,6 +21,8 @@ export function Edit({ task, onClose }: EditProps) {
   const [isBusy, setBusy] = useState(false);
   const { patch, problem } = read(before, now);
   const isChanged = Object.keys(patch).length > 0;
+  const [isLeaving, setLeaving] = useState(false);
+  const leave = () => (isChanged || problem ? setLeaving(true) : onClose());
 
   const save = async (event: FormEvent) => {
     event.preventDefault();
@@ -38,7 +40,7 @@ export function Edit({ task, onClose }: EditProps) {
   };
 
   return (
-    <Dialog title={`Edit ${task.id}`} onClose={onClose}>
+    <Dialog title={`Edit ${task.id}`} onClose={leave}>
       <form className="stack" onSubmit={save}>
         <EditFields now={now} set={(name, text) => setNow({ ...now, [name]: text })} task={task} />
         <Meanwhile before={before} now={now} theirs={fieldsOf(task)} onSeen={setBefore} />
@@ -48,8 +50,19 @@ export function Edit({ task, onClose }: EditProps) {
             {problem ?? trouble}
           </p>
         )}
+        {isLeaving && (
+          <div className="row wrapping" role="alert">
+            <span className="grows">Throw away what you changed?</span>
+            <button type="button" onClick={() => setLeaving(false)}>
+              Go on editing
+            </button>
+            <button type="button" className="danger" onClick={onClose}>
+              Throw away
+            </button>
+          </div>
+        )}
         <div className="actions">
-          <button type="button" onClick={onClose}>
+          <button type="button" onClick={leave}>
             Back
           </button>
           <button type="submit" className="primary" disabled={isBusy || !isChanged || problem !== null}>
@@ -116,7 +129,7 @@ const labels: Record<FieldName, string> = {
   description: "Description",
   priority: "Priority (0 to 100)",
   phase: "Phase",
-  labels: "Labels (separated by commas)",
+  labels: "Labels (one per line)",
   dependsOn: "Waits for (ids; only while queued)",
   assignee: "Assignee (a session)",
   agentType: "Agent type",
@@ -157,10 +170,10 @@ function EditFields({ now, set, task }: EditFieldsProps) {
       <div className="task-edit-pair">
         {field("priority", { type: "number", min: 0, max: 100, step: 1 })}
         {field("phase")}
-        {field("labels")}
         {field("dependsOn", whileQueued)}
         {field("assignee")}
         {field("notBefore", { type: "datetime-local", step: 1 })}
+        {area("labels", 2)}
       </div>
       <details>
         <summary>More</summary>

@@ -9,7 +9,7 @@ import { When } from "../../components/when.js";
 import { DibsError, type Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { useKeys } from "../../keys.js";
-import { hrefTo, Link } from "../../router.js";
+import { hrefTo, Link, navigate } from "../../router.js";
 import { Cancel, CopyCalls, Release, Retry } from "./actions.js";
 import { Edit } from "./edit.js";
 import { Explain } from "./explain.js";
@@ -50,6 +50,12 @@ function Unknown({ project, id }: { project: string | undefined; id: string }) {
   );
 }
 
+/** To where one came from; a page that was opened by itself leads to the queue. */
+function goBack(): void {
+  if (history.length > 1) history.back();
+  else navigate(hrefTo("/queue"));
+}
+
 function Known({ task, explanation, onChange }: Seen & { onChange: () => void }) {
   const [doing, setDoing] = useState<Doing | null>(null);
   const [missed, setMissed] = useState<Question | null>(null);
@@ -57,7 +63,13 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
   const possible = doingsOf(task).filter(([each]) => whyNotDo(each) === null);
   const asks = Object.fromEntries(possible.map(([each, , key]) => [key, () => setDoing(each)]));
   const picks = Array.from({ length: 9 }, (_, at) => [`${at + 1}`, () => answer.current?.pick(at)] as const);
-  useKeys({ ...asks, ...Object.fromEntries(picks), a: () => answer.current?.focus() });
+  useKeys({
+    ...asks,
+    ...Object.fromEntries(picks),
+    a: () => answer.current?.focus(),
+    Escape: goBack,
+    ...(task.question ? { Enter: () => answer.current?.answer() } : {}),
+  });
   const { error, result, prompt, description, project, id } = task;
   // What somebody typed stays when another one answers first.
   const question = task.question ?? missed;
