@@ -123,7 +123,7 @@ function detailOf(item: InboxItem, width: number): Line[] {
       return [
         ...paragraph(errorOf(item), width, "red"),
         [],
-        [{ text: "r retry · c cancel · m set aside · Enter shows all of it", tone: "dim" }],
+        [{ text: "r retry · m set aside · Enter shows all of it", tone: "dim" }],
       ];
     case "note":
       return [
@@ -141,7 +141,7 @@ function questionLines(task: Extract<InboxItem, { kind: "question" }>["task"], w
   const who = claim ? `${plain(claim.sessionId)} asks` : "asked by a session that is gone";
   return [
     [{ text: who, tone: "dim" }],
-    ...wrap(question?.text ?? "", width).map((text): Line => [{ text, tone: "yellow" }]),
+    ...wrap((question?.text ?? "").trimEnd(), width).map((text): Line => [{ text, tone: "yellow" }]),
     ...options.map(
       (option): Line => [
         { text: "  • ", tone: "dim" },
@@ -158,4 +158,4 @@ function questionLines(task: Extract<InboxItem, { kind: "question" }>["task"], w
 }
 
 const paragraph = (text: string, width: number, tone?: Part["tone"]): Line[] =>
-  wrap(text, width).map((line) => [{ text: line, tone }]);
+  wrap(text.trimEnd(), width).map((line) => [{ text: line, tone }]);

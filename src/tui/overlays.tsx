@@ -90,10 +90,10 @@ function historyLines(session: Extract<Overlay, { kind: "history" }>["session"],
   const facts = [
     plain(agentType),
     pid === null ? null : `pid ${pid}`,
-    host === null ? null : plain(host).slice(0, 24),
     capabilities.length > 0 ? `can ${capabilities.map(plain).join(", ")}` : null,
     `started ${ago(startedAt, now)}`,
     `seen ${ago(lastSeenAt, now)}`,
+    host === null ? null : `on ${plain(host).slice(0, 24)}`,
   ];
   return [
     [{ text: plain(id), bold: true }],

@@ -212,12 +212,15 @@ const nameOf = (row: WireTaskRow | undefined) => (row ? { project: row.project, 
 const workOf = (session: SessionEntry | undefined) =>
   session?.currentTask ? { project: session.project, taskId: session.currentTask.taskId } : null;
 
+/** agent-2 before agent-10. */
+const names = new Intl.Collator("en", { numeric: true });
+
 /** Those who are there first, each always in its place; below them who was not heard of for a while. */
-function inFleetOrder(sessions: readonly SessionEntry[], now: number): SessionEntry[] {
+export function inFleetOrder(sessions: readonly SessionEntry[], now: number): SessionEntry[] {
   const isThere = ({ currentTask, lastSeenAt }: SessionEntry) =>
     currentTask !== null || now - Date.parse(lastSeenAt) < recentMs;
   const byName = (a: SessionEntry, b: SessionEntry) =>
-    a.project < b.project ? -1 : a.project > b.project ? 1 : a.id < b.id ? -1 : 1;
+    names.compare(a.project, b.project) || names.compare(a.id, b.id);
   const there = sessions.filter(isThere).sort(byName);
   const silent = sessions.filter((session) => !isThere(session));
   return [...there, ...silent.sort((a, b) => (a.lastSeenAt < b.lastSeenAt ? 1 : -1))];

@@ -36,7 +36,7 @@ type Field = readonly [name: string, text: string | null | undefined, tone?: Ton
 function fieldLines(task: WireTask, width: number, now: number): Line[] {
   return fieldsOf(task, now).flatMap(([name, text, tone]) => {
     if (!text) return [];
-    const [first = "", ...rest] = wrap(text, width - labelWidth);
+    const [first = "", ...rest] = wrap(text.trimEnd(), width - labelWidth);
     const label: Part = { text: name.padEnd(labelWidth), tone: "dim" };
     const below: Part = { text: " ".repeat(labelWidth) };
     return [[label, { text: first, tone }], ...rest.map((line): Line => [below, { text: line, tone }])];
@@ -105,7 +105,7 @@ function promptLines({ prompt, title, description }: WireTask, width: number): L
   if (texts.length === 0) return [];
   return [
     ...heading("Prompt"),
-    ...texts.flatMap((text) => wrap(text, width)).map((text): Line => [{ text }]),
+    ...texts.flatMap((text) => wrap(text.trimEnd(), width)).map((text): Line => [{ text }]),
   ];
 }
 
@@ -149,7 +149,7 @@ function attemptLines(attempts: readonly WireAttempt[], width: number, now: numb
       ],
       ...[error, late]
         .filter((text) => text !== null)
-        .flatMap((text) => wrap(text, width - 5).slice(0, 3))
+        .flatMap((text) => wrap(text.trimEnd(), width - 5).slice(0, 3))
         .map((text): Line => [{ text: `     ${text}`, tone: "red" }]),
     ];
   });

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { SessionEntry } from "../../src/client/view/health.js";
 import type { WireNotification, WireTask } from "../../src/contract/shapes.js";
 import type { WireTaskRow } from "../../src/contract/tasks/rows.js";
 import { Editor } from "../../src/tui/editor.js";
@@ -8,6 +9,7 @@ import { List } from "../../src/tui/list.js";
 import { inQueueOrder } from "../../src/tui/queue-order.js";
 import { Reading } from "../../src/tui/reading.js";
 import { Screen } from "../../src/tui/screen.js";
+import { inFleetOrder } from "../../src/tui/state.js";
 import { at, claim, now, row } from "../view/support.js";
 
 describe("keys", () => {
@@ -189,6 +191,18 @@ test("the queue goes from what is in flight through what is next to what is over
     "low",
     ...ends,
   ]);
+});
+
+test("the fleet goes from who is there, by name and number, to who was not heard of for long", () => {
+  const session = (id: string, msAgo: number) =>
+    ({ id, project: "shop", currentTask: null, lastSeenAt: at(msAgo) }) as SessionEntry;
+  const sessions = [
+    session("old-1", 900_000),
+    session("a-10", 1_000),
+    session("old-2", 600_000),
+    session("a-2", 9_000),
+  ];
+  expect(inFleetOrder(sessions, now).map(({ id }) => id)).toEqual(["a-2", "a-10", "old-2", "old-1"]);
 });
 
 describe("the inbox", () => {
