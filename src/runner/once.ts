@@ -35,12 +35,12 @@ export async function runOnce(options: OnceOptions): Promise<OnceEnd> {
     throw new DibsError("VALIDATION_FAILED", "A run needs a prompt or a task, and only one of them.");
   }
   if (options.worktree) await repositoryOf(options.worktree.root);
-  if (!lock) return { ...(await run(options, options.sessionId ?? newSessionId())), lock: null };
-  const held = await acquire(options, lock.name, lock.onConflict ?? "fork");
+  const sessionId = options.sessionId ?? newSessionId();
+  if (!lock) return { ...(await run(options, sessionId)), lock: null };
+  const held = await acquire(options, lock.name, sessionId, lock.onConflict ?? "fork");
   if ("busy" in held) return queue(options, held.busy);
   try {
-    const ended = await run(options, held.isForked ? held.name : (options.sessionId ?? newSessionId()));
-    return { ...ended, lock: held.name };
+    return { ...(await run(options, held.sessionId)), lock: held.name };
   } finally {
     await held.release();
   }
@@ -48,32 +48,35 @@ export async function runOnce(options: OnceOptions): Promise<OnceEnd> {
 
 interface HeldLock {
   name: string;
-  isForked: boolean;
+  sessionId: string;
   release(): Promise<void>;
 }
 
 async function acquire(
   options: OnceOptions,
   name: string,
+  sessionId: string,
   onConflict: OnConflict,
 ): Promise<HeldLock | { busy: unknown }> {
   try {
-    return await take(options, name, false);
+    return await take(options, name, sessionId);
   } catch (error) {
     const isBusy = error instanceof DibsError && error.code === "SESSION_BUSY";
     if (!isBusy || onConflict === "exit") throw error;
     if (onConflict === "queue") return { busy: error.details.lock ?? null };
-    return take(options, `${name}_fork_${process.pid}_${Math.floor(Date.now() / 1000)}`, true);
+    // It runs beside the session that was named, and so under a name of its own.
+    const fork = `${name}_fork_${process.pid}_${Math.floor(Date.now() / 1000)}`;
+    return take(options, fork, fork);
   }
 }
 
-async function take(options: OnceOptions, name: string, isForked: boolean): Promise<HeldLock> {
-  const { dibs, machine, project, sessionId } = options;
+async function take(options: OnceOptions, name: string, sessionId: string): Promise<HeldLock> {
+  const { dibs, machine, project } = options;
   const holder = {
     ...(project === undefined ? {} : { project }),
     name,
     ...ownProcess(machine),
-    ...(isForked || sessionId === undefined ? {} : { sessionId }),
+    sessionId,
   };
   const { lock } = await dibs.locks.acquire(holder);
   // Where the holder's process cannot be seen, the lock is a lease.
@@ -83,7 +86,7 @@ async function take(options: OnceOptions, name: string, isForked: boolean): Prom
   );
   return {
     name,
-    isForked,
+    sessionId,
     release: async () => {
       clearInterval(renewing);
       await dibs.locks.release(holder).catch((error) => options.onTrouble?.(error));

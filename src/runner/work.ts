@@ -64,6 +64,8 @@ class WorkLoop implements Runner {
   /** Ends the claims that wait now; renewed after each use. */
   private waiting = new AbortController();
   private readonly stopping = new AbortController();
+  /** How often tasks went back because of their children, the latest at the end. */
+  private readonly rounds = new Map<string, number>();
   private readonly summary: Summary = {
     completed: 0,
     failed: 0,
@@ -138,13 +140,25 @@ class WorkLoop implements Runner {
           group = null;
           this.summary[end.outcome]++;
           if (this.options.once) return;
-          if (isForOthers(end)) await this.forgetWhatWasGivenBack(sessionId);
+          if (this.isToComeBack(end)) await this.forgetWhatWasGivenBack(sessionId);
         } else if (isLastLook && this.isIdle()) return;
       }
     } finally {
       await group?.end();
       await this.bench.endSession(sessionId).catch((error) => this.options.onTrouble?.(error));
     }
+  }
+
+  /** Whether it is taken again as soon as others have done their part: there are only so many rounds of that. */
+  private isToComeBack({ project, taskId, reason }: AttemptEnd): boolean {
+    if (reason === waitsForAnswer) return true;
+    if (reason !== waitsForChildren) return false;
+    const name = `${project} ${taskId}`;
+    const rounds = (this.rounds.get(name) ?? 0) + 1;
+    this.rounds.delete(name);
+    this.rounds.set(name, rounds);
+    if (this.rounds.size > tasksMax) this.rounds.delete(this.rounds.keys().next().value!);
+    return rounds <= roundsMax;
   }
 
   /** A session is not handed for a while what it gave back; here that is ready as soon as others have done their part. */
@@ -218,7 +232,9 @@ class WorkLoop implements Runner {
   }
 }
 
-const isForOthers = ({ reason }: AttemptEnd) => reason === waitsForChildren || reason === waitsForAnswer;
+/** An orchestrator splits its work in a few rounds; one that always finds more parts must not keep a runner busy for ever. */
+const roundsMax = 3;
+const tasksMax = 1_000;
 
 /** An answer is not longer on its way than this. */
 const answerMsMax = 1_000;

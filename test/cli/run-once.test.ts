@@ -108,7 +108,7 @@ describe.each(oneOf("server"))("%s", (way) => {
     const place = await openPlace(way);
     const { running, pid } = await busy(place);
     await running.signalTwice("SIGTERM");
-    expect(await running.ended).toMatchObject({ code: 0, out: "0001 released: stopped\n" });
+    expect(await running.ended).toMatchObject({ code: 1, out: "0001 released: stopped\n" });
     await gone(pid);
     expect(await place.task("0001")).toMatchObject({ state: "queued", assignee: null, lostCount: 0 });
     expect(await place.says(["lock", "status", "agent"])).toBe("agent is free\n");

@@ -70,6 +70,7 @@ describe("a lock", () => {
     expect(env.DIBS_SESSION).toMatch(/^run-/); // Whoever is called like the lock keeps what it holds.
     const { lock } = await here.dibs.locks.get({ name: "agent" });
     expect(lock).toMatchObject({ pid: process.pid, host: machine.hostId, holderAlive: true });
+    expect(lock?.sessionId).toBe(env.DIBS_SESSION);
     here.go("0001");
     expect(await running).toMatchObject({ type: "ran", lock: "agent" });
     expect((await here.dibs.locks.get({ name: "agent" })).lock).toBeNull();

@@ -41,6 +41,24 @@ test("a successor ends the survivor before it runs the task again", async () => 
   expect(String(here.troubles[0])).toContain("earlier attempt");
 });
 
+test("waiting for a survivor's end takes nothing off the time of the attempt", async () => {
+  const here = await stage();
+  const task = await here.add("short", { timeoutMs: 1_000 });
+  const { dibs } = here;
+  // The runner is as slow as one that waits for a stubborn survivor.
+  const attempts: typeof dibs.tasks.attempts = async (...given) => {
+    const { claim } = await here.task(task.id);
+    const since = Date.parse(claim!.claimedAt);
+    await until("the time is over", () => Date.now() > since + 1_200);
+    return dibs.tasks.attempts(...given);
+  };
+  const slow = { ...dibs, tasks: { ...dibs.tasks, attempts } };
+  expect(await here.work({ dibs: slow, once: true, command: here.command() }).done).toMatchObject({
+    completed: 1,
+  });
+  expect(await here.task(task.id)).toMatchObject({ state: "completed", lostCount: 0 });
+});
+
 test("also when the warden was killed together with the runner", async () => {
   const here = await stage();
   const task = await here.add("survive alone");

@@ -202,6 +202,23 @@ describe("how its end is reported", () => {
     expect((await here.task(parent.id)).state).toBe("completed");
   });
 
+  test("a task that finds more parts each time is not handed out to the same runner for ever", async () => {
+    const here = await stage();
+    const parent = await here.add("hydra");
+    const runner = here.work({
+      untilEmpty: true,
+      onStart: (_claim, task) => {
+        if (task.id === parent.id) adding.push(here.add("head", { parentId: parent.id }));
+      },
+      command: here.command(),
+    });
+    const adding: Promise<unknown>[] = [];
+    await runner.done;
+    await Promise.all(adding);
+    expect((await here.task(parent.id)).state).toBe("queued");
+    expect((await here.dibs.tasks.attempts({ taskId: parent.id })).attempts).toHaveLength(4);
+  });
+
   test("what the command reports itself is not reported again", async () => {
     const here = await stage();
     const task = await here.add("by itself");

@@ -160,6 +160,7 @@ function renew(draft: Draft, held: Claim, options: ClaimOptions): void {
 function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions): void {
   const { settings } = draft.project(task.project);
   const ttlMs = options.ttlMs ?? settings.claim.defaultTtlMs;
+  const startBy = draft.now + settings.claim.startTimeoutMs;
   const claim = draft.putClaim({
     project: task.project,
     taskId: task.id,
@@ -175,8 +176,9 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
     heartbeatCount: 0,
     progress: null,
     metadata: options.metadata ?? null,
-    startBy: draft.now + settings.claim.startTimeoutMs,
-    deadlineAt: task.timeoutMs === null ? null : draft.now + task.timeoutMs,
+    startBy,
+    // Its time counts from its start; who never says so has it from the last moment to start.
+    deadlineAt: task.timeoutMs === null ? null : startBy + task.timeoutMs,
     silentAt: session.heartbeats ? draft.now + settings.claim.orphanThresholdMs : null,
     pausedAt: null,
     acknowledged: false,

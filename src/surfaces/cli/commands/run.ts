@@ -12,6 +12,7 @@ import {
   runOnce,
   runWork,
   type Summary,
+  waitsForChildren,
 } from "../../../runner/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { settingFor } from "../config.js";
@@ -179,8 +180,14 @@ const run: SingleCommand["run"] = async (context) => {
     );
     return 0;
   }
-  return ["failed", "lost"].includes(ended.end.outcome) ? 1 : 0;
+  return isUndone(ended.end) ? 1 : 0;
 };
+
+/** What waits for others (its parts, an answer) is in order; what was stopped or could not go on is not. */
+function isUndone({ outcome, reason }: AttemptEnd): boolean {
+  if (outcome === "released") return reason !== waitsForChildren;
+  return outcome === "failed" || outcome === "lost";
+}
 
 /** Of a kind of agent, or of a command, there is one at a time where no other lock is named. */
 async function lockOf(context: Context, command: readonly string[]): Promise<OnceOptions["lock"]> {
@@ -268,8 +275,8 @@ export const commands: Record<string, Command> = {
       ...sharedFlags,
     },
     exits: {
-      0: "it was done, given back or queued",
-      1: "the attempt failed, the task was lost or cannot be claimed, or the lock is busy",
+      0: "it was done or queued, or waits for its parts or an answer",
+      1: "the attempt failed or was stopped, the task was lost or cannot be claimed, or the lock is busy",
     },
     examples: ['dibs run --prompt "Fix the build" --lock builder --on-conflict queue -- my-agent'],
     run,
