@@ -298,6 +298,15 @@ describe("who holds what", () => {
     expect(scene.entry("task-1").claim).toMatchObject(claim);
   });
 
+  test("a claim that was over before it was seen is refused", async () => {
+    const scene = await withTask();
+    const expiresAt = new Date(scene.clock.now() - 1).toISOString();
+    scene.editEntry("task-1", { status: "in_progress", claim: { sessionId: "agent-1", expiresAt } });
+    const [refused] = told(await scene.sync(), "refused");
+    expect(refused!.message).toBe(`The claim that it asks for was over at ${expiresAt}.`);
+    expect(scene.entry("task-1")).toMatchObject({ status: "pending", claim: null });
+  });
+
   test("a claim of what somebody else has taken meanwhile is refused", async () => {
     const scene = await withTask();
     await scene.claim("task-1", "agent-2");
@@ -586,5 +595,35 @@ describe("new tasks", () => {
     await scene.create("Nobody", { id: "nobody" });
     await scene.sync();
     expect((await scene.task("lonely")).dependsOn).toEqual(["nobody"]);
+  });
+
+  test("those that wait for each other are told so; the others come in", async () => {
+    const scene = await openScene();
+    const bad = [
+      { id: "a", title: "A", dependsOn: ["b"] },
+      { id: "b", title: "B", dependsOn: ["a"] },
+      { id: "next", title: "Next", dependsOn: ["a"] },
+      { id: "lonely", title: "Waits for nobody", dependsOn: ["nobody"] },
+      { id: "c", title: "C", parentId: "top", dependsOn: ["top"] },
+    ];
+    const good = [
+      { id: "good", title: "Good" },
+      { id: "top", title: "Top" },
+    ];
+    scene.write({ tasks: [...bad, ...good] });
+    const refused = told(await scene.sync(), "refused");
+    const messages = new Map(refused.map(({ taskId, message }) => [taskId, message]));
+    expect(refused).toHaveLength(bad.length);
+    for (const id of ["a", "b"]) expect(messages.get(id)).toContain("wait for each other: a → b → a");
+    expect(messages.get("c")).toMatch(/wait for each other: .*top → c/);
+    expect(messages.get("next")).toContain("There is no task a");
+    expect(messages.get("lonely")).toContain("There is no task nobody");
+    const ids = (await scene.dibs.tasks.list()).tasks.map(({ id }) => id);
+    expect(ids.sort()).toEqual(["good", "top"]);
+    expect(scene.entries.slice(0, bad.length)).toEqual(bad);
+    // One that is mended comes in with those that wait for it.
+    scene.editEntry("b", { dependsOn: [] });
+    await scene.sync();
+    expect((await scene.task("next")).dependsOn).toEqual(["a"]);
   });
 });

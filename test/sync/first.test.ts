@@ -75,3 +75,19 @@ test("what was done stays done, though only another type of agent may claim it, 
   expect((await scene.task("typed")).state).toBe("completed");
   expect((await scene.task("later")).state).toBe("completed");
 });
+
+test("a claim that is over is nobody's; one that is not becomes a lease", async () => {
+  const scene = await openScene();
+  const at = (ms: number) => new Date(scene.clock.now() + ms).toISOString();
+  const claimed = (id: string, expiresAt: string) => ({
+    id,
+    title: id,
+    status: "in_progress",
+    claim: { sessionId: `agent-${id}`, expiresAt },
+  });
+  scene.write({ tasks: [claimed("old", at(-1)), claimed("live", at(60_000))] });
+  expect(await scene.isClean()).toBe(true);
+  expect(await scene.task("old")).toMatchObject({ state: "queued", claim: null });
+  expect(scene.entry("old")).toMatchObject({ status: "pending", claim: null });
+  expect((await scene.task("live")).claim?.sessionId).toBe("agent-live");
+});

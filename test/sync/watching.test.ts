@@ -53,6 +53,18 @@ describe("what happens in the store", () => {
     });
   });
 
+  test("a lease that ends is over in the file, long before leases are looked at again", async () => {
+    const scene = await openScene();
+    await scene.create("One", { id: "task-1" });
+    const { ttlMs } = await scene.claim("task-1", "agent-1");
+    scene.clock.advance(ttlMs - 300);
+    await scene.start({ timings: { ...timings, refreshMs: 600_000 } });
+    await eventually(() => existsSync(scene.file)).toBe(true);
+    expect(scene.entry("task-1").status).toBe("in_progress");
+    scene.clock.advance(300);
+    await eventually(() => scene.entry("task-1")).toMatchObject({ status: "pending", claim: null });
+  });
+
   test("only tasks that changed are read again", async () => {
     const scene = await openScene();
     const prompts = Array.from({ length: 2_500 }, (_, at) => ({ prompt: `Task ${at}` }));

@@ -24,6 +24,7 @@ const batchLengthMax = 4 * 1024 * 1024;
 type NewTask = Parameters<Dibs["tasks"]["create"]>[0];
 type Update = Parameters<Dibs["tasks"]["update"]>[0];
 type Result = Parameters<Dibs["tasks"]["complete"]>[0]["result"];
+type Lacking = Map<NewEntry, DibsError>;
 /** What is cleared away before a claim, as it is said to `tasks.update`. */
 type Obstacles = { notBefore?: null; dependsOn?: string[] };
 type Ending = Extract<StateEdit, { to: "completed" | "failed" }>;
@@ -57,18 +58,51 @@ export class Applier {
   }
 
   private async createAll(entries: readonly NewEntry[], dialect: Dialect): Promise<void> {
+    if ((await this.createTogether(entries, dialect)) === null) return;
+    // One by one: the good ones are not to wait for the bad.
+    const lacking: Lacking = new Map();
+    for (const entry of entries) {
+      const answer = await this.createOne(entry, dialect);
+      if (typeof answer === "string") continue;
+      if (lackedBy(answer) === null) this.notCreated(entry, answer);
+      else lacking.set(entry, answer);
+    }
+    await this.createLacking(lacking, dialect);
+  }
+
+  /** All or nothing: null, or why not. */
+  private async createTogether(entries: readonly NewEntry[], dialect: Dialect): Promise<DibsError | null> {
     try {
       const tasks = entries.map(({ value, id }) => newTask(value, id, dialect));
       const answer = await this.dibs.tasks.batch({ tasks: tasks as never });
       for (const task of answer.tasks) this.added(task);
+      return null;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // One by one: the good ones are not to wait for the bad.
-      for (const entry of entries) await this.createOne(entry, dialect);
+      return error;
     }
   }
 
-  private async createOne(entry: NewEntry, dialect: Dialect, key?: string): Promise<string | null> {
+  /** By itself each task of a cycle only lacks the next one; together they can be told that they wait for each other. */
+  private async createLacking(lacking: Lacking, dialect: Dialect): Promise<void> {
+    const names = new Set(
+      [...lacking.keys()].flatMap(({ id, value }) => [id, valueIn(value, "title", dialect)]),
+    );
+    const together = [...lacking].filter(([, error]) => names.has(lackedBy(error))).map(([entry]) => entry);
+    const refusal = together.length > 0 ? await this.createTogether(together, dialect) : null;
+    if (refusal === null) for (const entry of together) lacking.delete(entry);
+    const cycle = refusal?.code === "DEPENDENCY_CYCLE" ? (refusal.details.cycle as unknown[]) : [];
+    const inCycle = together.filter(({ id }) => cycle.includes(id));
+    for (const entry of inCycle) {
+      this.notCreated(entry, refusal!);
+      lacking.delete(entry);
+    }
+    if (inCycle.length > 0) await this.createLacking(lacking, dialect);
+    else for (const [entry, error] of lacking) this.notCreated(entry, error);
+  }
+
+  /** Its id, or why there is none. */
+  private async createOne(entry: NewEntry, dialect: Dialect, key?: string): Promise<string | DibsError> {
     try {
       const input = newTask(entry.value, entry.id, dialect);
       const { task } = await this.dibs.tasks.create(input, key === undefined ? {} : { idempotencyKey: key });
@@ -76,10 +110,13 @@ export class Applier {
       return task.id;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      if (error.code === "ID_TAKEN" && entry.id !== null) this.mirror.touch(entry.id);
-      else this.refused(entry.id, "task", error, { file: entry.value });
-      return null;
+      return error;
     }
+  }
+
+  private notCreated({ id, value }: NewEntry, error: DibsError): void {
+    if (error.code === "ID_TAKEN" && id !== null) this.mirror.touch(id);
+    else this.refused(id, "task", error, { file: value });
   }
 
   private async createNameless(entries: readonly NewEntry[], dialect: Dialect, copyOf: number) {
@@ -90,8 +127,9 @@ export class Applier {
       const nth = (seen.get(text) ?? 0) + 1;
       seen.set(text, nth);
       const key = createHash("sha256").update(`${copyOf} ${nth} ${text}`).digest("hex");
-      const id = await this.createOne(entry, dialect, `tasks-json-${key}`);
-      if (id !== null) ids.set(entry, id);
+      const answer = await this.createOne(entry, dialect, `tasks-json-${key}`);
+      if (typeof answer === "string") ids.set(entry, answer);
+      else this.notCreated(entry, answer);
     }
     return ids;
   }
@@ -259,6 +297,12 @@ export class Applier {
     const typed = agentType === undefined ? {} : { agentType };
     return this.dibs.tasks.claim({ taskId, sessionId, start: true, register: true, ...typed });
   }
+}
+
+/** The task that an entry refers to and that is not there; null: it is another error. */
+function lackedBy({ code, details }: DibsError): unknown {
+  if (code === "DEPENDENCY_NOT_FOUND") return details.dependency;
+  return code === "TASK_NOT_FOUND" ? details.taskId : null;
 }
 
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

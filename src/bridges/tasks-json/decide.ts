@@ -21,6 +21,8 @@ export interface Sides {
   dialect: Dialect;
   /** The task was made from this very entry: only its state is left to be decided. */
   isNew?: boolean;
+  /** By the store's clock. */
+  now: number;
   /** When the file was saved, and when the store's field was edited. */
   savedAt: number;
   editedAt(field: Editable): number;
@@ -224,10 +226,16 @@ function ending(sides: Sides, to: "completed" | "failed"): Decided {
 }
 
 function beginning(sides: Sides): Decided {
-  const { task, entry, dialect } = sides;
+  const { task, entry, origin, dialect } = sides;
   if (isOver(task)) return { refused: `It is ${task.state} already.` };
   const by = holderIn(entry, dialect);
   if (!by) return { refused: "It says in progress, but not by whom: a claim needs a session." };
+  const endedAt = instantIn(entry, "expiresAt", dialect);
+  if (endedAt !== null && endedAt <= sides.now) {
+    const when = new Date(endedAt).toISOString();
+    // Of a time before we came, such a claim is no more than history.
+    return origin ? { refused: `The claim that it asks for was over at ${when}.` } : { edit: null };
+  }
   const problem = sessionProblem(by);
   return problem ? { refused: problem } : { edit: { to: "claimed", by } };
 }
@@ -256,13 +264,17 @@ function decideClaim(sides: Sides, to: Stage): Decided {
   if (by.sessionId !== task.claim.sessionId) {
     return isOld ? { edit: null } : { refused: `${task.claim.sessionId} holds it, not ${by.sessionId}.` };
   }
-  const beat = beatIn(entry, dialect);
-  const last = Math.max(beatIn(origin ?? {}, dialect) ?? 0, Date.parse(task.claim.lastHeartbeat));
+  const beat = instantIn(entry, "lastHeartbeat", dialect);
+  const last = Math.max(
+    instantIn(origin ?? {}, "lastHeartbeat", dialect) ?? 0,
+    Date.parse(task.claim.lastHeartbeat),
+  );
   return { edit: beat !== null && beat > last ? { to: "renewed", by: { ...before, ...by } } : null };
 }
 
-function beatIn(entry: Raw, dialect: Dialect): number | null {
+function instantIn(entry: Raw, name: "lastHeartbeat" | "expiresAt", dialect: Dialect): number | null {
   const claim = valueIn(entry, "claim", dialect) as Raw | null | undefined;
-  const ms = typeof claim?.lastHeartbeat === "string" ? Date.parse(claim.lastHeartbeat) : Number.NaN;
+  const told = claim?.[name];
+  const ms = typeof told === "string" ? Date.parse(told) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }

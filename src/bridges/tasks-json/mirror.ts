@@ -19,6 +19,8 @@ export class Mirror {
   /** The log does not reach back to when we were here last: when a field was edited is not known. */
   private isPatchy = false;
   private mustReload = false;
+  /** How far the store's clock is ahead of ours. */
+  private aheadMs = 0;
 
   constructor(
     private readonly dibs: Dibs,
@@ -29,9 +31,15 @@ export class Mirror {
     return this.changed.size > 0 || this.mustReload;
   }
 
+  /** By the store's clock. */
+  get now(): number {
+    return Date.now() + this.aheadMs;
+  }
+
   /** From what was seen before (0: nothing was). */
   async open(cursor: number): Promise<void> {
-    const { lastSeq } = await this.dibs.events.list({ limit: 1 });
+    const { lastSeq, now } = await this.dibs.events.list({ limit: 1 });
+    this.setClock(now);
     if (cursor > 0 && cursor <= lastSeq) await this.catchUp(cursor);
     else this.isPatchy = true;
     this.cursor = lastSeq;
@@ -56,11 +64,16 @@ export class Mirror {
   async catchUp(after = this.cursor): Promise<void> {
     for (let next = after; ; ) {
       const page = await this.dibs.events.list({ after: next, limit: pageMax });
+      this.setClock(page.now);
       if (page.firstAvailable > next + 1) this.lostTrack();
       for (const event of page.events) this.note(event);
       if (page.events.length < pageMax) return;
       next = page.nextAfter;
     }
+  }
+
+  private setClock(now: string): void {
+    this.aheadMs = Date.parse(now) - Date.now();
   }
 
   /** Until the signal; troubles that pass are waited for by the client, others end it. */
@@ -132,6 +145,16 @@ export class Mirror {
       for (const id of ids) this.changed.add(id);
       throw error;
     }
+  }
+
+  /** When the first lease ends that was not over at `after`, by the store's clock; null: there is none. */
+  firstEnd(after: number): number | null {
+    let first: number | null = null;
+    for (const { claim } of this.tasks.values()) {
+      const end = claim === null ? Number.NaN : Date.parse(claim.expiresAt);
+      if (end > after && (first === null || end < first)) first = end;
+    }
+    return first;
   }
 
   /** Heartbeats leave no events, and without a server nobody ends what is over. */

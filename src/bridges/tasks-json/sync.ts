@@ -94,6 +94,8 @@ class Keeper {
   private trouble: { kind: string; times: number } | null = null;
   private notBefore = 0;
   private refreshAt: number;
+  /** By the store's clock. What was over then and is there yet is paused, or a matter of the next refresh. */
+  private leasesSeenAt = 0;
 
   private constructor(
     private readonly options: SyncOptions,
@@ -170,7 +172,7 @@ class Keeper {
     try {
       while (!signal.aborted && failure === undefined) {
         await this.step();
-        await this.wake.wait(this.timings.pollMs);
+        await this.wake.wait(Math.min(this.timings.pollMs, this.untilLeaseEnds()));
         // Whatever else happens now is written with it.
         const pauseMs = Math.max(this.timings.debounceMs, this.notBefore - Date.now());
         if (!signal.aborted) await within(pauseMs, signal);
@@ -200,12 +202,19 @@ class Keeper {
     }
   }
 
+  /** So long nothing need be looked at for the sake of a lease. */
+  private untilLeaseEnds(): number {
+    const end = this.mirror.firstEnd(this.leasesSeenAt);
+    return end === null ? Number.POSITIVE_INFINITY : Math.max(0, end - this.mirror.now);
+  }
+
   private async refresh(): Promise<void> {
-    if (Date.now() < this.refreshAt) return;
+    if (Date.now() < this.refreshAt && this.untilLeaseEnds() > 0) return;
     this.refreshAt = Date.now() + this.timings.refreshMs;
     if (!this.guard.renew()) throw takenOver(this.file);
     // Whatever the feed may have missed; and this is how we notice that nobody answers any more.
     await this.mirror.catchUp();
+    this.leasesSeenAt = this.mirror.now;
     await this.mirror.refreshClaims();
     this.exchange.expectMore();
   }

@@ -137,6 +137,7 @@ function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decisi
     base: before,
     taken,
     dialect,
+    now: mirror.now,
     savedAt: sight.savedAt,
     editedAt: (field) => mirror.editedAt(task, isText(field) ? texts : [field]),
   });
@@ -144,7 +145,7 @@ function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decisi
 
 function decidedNew({ mirror, dialect, sight }: Taking, id: string, entry: Raw): Decision {
   const nothing = { origin: null, base: undefined, taken: undefined };
-  const sides = { ...nothing, entry, dialect, isNew: true, savedAt: sight.savedAt };
+  const sides = { ...nothing, entry, dialect, isNew: true, now: mirror.now, savedAt: sight.savedAt };
   return decide({ ...sides, task: mirror.tasks.get(id)!, editedAt: () => 0 });
 }
 
