@@ -15,13 +15,23 @@ export interface Laid {
   places: Places;
 }
 
-/** Close together, and what was above stays above when something is added. */
+const gap = 18;
+const layerGap = 50;
+
+/** What can begin is at the left, what matters (it comes first) at the top; and what was above stays above. */
 const careful = {
+  "elk.separateConnectedComponents": "false",
+  "elk.layered.layering.strategy": "LONGEST_PATH_SOURCE",
   "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
 };
 /** In big graphs crossings are counted less carefully: seconds become tenths. */
-const quick = { "elk.layered.nodePlacement.strategy": "SIMPLE", "elk.layered.thoroughness": "2" };
+const quick = {
+  "elk.separateConnectedComponents": "true",
+  "elk.spacing.componentComponent": "40",
+  "elk.layered.nodePlacement.strategy": "SIMPLE",
+  "elk.layered.thoroughness": "2",
+};
 
 let elk: Elk | null = null;
 
@@ -30,26 +40,46 @@ export const shapeOf = ({ nodes, edges }: Selection) =>
   JSON.stringify([nodes.map(({ row }) => row.id), edges.map(({ from, to }) => [from, to])]);
 
 export async function layOut({ nodes, edges }: Selection): Promise<Places> {
+  const joined = new Set(edges.flatMap(({ from, to }) => [from, to]));
+  const ids = nodes.map(({ row }) => row.id);
+  const placed = await joinedPlaces(
+    ids.filter((id) => joined.has(id)),
+    edges,
+  );
+  const below = Math.max(0, ...[...placed.values()].map(({ y }) => y + nodeSize.height + 2 * gap));
+  const lone = ids.filter((id) => !joined.has(id));
+  return new Map([...placed, ...gridOf(lone, below)]);
+}
+
+async function joinedPlaces(ids: readonly string[], edges: Selection["edges"]): Promise<Places> {
+  if (ids.length === 0) return new Map();
   elk ??= new ElkApi({ workerFactory: () => new Worker(workerUrl) });
   const graph: ElkNode = {
     id: "root",
     layoutOptions: {
       "elk.algorithm": "layered",
       "elk.direction": "RIGHT",
-      "elk.layered.spacing.nodeNodeBetweenLayers": "50",
-      "elk.spacing.nodeNode": "18",
-      "elk.separateConnectedComponents": "true",
-      "elk.spacing.componentComponent": "40",
-      "elk.aspectRatio": String(innerWidth / innerHeight),
-      ...(nodes.length > 300 ? quick : careful),
+      "elk.layered.spacing.nodeNodeBetweenLayers": String(layerGap),
+      "elk.spacing.nodeNode": String(gap),
+      "elk.padding": "[top=0,left=0,bottom=0,right=0]",
+      ...(ids.length > 300 ? quick : careful),
     },
-    children: nodes.map(({ row }) => ({ id: row.id, ...nodeSize })),
+    children: ids.map((id) => ({ id, ...nodeSize })),
     edges: edges.map(({ from, to, kind }) => ({
       id: `${kind} ${from} ${to}`,
       sources: [from],
       targets: [to],
     })),
   };
-  const placed = await elk.layout(graph);
-  return new Map((placed.children ?? []).map(({ id, x = 0, y = 0 }) => [id, { x, y }]));
+  const { children = [] } = await elk.layout(graph);
+  return new Map(children.map(({ id, x = 0, y = 0 }) => [id, { x, y }]));
+}
+
+/** Tasks that hang on nothing, in about the shape of the screen. */
+function gridOf(ids: readonly string[], top: number): Places {
+  const [width, height] = [nodeSize.width + layerGap, nodeSize.height + gap];
+  const columns = Math.ceil(Math.sqrt((ids.length * height * innerWidth) / (width * innerHeight)));
+  return new Map(
+    ids.map((id, n) => [id, { x: (n % columns) * width, y: top + Math.floor(n / columns) * height }]),
+  );
 }

@@ -27,8 +27,8 @@ export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskN
       <p className="cut graph-title" title={whole}>
         {title}
       </p>
-      <p className="row small quiet">
-        <span className="mono">{mark}</span>
+      <p className="row small quiet graph-facts">
+        {mark.trim() !== "" && <span className="mono">{mark}</span>}
         <span className="cut grows" title={line}>
           {line}
         </span>

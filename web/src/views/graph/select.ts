@@ -22,6 +22,7 @@ export interface GraphEdge {
 }
 
 export interface Selection {
+  /** Where not all are drawn, what matters most comes first. */
   nodes: GraphNode[];
   edges: GraphEdge[];
   /** Only the surroundings of what matters are drawn, because there is more than can be read. */
@@ -59,18 +60,17 @@ const newestFirst = (a: WireTaskRow, b: WireTaskRow) =>
 export function selectGraph(structure: Structure, options: SelectOptions): Selection {
   const { rows, byId, links, chain } = structure;
   const { kept, isPart } = choice(structure, options);
-  const nodes = rows
-    .filter(({ id }) => kept.has(id))
-    .map((row) => {
-      const { before, after, parts, parent } = links.get(row.id)!;
-      const isFolded = (id: string) => !kept.has(id) && isFinished(byId.get(id)!);
-      return {
-        row,
-        folded: [before, after, parts].reduce((sum, ids) => sum + ids.filter(isFolded).length, 0),
-        isCritical: chain.has(row.id),
-        parentTitle: parent === null ? null : byId.get(parent)!.title,
-      };
-    });
+  const isFoldedAway = (id: string) => !kept.has(id) && isFinished(byId.get(id)!);
+  const nodes = [...kept].map((id) => {
+    const row = byId.get(id)!;
+    const { before, after, parts, parent } = links.get(row.id)!;
+    return {
+      row,
+      folded: [before, after, parts].reduce((sum, ids) => sum + ids.filter(isFoldedAway).length, 0),
+      isCritical: chain.has(row.id),
+      parentTitle: parent === null ? null : byId.get(parent)!.title,
+    };
+  });
   return {
     nodes,
     edges: edgesAmong(nodes, kept, structure),
@@ -160,17 +160,25 @@ function filled(
   seeds: readonly string[],
   max: number,
 ): Set<string> {
-  const isAllowed = (id: string) => allowed.has(id);
-  const kept = surroundings(structure, seeds, { hops: Number.POSITIVE_INFINITY, max, isAllowed });
+  const reach = { hops: Number.POSITIVE_INFINITY, isAllowed: (id: string) => allowed.has(id) };
+  const kept = surroundings(structure, seeds, { ...reach, max });
   for (const { id } of inImportance(structure)) {
     if (kept.size >= max) break;
-    if (isAllowed(id)) kept.add(id);
+    if (kept.has(id) || !allowed.has(id)) continue;
+    for (const near of surroundings(structure, [id], { ...reach, max })) {
+      if (kept.size < max) kept.add(near);
+    }
   }
   return kept;
 }
 
-function inImportance({ rows, chain }: Structure): WireTaskRow[] {
-  const rank = (row: WireTaskRow) => (isFinished(row) ? 2 : chain.has(row.id) ? 0 : 1);
+/** What can be done now first; groups come with their parts. */
+function inImportance({ rows, links }: Structure): WireTaskRow[] {
+  const rank = (row: WireTaskRow) => {
+    if (isFinished(row)) return 3;
+    if (links.get(row.id)!.parts.length > 0) return 2;
+    return row.pendingDependencies > 0 ? 1 : 0;
+  };
   return [...rows].sort((a, b) => rank(a) - rank(b) || b.priority - a.priority);
 }
 
