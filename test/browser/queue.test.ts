@@ -387,3 +387,29 @@ test(
     expectQuiet(visit);
   }),
 );
+
+test(
+  "finds words in prompts and the names of sessions, and adds a task by hand",
+  visiting(async (visit) => {
+    const { page, world } = visit;
+    await world.session("agent-7", { name: "Nightly" });
+    await world.task({ id: "a", title: "Paint it", prompt: "in cornflower blue" });
+    await world.task({ id: "b", prompt: "other" });
+    await claim(world, "b", "agent-7");
+    await open(page, world, "?q=cornflower");
+    await lists(page, "a");
+    await open(page, world, "?q=agent:nightly");
+    await lists(page, "b");
+    expect(await page.title()).toBe("Queue · Dibs");
+    await page.keyboard.press("n");
+    await page.keyboard.type("Write it's docs");
+    await page.getByLabel("Labels (one per line)").fill("api, v2");
+    await says(page, "dibs add --label 'api, v2' -- 'Write it'\\''s docs'");
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Add the task" }).click();
+    await page.getByRole("heading", { name: "Write it's docs" }).waitFor();
+    await page.keyboard.press("Escape");
+    await lists(page, "b");
+    expectQuiet(visit);
+  }),
+);

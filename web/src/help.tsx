@@ -10,7 +10,7 @@ const keys: [string, string][] = [
   ["j k", "In the queue and the inbox: down and up"],
   ["Enter", "In the queue and the inbox: open; on a question: answer"],
   ["x", "In the queue: select; Shift for a range"],
-  ["a r", "In the queue: act on many, sort anew"],
+  ["n a r", "In the queue: new task, act on many, sort anew"],
   ["e c r a", "On a task: edit, cancel, retry, answer"],
   ["u y", "On a task: release by force, copy as a command"],
   ["1 … 9", "Where something is asked: pick an option; Enter answers"],

@@ -101,6 +101,12 @@ export function cliFor(action: Action, details: Details): string {
   return isDash ? `printf %s - | ${all}` : all;
 }
 
+/** Such as `dibs add --priority 90 -- 'Write the docs'`. */
+export function addCommand({ prompt, project, ...more }: Patch & { project?: string | undefined }): string {
+  const words = ["dibs", "add", ...editFlags(more), ...flag("project", project)].map(shellWord);
+  return [...words, "--", prompt ? shellWord(prompt) : placeholder("PROMPT")].join(" ");
+}
+
 /** Such as `curl -sS -X POST 'http://…/api/tasks/0001/retry' …`. */
 export function curlFor(action: Action, details: Details, origin: string): string {
   const { operation, input } = spellings[action];

@@ -8,19 +8,34 @@ import { standing } from "./words.js";
 
 export type RowTest = (row: WireTaskRow) => boolean;
 
-export function matcher({ terms }: Pick<Filter, "terms">, now: number): RowTest {
+/** What rows do not say. */
+export interface Known {
+  /** A session's name, or its id where it has none. */
+  nameOf?: ((project: string, sessionId: string) => string) | undefined;
+  /** Whether words stand in the task's prompt. Only asked where they are wanted: what is not known to have them may. */
+  isInPrompt?: ((row: WireTaskRow, words: string) => boolean) | undefined;
+}
+
+export function matcher({ terms }: Pick<Filter, "terms">, now: number, known: Known = {}): RowTest {
   const tests = terms.map((term) => {
-    const test = testOf(term, now);
+    const test = testOf(term, now, known);
     return term.negated ? (row: WireTaskRow) => !test(row) : test;
   });
   if (tests.length === 1) return tests[0]!;
   return (row) => tests.every((test) => test(row));
 }
 
-function testOf(term: Term, now: number): RowTest {
+function testOf(term: Term, now: number, { nameOf, isInPrompt }: Known): RowTest {
   switch (term.key) {
-    case "words":
-      return hasWords(term.text.toLowerCase());
+    case "words": {
+      const isInRow = hasWords(term.text.toLowerCase());
+      return term.negated || !isInPrompt ? isInRow : (row) => isInRow(row) || isInPrompt(row, term.text);
+    }
+    case "agent": {
+      const isInRow = textTest("agent", term.values);
+      const wanted = term.values.map((value) => value.toLowerCase());
+      return (row) => isInRow(row) || isNamed(row, wanted, nameOf);
+    }
     case "is": {
       const tests = term.values.map((word) => isTests[word]);
       return (row) => tests.some((test) => test(row, now));
@@ -41,6 +56,16 @@ function hasWords(text: string): RowTest {
     title.toLowerCase().includes(text) ||
     id.toLowerCase().includes(text) ||
     labels.some((label) => label.toLowerCase().includes(text));
+}
+
+function isNamed(
+  { project, claim }: WireTaskRow,
+  wanted: readonly string[],
+  nameOf: Known["nameOf"],
+): boolean {
+  if (!claim || !nameOf) return false;
+  const name = nameOf(project, claim.sessionId).toLowerCase();
+  return wanted.some((each) => name.startsWith(each));
 }
 
 const isOver = ({ state }: WireTaskRow) =>

@@ -94,7 +94,7 @@ export function FilterBox({ text, onText, facts, box, problemId, onLeave }: Filt
         aria-activedescendant={chosen && `${listId}-${active}`}
         aria-invalid={problemId !== undefined}
         aria-describedby={problemId}
-        placeholder="Filter: is:blocked agent:a7 label:ui age:>1h words"
+        placeholder="Filter: is:blocked agent:a7 label:ui age:>1h, or words"
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}

@@ -2,7 +2,7 @@
 // filtered while somebody types, and at most twice a second while a burst of events passes. While the list is held (somebody
 // points at it, or is in it), rows change in place but none moves, comes or goes: what would change is counted.
 
-import type { Filter, Term } from "../../../../src/client/view/filter.js";
+import type { Filter, Known, Term } from "../../../../src/client/view/filter.js";
 import { matcher } from "../../../../src/client/view/filter.js";
 import type { TaskIndex } from "../../../../src/client/view/rows.js";
 import { type Standing, standing } from "../../../../src/client/view/words.js";
@@ -28,6 +28,8 @@ export interface Question {
   project: string;
   filter: Filter;
   sort: Sort;
+  /** Which tasks have which words in their prompts, as far as the server was asked. */
+  isInPrompt?: Known["isInPrompt"];
 }
 
 interface Found {
@@ -178,11 +180,13 @@ export const isChosenState = (term: Term) => term.key === "is" && !term.negated;
 /** Null: nobody waits for it any more. */
 async function find(
   rows: readonly WireTaskRow[],
-  { project, filter: { terms }, sort }: Question,
+  { project, filter: { terms }, sort, isInPrompt }: Question,
   around: Surroundings,
   isOver: () => boolean,
 ): Promise<Found | null> {
-  const passesRest = matcher({ terms: terms.filter((term) => !isChosenState(term)) }, around.now);
+  const { nameOf } = around;
+  const rest = terms.filter((term) => !isChosenState(term));
+  const passesRest = matcher({ terms: rest }, around.now, { nameOf, isInPrompt });
   const passesStates = matcher({ terms: terms.filter(isChosenState) }, around.now);
   const found: WireTaskRow[] = [];
   const keys: Keys = { column: sort.column && [], first: [], second: [] };

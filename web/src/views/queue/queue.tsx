@@ -16,11 +16,13 @@ import { Bulk } from "./bulk.js";
 import { Chips } from "./chips.js";
 import { FilterBox } from "./filter-box.js";
 import type { Question } from "./listing.js";
+import { NewTask } from "./new-task.js";
 import { formatSort, parseSort, type Sort } from "./order.js";
 import { useSelection } from "./selection.js";
 import { Legend, NothingListed, SortChoice, Status } from "./status.js";
 import { Table } from "./table.js";
-import { listing, useListing, useProgress } from "./use-listing.js";
+import { listing, type NameOf, useListing, useProgress } from "./use-listing.js";
+import { usePrompts } from "./use-prompts.js";
 
 const usual: Sort = { column: null, isReversed: false };
 
@@ -28,10 +30,12 @@ export function Queue() {
   const { project } = usePlace();
   const [text, setText] = useParam("q");
   const [sortText, setSortText] = useParam("sort");
+  const filter = useMemo(() => parseFilter(text), [text]);
+  const { isInPrompt, version, isCut } = usePrompts(filter, project);
   const question = useMemo((): Question => {
-    const key = JSON.stringify([project, text, sortText]);
-    return { key, project, filter: parseFilter(text), sort: parseSort(sortText) ?? usual };
-  }, [project, text, sortText]);
+    const key = JSON.stringify([project, text, sortText, version]);
+    return { key, project, filter, sort: parseSort(sortText) ?? usual, isInPrompt };
+  }, [project, text, sortText, version, filter, isInPrompt]);
   const { listed, nameOf, projects } = useListing(question);
   const progress = useProgress();
   const selection = useSelection(JSON.stringify([project, text]));
@@ -40,16 +44,27 @@ export function Queue() {
   const toList = useRef<(() => void) | null>(null);
   const problemId = useId();
 
-  const whyNot = whyNotAct(question, progress, selection.chosen.size);
+  const notAct = whyNotAct(question, progress, selection.chosen.size);
   const act = () => {
-    if (whyNot) return;
+    if (notAct) return;
     const isChosen = selection.chosen.size > 0;
-    const rows = isChosen ? [...selection.chosen.values()] : stillMatching(listed.order, question);
+    const rows = isChosen ? [...selection.chosen.values()] : stillMatching(listed.order, question, nameOf);
     if (rows.length > 0) setActing({ rows, which: isChosen ? "selected" : "matching" });
   };
-  useKeys({ "/": () => box.current?.focus(), a: act, r: () => listing().release() });
+  const [isAdding, setAdding] = useState(false);
+  const notAdd = whyNot(registry.tasks.create.role);
+  useKeys({
+    n: () => notAdd ?? setAdding(true),
+    "/": () => box.current?.focus(),
+    a: act,
+    r: () => listing().release(),
+  });
 
-  const problems = problemsOf(question, sortText);
+  const mistakes = problemsOf(question, sortText);
+  const problems = [
+    ...mistakes,
+    ...(isCut ? ["Of those with the words in their prompts only the first are listed."] : []),
+  ];
   const onReady = useCallback((focus: (() => void) | null) => {
     toList.current = focus;
   }, []);
@@ -64,15 +79,23 @@ export function Queue() {
           onText={setText}
           facts={() => taskIndex().facts()}
           box={box}
-          problemId={problems.length > 0 ? problemId : undefined}
+          problemId={mistakes.length > 0 ? problemId : undefined}
           onLeave={() => (toList.current ? toList.current() : box.current?.blur())}
         />
+        <button
+          type="button"
+          disabled={notAdd !== null}
+          title={notAdd ?? "key: n"}
+          onClick={() => setAdding(true)}
+        >
+          New task
+        </button>
         <SortChoice sort={question.sort} onSort={onSort} />
         <button
           type="button"
-          disabled={count === 0 || whyNot !== null}
+          disabled={count === 0 || notAct !== null}
           onClick={act}
-          title={whyNot ?? "key: a"}
+          title={notAct ?? "key: a"}
         >
           Act on {count.toLocaleString()} {selection.chosen.size > 0 ? "selected" : "matching"}…
         </button>
@@ -103,6 +126,7 @@ export function Queue() {
         <NothingListed listed={listed} progress={progress} project={project} onClear={() => setText("")} />
       )}
       <Legend />
+      {isAdding && <NewTask project={project} onClose={() => setAdding(false)} />}
       {acting && (
         <Bulk
           rows={acting.rows}
@@ -119,8 +143,12 @@ export function Queue() {
 }
 
 /** The list may still show some that do not match any more. */
-function stillMatching(order: readonly WireTaskRow[], { filter }: Question): WireTaskRow[] {
-  const matches = matcher(filter, Date.now());
+function stillMatching(
+  order: readonly WireTaskRow[],
+  { filter, isInPrompt }: Question,
+  nameOf: NameOf,
+): WireTaskRow[] {
+  const matches = matcher(filter, Date.now(), { nameOf, isInPrompt });
   return order.flatMap(({ project, id }) => {
     const row = taskIndex().get(project, id);
     return row && matches(row) ? [row] : [];

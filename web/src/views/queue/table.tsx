@@ -41,7 +41,10 @@ export function Table({ listed, question, selection, nameOf, showsProject, onRea
   const scroller = useRef<HTMLDivElement>(null);
   const hold = useHold(order);
   const active = useActive(order);
-  const matches = useMemo(() => matcher(question.filter, now), [question, now]);
+  const matches = useMemo(
+    () => matcher(question.filter, now, { nameOf, isInPrompt: question.isInPrompt }),
+    [question, now, nameOf],
+  );
 
   const rows = useVirtualizer({
     count: order.length,
