@@ -84,6 +84,7 @@ describe.each(drivers)("$name", (driver) => {
         avgClaimWaitMs: null,
         avgDurationMs: null,
         avgQuestionWaitMs: null,
+        answered: 0,
         queued: 0,
         byAgent: {},
       };
@@ -93,6 +94,7 @@ describe.each(drivers)("$name", (driver) => {
         step: "minute",
         from: at(start + 9 * minute),
         to: at(clock.now() + 1),
+        oldestReadyMs: 3 * minute,
         points: [
           { ...none, at: at(start + 9 * minute) },
           { ...none, at: at(start + 10 * minute), created: 3, queued: 3 },
@@ -104,6 +106,7 @@ describe.each(drivers)("$name", (driver) => {
             queued: 2,
             avgClaimWaitMs: 2 * minute,
             avgQuestionWaitMs: 30_000,
+            answered: 1,
             byAgent: { a: { ...work, claimed: 1 } },
           },
           {

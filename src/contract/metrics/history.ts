@@ -27,6 +27,10 @@ export const metricsHistory = operation({
       step: z.enum(["minute", "hour"]),
       from: time(),
       to: time(),
+      oldestReadyMs: z
+        .number()
+        .nullable()
+        .describe("How long the oldest task that can be claimed now could have been; null: there is none"),
       points: z.array(
         z.object({
           at: time().describe("When the minute or hour begins"),
@@ -38,6 +42,7 @@ export const metricsHistory = operation({
           avgClaimWaitMs: averageMs(),
           avgDurationMs: averageMs(),
           avgQuestionWaitMs: averageMs(),
+          answered: count().describe("Questions that were answered"),
           queued: count().describe("Queued tasks at its end"),
           byAgent: z
             .record(

@@ -1,11 +1,11 @@
 // What the store tells of a whole org. The counts come from the recorder, so a scrape costs the same however many tasks there are.
 
-import { oldestReadyAt } from "../../core/ready.js";
 import { bounds, type Histogram, type Totals, wholeOrg } from "../../core/tally.js";
 import type { Reads } from "../../core/view.js";
 import type { Executor } from "../execute.js";
 import { totalsIn } from "./documents.js";
 import { type Family, histogram, single } from "./exposition.js";
+import { oldestReadyAgeMs } from "./queue-age.js";
 import { catchUpIfWritable } from "./recorder.js";
 import { byStatus, countSessions } from "./stats.js";
 
@@ -31,7 +31,7 @@ function familiesOf(view: Reads, now: number): Family[] {
       "dibs_ready_oldest_age_seconds",
       "gauge",
       "How long the oldest task at the head of the queue could have been claimed.",
-      oldestAge(view, now),
+      (oldestReadyAgeMs(view, null, now) ?? 0) / 1000,
     ),
     waits("dibs_claim_wait_seconds", "From claimable to claimed.", "claimWaits", totals),
     single("dibs_questions_open", "gauge", "Tasks that wait for an answer.", totals.states.awaiting_response),
@@ -61,12 +61,4 @@ function waits(name: string, help: string, which: keyof typeof bounds, totals: T
   const { counts, sumMs }: Histogram = totals[which];
   const count = counts.reduce((sum, each) => sum + each, 0);
   return histogram(name, help, bounds[which], [{ labels: {}, counts, count, sum: sumMs / 1000 }]);
-}
-
-function oldestAge(view: Reads, now: number): number {
-  const since = view
-    .projects()
-    .flatMap((project) => oldestReadyAt(view, project, now) ?? [])
-    .reduce((oldest, at) => Math.min(oldest, at), now);
-  return (now - since) / 1000;
 }

@@ -16,6 +16,7 @@ import {
 import type { Reads } from "../../core/view.js";
 import { iso } from "../render.js";
 import { bucketIn, bucketKind, timeKey, totalsIn } from "./documents.js";
+import { oldestReadyAgeMs } from "./queue-age.js";
 
 type Input = ParsedOf<OperationNamed<"metrics.history">>;
 type Output = OutputOf<OperationNamed<"metrics.history">>;
@@ -45,7 +46,8 @@ export function history(view: Reads, project: string | null, input: Input, now: 
     queued = bucket.queued;
     return pointOf(at, bucket);
   });
-  return accept({ step, from: iso(starts[0] ?? from), to: iso(Math.max(from, to)), points });
+  const oldestReadyMs = oldestReadyAgeMs(view, project, now);
+  return accept({ step, from: iso(starts[0] ?? from), to: iso(Math.max(from, to)), oldestReadyMs, points });
 }
 
 function invalid(path: string, message: string): Refusal {
@@ -92,6 +94,7 @@ function pointOf(at: number, bucket: Bucket): Output["points"][number] {
     avgClaimWaitMs: average(bucket.claimWait),
     avgDurationMs: average(bucket.duration),
     avgQuestionWaitMs: average(bucket.questionWait),
+    answered: bucket.questionWait.count,
     queued,
     byAgent,
   };

@@ -1,6 +1,7 @@
 // Columns or a line over time, drawn as SVG. Who cannot see it gets the same as a table.
 
 import { useId, useState } from "react";
+import { grouped } from "../../components/number.js";
 import { type Column, roundUp } from "./series.js";
 
 export interface Series {
@@ -17,6 +18,8 @@ interface ChartProps {
   series: readonly Series[];
   isLine?: boolean;
   format?: (value: number) => string;
+  /** The top of the axis for a highest value. */
+  topOf?: (value: number) => number;
   timeOf: (at: number) => string;
   /** What the time after the title is about. */
   summary: string;
@@ -24,13 +27,14 @@ interface ChartProps {
 
 const width = 600;
 const height = 140;
-const plain = (value: number) => String(Math.round(value * 10) / 10);
+const plain = (value: number) => grouped(Math.round(value * 10) / 10);
 
-export function Chart({ title, columns, series, isLine, format = plain, timeOf, summary }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { title, columns, series, isLine, format = plain, topOf = roundUp, timeOf, summary } = props;
   const titleId = useId();
   const [at, setAt] = useState<number | null>(null);
   const totals = columns.map((column) => series.reduce((sum, { value }) => sum + (value(column) ?? 0), 0));
-  const top = roundUp(Math.max(0, ...totals));
+  const top = topOf(Math.max(0, ...totals));
   const step = width / Math.max(1, columns.length);
   const point = at === null ? undefined : columns[at];
   const look = (x: number, box: DOMRect) => {
@@ -39,7 +43,7 @@ export function Chart({ title, columns, series, isLine, format = plain, timeOf, 
   };
   return (
     <section className="panel chart" aria-labelledby={titleId}>
-      <div className="row">
+      <div className="row wrapping">
         <h2 id={titleId}>{title}</h2>
         <span className="quiet small grows">{summary}</span>
         {series.length > 1 && <Legend series={series} />}

@@ -2,21 +2,28 @@
 
 import "./metrics.css";
 import { useMemo } from "react";
-import { standing, duration as words } from "../../../../src/client/view/words.js";
+import { grouped } from "../../components/number.js";
 import { Empty } from "../../components/parts.js";
 import { Trouble } from "../../components/trouble.js";
-import { dibs } from "../../data/dibs.js";
-import { useLive, useNow } from "../../data/live.js";
-import { useTaskIndex } from "../../data/tasks.js";
+import { storeNow } from "../../data/clock.js";
+import { dibs, type OperationNamed, type OutputOf } from "../../data/dibs.js";
+import { useLive } from "../../data/live.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
 import { Chart } from "./chart.js";
-import { type AgentRow, agentsOf, type Column, columnsOf, type History } from "./series.js";
+import {
+  type AgentRow,
+  agentsOf,
+  type Column,
+  columnsOf,
+  exactly,
+  type History,
+  type Mean,
+  meanOf,
+  roundUpMs,
+} from "./series.js";
 
 const hourMs = 3_600_000;
 const ranges: Record<string, number> = { "1h": 1, "3h": 3, "12h": 12, "1d": 24, "7d": 168, "30d": 720 };
-
-const exact = (ms: number) =>
-  ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : words(ms);
 
 export default function Metrics() {
   const { project } = usePlace();
@@ -25,7 +32,7 @@ export default function Metrics() {
   const history = useLive(
     `metrics ${project} ${range}`,
     () =>
-      dibs.metrics.history({ project, from: new Date(Date.now() - ranges[range]! * hourMs).toISOString() }),
+      dibs.metrics.history({ project, from: new Date(storeNow() - ranges[range]! * hourMs).toISOString() }),
     { calmMs: 2_000, everyMs: 30_000 },
   );
   const stats = useLive(`metrics-stats ${project}`, () => dibs.stats.get({ project }), { calmMs: 1_000 });
@@ -48,39 +55,27 @@ export default function Metrics() {
         </fieldset>
       </div>
       <Trouble live={history} />
-      {stats.data && <Now stats={stats.data} project={project} />}
+      {stats.data && <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />}
       {history.data && <Charts history={history.data} range={range} />}
       {history.data && <Agents rows={agentsOf(history.data)} />}
     </>
   );
 }
 
-function Now({
-  stats,
-  project,
-}: {
-  stats: {
-    by_status: Record<string, number>;
-    throughput: { tasks_per_minute: number };
-    agents: { active: number; idle: number };
-  };
-  project: string;
-}) {
-  const index = useTaskIndex();
-  const now = useNow(5_000);
-  const ready = index
-    .rows()
-    .filter(
-      (row) => (project === "*" || row.project === project) && standing(row, now) === "ready" && row.readyAt,
-    );
-  const oldest = ready.reduce((least, { readyAt }) => Math.min(least, Date.parse(readyAt!)), now);
+interface NowProps {
+  stats: OutputOf<OperationNamed<"stats.get">>;
+  /** Undefined: not known yet. */
+  oldestReadyMs: number | null | undefined;
+}
+
+function Now({ stats: { by_status: by, throughput, agents }, oldestReadyMs }: NowProps) {
   const figures: [string, string, string?][] = [
-    ["completed per minute, last hour", stats.throughput.tasks_per_minute.toFixed(2)],
-    ["waiting in the queue", String(stats.by_status.available), "is:open -is:working"],
-    ["oldest that could be claimed", ready.length === 0 ? "–" : words(now - oldest), "is:ready"],
-    ["in flight", String(stats.by_status.claimed! + stats.by_status.in_progress!), "is:working"],
-    ["failed", String(stats.by_status.failed), "is:failed"],
-    ["agents at work / idle", `${stats.agents.active} / ${stats.agents.idle}`],
+    ["completed per minute, last hour", throughput.tasks_per_minute.toFixed(2)],
+    ["waiting in the queue", grouped(by.available), "is:queued"],
+    ["oldest that can be claimed", oldestReadyMs == null ? "–" : exactly(oldestReadyMs), "is:ready"],
+    ["in flight", grouped(by.claimed + by.in_progress), "is:working,waiting"],
+    ["failed", grouped(by.failed), "is:failed"],
+    ["agents at work / idle", `${grouped(agents.active)} / ${grouped(agents.idle)}`],
   ];
   return (
     <dl className="metrics-now">
@@ -103,7 +98,9 @@ function Charts({ history, range }: { history: History; range: string }) {
       hour: "2-digit",
       minute: "2-digit",
     });
-  const total = (pick: (column: Column) => number) => columns.reduce((sum, column) => sum + pick(column), 0);
+  const total = (pick: (column: Column) => number) =>
+    grouped(columns.reduce((sum, column) => sum + pick(column), 0));
+  const average = (pick: (column: Column) => Mean) => averageOf(meanOf(columns.map(pick)));
   const shared = { columns, timeOf };
   return (
     <div className="metrics-charts">
@@ -125,33 +122,33 @@ function Charts({ history, range }: { history: History; range: string }) {
       <Chart
         {...shared}
         title="Queue"
-        summary={`${columns.at(-1)?.queued ?? 0} queued now`}
+        summary={`${grouped(columns.at(-1)?.queued ?? 0)} queued now`}
         isLine
         series={[{ name: "queued", tone: "calm", value: (each) => each.queued }]}
       />
       <Chart
         {...shared}
         title="Wait for a claim"
-        summary={`${meanOf(columns, (each) => each.claimWaitMs)} on average`}
+        summary={average((each) => each.claimWait)}
         isLine
-        format={exact}
-        series={[{ name: "wait", tone: "wait", value: (each) => each.claimWaitMs }]}
+        {...inTime}
+        series={[{ name: "wait", tone: "wait", value: (each) => each.claimWait.ms }]}
       />
       <Chart
         {...shared}
         title="Time to do a task"
-        summary={`${meanOf(columns, (each) => each.durationMs)} on average`}
+        summary={average((each) => each.duration)}
         isLine
-        format={exact}
-        series={[{ name: "time", tone: "link", value: (each) => each.durationMs }]}
+        {...inTime}
+        series={[{ name: "time", tone: "link", value: (each) => each.duration.ms }]}
       />
       <Chart
         {...shared}
         title="Wait for a human"
-        summary={`${meanOf(columns, (each) => each.questionWaitMs)} on average`}
+        summary={average((each) => each.questionWait)}
         isLine
-        format={exact}
-        series={[{ name: "wait", tone: "wait", value: (each) => each.questionWaitMs }]}
+        {...inTime}
+        series={[{ name: "wait", tone: "wait", value: (each) => each.questionWait.ms }]}
       />
       <Chart
         {...shared}
@@ -163,10 +160,9 @@ function Charts({ history, range }: { history: History; range: string }) {
   );
 }
 
-function meanOf(columns: readonly Column[], pick: (column: Column) => number | null): string {
-  const values = columns.map(pick).filter((value) => value !== null);
-  return values.length === 0 ? "none" : exact(values.reduce((sum, value) => sum + value, 0) / values.length);
-}
+const inTime = { format: exactly, topOf: roundUpMs };
+
+const averageOf = ({ ms }: Mean) => (ms === null ? "none yet" : `${exactly(ms)} on average`);
 
 const shownMax = 50;
 
@@ -191,10 +187,10 @@ function Agents({ rows }: { rows: AgentRow[] }) {
               <th scope="row" className="wraps">
                 {name === "*" ? "all others" : name}
               </th>
-              <td>{claimed}</td>
-              <td>{completed}</td>
-              <td className={failed > 0 ? "bad" : "quiet"}>{failed}</td>
-              <td className={lost > 0 ? "bad" : "quiet"}>{lost}</td>
+              <td>{grouped(claimed)}</td>
+              <td>{grouped(completed)}</td>
+              <td className={failed > 0 ? "bad" : "quiet"}>{grouped(failed)}</td>
+              <td className={lost > 0 ? "bad" : "quiet"}>{grouped(lost)}</td>
             </tr>
           ))}
         </tbody>

@@ -15,9 +15,15 @@ export interface Column {
   failed: number;
   lost: number;
   queued: number;
-  claimWaitMs: number | null;
-  durationMs: number | null;
-  questionWaitMs: number | null;
+  claimWait: Mean;
+  duration: Mean;
+  questionWait: Mean;
+}
+
+/** Of so many. */
+export interface Mean {
+  ms: number | null;
+  count: number;
 }
 
 export interface AgentRow {
@@ -46,22 +52,21 @@ function merged(points: readonly Point[]): Column {
     failed: sum((point) => point.failed),
     lost: sum((point) => point.lost),
     queued: points.at(-1)!.queued,
-    claimWaitMs: average(points, (point) => [point.avgClaimWaitMs, point.claimed]),
-    durationMs: average(points, (point) => [point.avgDurationMs, point.completed]),
-    questionWaitMs: average(points, (point) => [point.avgQuestionWaitMs, 1]),
+    claimWait: meanOf(points.map(({ avgClaimWaitMs: ms, claimed: count }) => ({ ms, count }))),
+    duration: meanOf(points.map(({ avgDurationMs: ms, completed: count }) => ({ ms, count }))),
+    questionWait: meanOf(points.map(({ avgQuestionWaitMs: ms, answered: count }) => ({ ms, count }))),
   };
 }
 
-function average(points: readonly Point[], pick: (point: Point) => [number | null, number]): number | null {
-  let total = 0;
-  let weight = 0;
-  for (const point of points) {
-    const [value, count] = pick(point);
-    if (value === null) continue;
-    total += value * Math.max(1, count);
-    weight += Math.max(1, count);
+/** The mean of all, however they are spread. */
+export function meanOf(means: readonly Mean[]): Mean {
+  let [total, count] = [0, 0];
+  for (const mean of means) {
+    if (mean.ms === null) continue;
+    total += mean.ms * mean.count;
+    count += mean.count;
   }
-  return weight === 0 ? null : total / weight;
+  return { ms: count === 0 ? null : total / count, count };
 }
 
 /** Who did how much; those who did most first. */
@@ -85,4 +90,37 @@ export function roundUp(value: number): number {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * power).find((round) => round >= value)!;
+}
+
+const second = 1_000;
+const [minute, hour, day] = [60 * second, 3_600 * second, 86_400 * second];
+const roundTimes = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
+  ...[1, 2, 3, 6, 12].map((count) => count * hour),
+];
+
+/** The next time above that is said in one word: 30 s, 2 m, 6 h. */
+export function roundUpMs(ms: number): number {
+  if (ms <= second) return roundUp(ms);
+  return roundTimes.find((round) => round >= ms) ?? roundUp(ms / day) * day;
+}
+
+/** `350 ms`, `4.2 s`, `1m 40s`, `2h 5m`: two units are enough. */
+export function exactly(ms: number): string {
+  if (ms < second) return `${Math.round(ms)} ms`;
+  if (ms < minute) return `${Math.round(ms / 100) / 10} s`;
+  const units: [string, number][] = [
+    ["d", day],
+    ["h", hour],
+    ["m", minute],
+    ["s", second],
+  ];
+  const whole = Math.round(ms / second) * second;
+  const from = units.findIndex(([, size]) => whole >= size);
+  const [[big, size], [small, part]] = [units[from]!, units[from + 1]!];
+  const parts = Math.round(whole / part);
+  const rest = parts % (size / part);
+  const first = `${Math.floor(parts / (size / part))}${big}`;
+  return rest === 0 ? first : `${first} ${rest}${small}`;
 }
