@@ -75,6 +75,35 @@ describe("the link that serve prints", () => {
   );
 });
 
+test(
+  "who may only look is told so, and offered nothing that would be refused",
+  visiting(
+    async (visit) => {
+      const { page, world } = visit;
+      const id = await world.task({ prompt: "Look at me" });
+      const { code } = (await world.post("/api/auth/code", { role: "viewer" })).body;
+      await page.goto(`${world.url}/tasks/demo/${id}#code=${code}`);
+      await isLive(page);
+      await page.getByTitle("You are signed in as viewer.").waitFor();
+      for (const reload of [false, true]) {
+        if (reload) await page.reload();
+        const cancel = page.getByRole("button", { name: "Cancel" });
+        await cancel.waitFor();
+        expect(await cancel.isDisabled()).toBe(true);
+        expect(await cancel.getAttribute("title")).toBe("You are signed in as viewer; this needs leader.");
+      }
+      await page.keyboard.press("c");
+      expect(await page.locator("dialog").count()).toBe(0);
+      await page.goto(`${world.url}/queue`);
+      await isLive(page);
+      for (const name of ["New task", /^Act on/])
+        expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
+      expectQuiet(visit);
+    },
+    { isStranger: true },
+  ),
+);
+
 describe("the stream", () => {
   test(
     "comes back by itself after the server was away: first a banner, then how much was missed",
