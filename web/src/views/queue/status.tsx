@@ -127,7 +127,7 @@ export function Legend() {
       </span>
       <span className="queue-keys">
         <kbd>/</kbd> filter <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>Enter</kbd> open{" "}
-        <kbd>a</kbd> act <kbd>r</kbd> re-sort
+        <kbd>n</kbd> new <kbd>a</kbd> act <kbd>r</kbd> re-sort
       </span>
     </p>
   );
