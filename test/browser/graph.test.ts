@@ -88,6 +88,16 @@ test(
     await open(page, `${world.url}/figures`);
     await says(page, "5 completed, 1 failed attempts");
     await says(page, "21 tasks");
+    const tile = (name: string) => page.locator(".metrics-now div", { hasText: name });
+    expect(await tile("oldest that can be claimed").locator("dd").innerText()).toMatch(/^\d/);
+    for (const name of ["waiting in the queue", "in flight"]) {
+      const figure = tile(name).getByRole("link");
+      const shown = await figure.innerText();
+      await figure.click();
+      await page.locator(`[aria-rowcount="${Number(shown) + 1}"]`).waitFor();
+      await page.goBack();
+      await says(page, "21 tasks");
+    }
     const ada = page
       .getByRole("row")
       .filter({ has: page.getByRole("rowheader", { name: "ada", exact: true }) });
