@@ -1,12 +1,13 @@
 // The dependency graph and the figures, in a real browser.
 
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { dashboard, expectQuiet, isLive, says } from "./dashboard.js";
 import { makeLively } from "./lively.js";
 import { attackWords, expectHarmless } from "./xss.js";
 
 const visiting = dashboard();
-const open = async (page: import("playwright-core").Page, url: string) => {
+const open = async (page: Page, url: string) => {
   await page.goto(url);
   await isLive(page);
 };
@@ -35,11 +36,95 @@ test(
     await page.getByRole("button", { name: "Show the whole graph" }).click();
     await node("api").waitFor();
 
-    await page.getByLabel("follow what runs").check();
-    expect(page.url()).toContain("follow=1");
+    await page.getByRole("button", { name: "Light or dark" }).click();
+    await page.locator(".react-flow.dark").waitFor();
     await node("axe").focus();
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/tasks\/demo\/axe$/);
+    await page.getByRole("link", { name: "In the graph" }).click();
+    await says(page, "near axe");
+    expectQuiet(visit);
+  }),
+);
+
+const boxOf = (page: Page, id: string) => page.locator(`.react-flow__node[data-id="${id}"]`).boundingBox();
+
+/** The whole of it, and large enough. */
+async function canBeRead(page: Page, id: string): Promise<boolean> {
+  if ((await page.locator(`.react-flow__node[data-id="${id}"]`).count()) === 0) return false;
+  const [node, frame] = [await boxOf(page, id), await page.locator(".graph").boundingBox()];
+  if (!node || !frame) return false;
+  const isAcross = node.x >= frame.x && node.x + node.width <= frame.x + frame.width;
+  const isAlong = node.y >= frame.y && node.y + node.height <= frame.y + frame.height;
+  return isAcross && isAlong && node.height >= 66 * 0.74;
+}
+
+async function nodeAtCentre(page: Page): Promise<string> {
+  const frame = (await page.locator(".graph").boundingBox())!;
+  const found: { id: string; distance: number }[] = [];
+  for (const node of await page.locator(".react-flow__node").all()) {
+    const box = (await node.boundingBox())!;
+    const across = box.x + box.width / 2 - frame.x - frame.width / 2;
+    const along = box.y + box.height / 2 - frame.y - frame.height / 2;
+    found.push({ id: (await node.getAttribute("data-id"))!, distance: Math.hypot(across, along) });
+  }
+  return found.sort((one, other) => one.distance - other.distance)[0]!.id;
+}
+
+test(
+  "the view is theirs who moved it: a new task moves nothing under their eyes",
+  visiting(async ({ page, world }) => {
+    await makeLively(world);
+    await open(page, `${world.url}/graph`);
+    await page.locator('.react-flow__node[data-id="api"]').waitFor();
+    await page.getByRole("button", { name: "Zoom In" }).click();
+    await page.mouse.move(640, 690);
+    await page.mouse.down();
+    await page.mouse.move(560, 640, { steps: 4 });
+    await page.mouse.up();
+    const isSteady = async () => {
+      const before = await boxOf(page, "api");
+      await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
+      return before?.x === (await boxOf(page, "api"))?.x;
+    };
+    await expect.poll(isSteady).toBe(true);
+    const centre = await nodeAtCentre(page);
+    const before = (await boxOf(page, centre))!;
+    await world.post("/api/tasks", { id: "extra", prompt: "x", dependsOn: ["schema"], parentId: "release" });
+    await page.locator('.react-flow__node[data-id="extra"]').waitFor();
+    const after = (await boxOf(page, centre))!;
+    expect(Math.hypot(after.x - before.x, after.y - before.y)).toBeLessThan(2);
+    expect(after.width).toBeCloseTo(before.width, 0);
+  }),
+);
+
+test(
+  "a large graph begins with what runs at a readable size, and follows what runs if asked",
+  visiting(async (visit) => {
+    const { page, world } = visit;
+    const tasks = Array.from({ length: 200 }, (_, n) => ({
+      key: `t${n}`,
+      id: `t${n}`,
+      prompt: `task ${n}`,
+      dependsOn: n % 8 === 0 ? [] : [`t${n - 1}`],
+    }));
+    await world.post("/api/tasks/batch", { tasks });
+    const start = (id: string) =>
+      world.post(`/api/tasks/${id}/claim`, { sessionId: `at-${id}`, start: true, register: true });
+    await start("t80");
+    await open(page, `${world.url}/graph`);
+    await says(page, "80 of 200 tasks");
+    const isReadable = (id: string) => expect.poll(() => canBeRead(page, id), { timeout: 10_000 }).toBe(true);
+    await isReadable("t80");
+
+    await start("t160");
+    await page.getByLabel("follow what runs").check();
+    await isReadable("t160");
+    await start("t40");
+    await isReadable("t40");
+    await page.getByRole("button", { name: "Show the whole graph" }).click();
+    await says(page, /^200 tasks/);
+    await isReadable("t40");
     expectQuiet(visit);
   }),
 );
@@ -55,8 +140,8 @@ test(
       dependsOn: n === 0 ? [] : [`t${Math.floor((n - 1) / 2)}`],
     }));
     await world.post("/api/tasks/batch", { tasks: [...hostile, ...many] });
-    await open(page, `${world.url}/graph`);
-    await says(page, "1000 tasks");
+    await open(page, `${world.url}/graph?whole=1`);
+    await says(page, /^1000 tasks/);
     await page.locator(".react-flow__node").first().waitFor();
     await page.locator(".react-flow__pane").hover();
     await page.mouse.wheel(0, -600);
