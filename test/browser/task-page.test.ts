@@ -310,7 +310,8 @@ describe("what it shows", () => {
       await page.getByRole("button", { name: "1 new" }).waitFor();
       expect((await created.boundingBox())?.y).toBe(before?.y);
       expect(await story(page, "half way").count()).toBe(0);
-      await page.getByRole("button", { name: "1 new" }).click();
+      // Pressed without a pointer: one that leaves the list lets go of it by itself.
+      await page.getByRole("button", { name: "1 new" }).dispatchEvent("click");
       await story(page, "half way").waitFor();
     }),
   );
