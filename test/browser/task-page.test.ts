@@ -193,6 +193,11 @@ describe("what people do", () => {
       await open(page, world, id);
       await page.getByRole("button", { name: "Copy as…" }).click();
       await dialog(page).getByText(`dibs explain ${id}`).waitFor();
+      // As on a page over plain http from another machine.
+      await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+      await dialog(page).getByRole("button", { name: "Copy Show it" }).click();
+      await dialog(page).getByText("press Ctrl+C").first().waitFor();
+      expect(await page.evaluate("String(getSelection())")).toBe(`dibs show ${id}`);
       await dialog(page).getByRole("button", { name: "curl" }).click();
       await dialog(page).getByText(`curl -sS -X POST ${world.url}/api/tasks/${id}/cancel`).waitFor();
       expect(await axeFindings(page)).toEqual([]);

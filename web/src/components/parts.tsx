@@ -66,7 +66,12 @@ export function CopyText({ text, label }: { text: string; label: string }) {
       <code ref={box} tabIndex={0}>
         {text}
       </code>
-      <button type="button" className="small" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+      <button
+        type="button"
+        className="small"
+        onClick={() => void copy()}
+        aria-label={copied === "no" ? `Copy ${label}` : `${copyWords[copied]}: ${label}`}
+      >
         {copyWords[copied]}
       </button>
       <span className="only-read" role="status">
