@@ -7,6 +7,7 @@ import { matcher } from "../../../../src/client/view/filter.js";
 import type { TaskIndex } from "../../../../src/client/view/rows.js";
 import { type Standing, standing } from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
+import { storeNow } from "../../data/clock.js";
 import {
   columnKey,
   type Keys,
@@ -147,7 +148,7 @@ export class Listing {
   }
 
   surroundings(): Surroundings {
-    return { ...this.around, now: Date.now(), get: (project, id) => this.index.get(project, id) };
+    return { ...this.around, now: storeNow(), get: (project, id) => this.index.get(project, id) };
   }
 
   private show(found: Found): void {

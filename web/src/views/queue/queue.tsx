@@ -8,6 +8,7 @@ import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { Trouble } from "../../components/trouble.js";
+import { storeNow } from "../../data/clock.js";
 import { whyNot } from "../../data/me.js";
 import { taskIndex } from "../../data/tasks.js";
 import { useKeys } from "../../keys.js";
@@ -148,7 +149,7 @@ function stillMatching(
   { filter, isInPrompt }: Question,
   nameOf: NameOf,
 ): WireTaskRow[] {
-  const matches = matcher(filter, Date.now(), { nameOf, isInPrompt });
+  const matches = matcher(filter, storeNow(), { nameOf, isInPrompt });
   return order.flatMap(({ project, id }) => {
     const row = taskIndex().get(project, id);
     return row && matches(row) ? [row] : [];
