@@ -147,7 +147,7 @@ test("an edit sends what was changed and nothing else", () => {
   expect(
     patchOf(before, {
       ...before,
-      labels: "a, c,",
+      labels: "a\n c\n",
       dependsOn: "",
       assignee: " ",
       timeout: "2",
