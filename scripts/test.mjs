@@ -2,7 +2,7 @@
 //   npm test -- src/core -t "late completion"
 // The last line is always `N passed, N failed`, with `, N skipped` when some were.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,10 +12,15 @@ const bin = (path) => join(root, "node_modules", path);
 const total = { passed: 0, failed: 0, skipped: 0 };
 
 if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
-  if (!step("build", ["scripts/ensure.mjs"])) total.failed++;
-  count(step("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]));
-  count(step("types", [bin("typescript/bin/tsc"), "--noEmit", "-p", "tsconfig.json"]));
-  count(step("types of the dashboard", [bin("typescript/bin/tsc"), "--noEmit", "-p", "web/tsconfig.json"]));
+  const tsc = [bin("typescript/bin/tsc"), "--noEmit", "-p"];
+  const [isBuilt, ...checks] = await Promise.all([
+    beside("build", ["scripts/ensure.mjs"]),
+    beside("types", [...tsc, "tsconfig.json"]),
+    beside("types of the dashboard", [...tsc, "web/tsconfig.json"]),
+    beside("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
+  ]);
+  if (!isBuilt) total.failed++;
+  for (const ok of checks) count(ok);
   tests();
 } else {
   total.failed++;
@@ -60,6 +65,25 @@ function readReport(file) {
 
 function count(ok) {
   total[ok ? "passed" : "failed"]++;
+}
+
+/** What it printed comes when it has ended, so that steps do not mix. */
+function beside(name, args) {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const printed = [];
+  child.stdout.on("data", (data) => printed.push(data));
+  child.stderr.on("data", (data) => printed.push(data));
+  return new Promise((resolve) => {
+    child.once("error", (error) => printed.push(Buffer.from(`${error.message}\n`)));
+    child.once("close", (code) => {
+      console.log(`\n== ${name}`);
+      process.stdout.write(Buffer.concat(printed));
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      console.log(`== ${name}: ${code === 0 ? "ok" : "FAILED"} in ${seconds} s`);
+      resolve(code === 0);
+    });
+  });
 }
 
 function step(name, args) {

@@ -148,7 +148,7 @@ export const claimOperations = {
       averageDurationMs:
         active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
       oldest: oldest ? wireClaim(view, oldest, now) : null,
-      dead: deadSessions(view, project.value, claims, context),
+      ...(input.dead === true ? { dead: deadSessions(view, project.value, claims, context) } : {}),
     });
   }),
 };

@@ -31,6 +31,8 @@ const typed: Record<string, [text: string, value: unknown]> = {
   includeExpired: ["1", true],
   unread: ["", true],
   all: ["false", false],
+  dead: ["true", true],
+  asNew: ["true", true],
   from: ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00.000Z"],
   to: ["1769860800000", 1769860800000],
   step: ["hour", "hour"],

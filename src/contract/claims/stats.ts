@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { projectOrAll } from "../fields.js";
+import { flag, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape } from "../shapes.js";
 
@@ -8,7 +8,11 @@ export const claimStats = operation({
   summary: "Count the open claims",
   kind: "query",
   role: "viewer",
-  input: () => z.object({ project: projectOrAll() }),
+  input: () =>
+    z.object({
+      project: projectOrAll(),
+      dead: flag().optional().describe("Also name sessions whose process on this host is gone"),
+    }),
   output: () =>
     z.object({
       active: z.number(),
@@ -21,7 +25,8 @@ export const claimStats = operation({
       oldest: claimShape().nullable(),
       dead: z
         .array(z.object({ project: z.string(), sessionId: z.string(), taskIds: z.array(z.string()) }))
-        .describe("Sessions that nobody has ended, though their process on this host is gone"),
+        .optional()
+        .describe("If asked for: sessions that nobody has ended, though their process on this host is gone"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks/claims/stats" },

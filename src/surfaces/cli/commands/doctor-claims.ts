@@ -8,11 +8,13 @@ import type { Finding } from "../print/check-up.js";
 const namesMax = 5;
 
 export async function claimsFindings(context: Context, dibs: Dibs): Promise<Finding[]> {
-  const stats = await dibs.claims.stats({ project: "*" });
+  const { dead = [], ...counts } = await dibs.claims.stats({ project: "*", dead: true });
+  const stats = { ...counts, dead };
   return context.on("fix") ? ended(dibs, stats) : lookedAt(stats);
 }
 
-type Stats = Awaited<ReturnType<Dibs["claims"]["stats"]>>;
+type Answer = Awaited<ReturnType<Dibs["claims"]["stats"]>>;
+type Stats = Answer & { dead: NonNullable<Answer["dead"]> };
 
 async function ended(dibs: Dibs, { dead }: Stats): Promise<Finding[]> {
   const { cleaned } = await dibs.claims.cleanup();
