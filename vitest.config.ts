@@ -1,4 +1,31 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** They take longest. What is long and comes last is waited for by an idle core. */
+const longest = [
+  "test/postgres/conformance",
+  "test/transfer/round-trip",
+  "test/http/streams-exact",
+  "test/faults/server-stalled",
+  "test/browser/",
+  "test/cli/every",
+  "test/mcp/liveness",
+  "test/faults/many-processes",
+  "test/cli/run-",
+  "test/runner/",
+  "test/mcp/",
+  "test/postgres/",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = longest.findIndex((name) => moduleId.includes(name));
+      return at === -1 ? longest.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -6,6 +33,7 @@ export default defineConfig({
     globalSetup: ["test/postgres/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
