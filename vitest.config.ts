@@ -32,7 +32,8 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     globalSetup: ["test/postgres/global-setup.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // One more than cores: many tests wait for processes and servers of theirs.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
