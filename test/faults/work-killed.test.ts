@@ -139,8 +139,8 @@ describe.skipIf(process.platform !== "linux")("dibs work, killed at random", () 
       expect(completed.map(({ taskId }) => taskId).sort()).toEqual(ids);
       expect(all.tasks.every((task) => task.state === "completed")).toBe(true);
       expect(all.claims).toEqual([]);
-      // Kills met attempts: the rig does what it says.
-      expect(all.attempts.length).toBeGreaterThan(tasks);
+      // Kills met attempts: the rig does what it says. Of few kills, all may meet a worker between two tasks.
+      expect(all.attempts.length).toBeGreaterThanOrEqual(kills >= 10 ? tasks + 1 : tasks);
     },
   );
 });
