@@ -54,7 +54,7 @@ test.each(["light", "dark"] as const)(
 async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(images, { recursive: true });
   await page.evaluate("document.fonts.ready");
-  // The graph finds its place a moment after its nodes are there.
-  await page.evaluate("new Promise((done) => setTimeout(done, 500))");
+  // The graph finds its place with the frame after the one that has its nodes.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   await page.screenshot({ path: join(images, `${name}.png`) });
 }
