@@ -12,6 +12,53 @@ import { catchUpIfWritable } from "./metrics/recorder.js";
 import { endDeadHolder, endDeadHolders, endDeadSessions, isTimeToLook, noticeTheDead } from "./sweep.js";
 import { dropExpiredTokens, forgetTokens } from "./tokens.js";
 
+/** What is done in the world before an operation runs, once it is admitted. */
+type Preparation = (executor: Executor, caller: Caller, input: never) => Promise<unknown>;
+
+const lookAtTheHolder: Preparation = (executor, caller, { project, taskId }: OnTask) =>
+  endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
+
+/** Who is here? Those that live. */
+const noticeDeadSessions: Preparation = (executor, { org }) => noticeTheDead(executor, org);
+
+const preparations: Partial<Record<OperationName, Preparation>> = {
+  "tasks.claim": lookAtTheHolder,
+  "tasks.respond": lookAtTheHolder,
+  "tasks.explain": async (executor, caller, input) => {
+    await lookAtTheHolder(executor, caller, input);
+    await noticeDeadSessions(executor, caller, input);
+  },
+  "tasks.list": lookForTheDead,
+  "tasks.inFlight": lookForTheDead,
+  "sessions.list": noticeDeadSessions,
+  "sessions.summary": noticeDeadSessions,
+  "locks.acquire": lookAtTheLock,
+  "locks.release": lookAtTheLock,
+  "tokens.create": (executor, { org }) => dropExpiredTokens(executor, org),
+  "tokens.list": (executor, { org }) => dropExpiredTokens(executor, org),
+  "stats.get": count,
+  "metrics.history": count,
+};
+
+interface OnTask {
+  project?: string;
+  taskId: string;
+}
+
+/** So that no list shows as at work what a process of this host left behind. */
+async function lookForTheDead(executor: Executor, { org }: Caller): Promise<void> {
+  if (isTimeToLook(executor, org)) await endDeadHolders(executor, org);
+}
+
+async function lookAtTheLock(executor: Executor, { org }: Caller, { name }: { name: string }): Promise<void> {
+  await freeDeadLocks(executor, org, name).catch(rethrow);
+}
+
+async function count(executor: Executor, { org }: Caller): Promise<void> {
+  await noticeTheDead(executor, org);
+  await catchUpIfWritable(executor, org).catch(rethrow);
+}
+
 export function dispatch(
   executor: Executor,
   name: OperationName,
@@ -22,98 +69,25 @@ export function dispatch(
   switch (name) {
     case "tasks.claimNext":
       return claimNext(executor, input as never, caller, options);
-    case "tasks.claim":
-    case "tasks.respond":
-    case "tasks.explain":
-      return afterLookingAtTheHolder(executor, name, input, caller, options);
     case "tasks.bulk":
       return bulk(executor, input, caller, options);
-    case "tasks.list":
-    case "tasks.inFlight":
-      return afterLookingForTheDead(executor, name, input, caller, options);
-    case "sessions.list":
-    case "sessions.summary":
-      return afterNoticingTheDead(executor, name, input, caller, options);
     case "claims.cleanup":
       return cleanup(executor, input, caller, options);
-    case "locks.acquire":
-    case "locks.release":
-      return afterLookingAtTheLock(executor, name, input, caller, options);
-    case "tokens.create":
-    case "tokens.list":
-      return afterDroppingTokens(executor, name, input, caller, options);
     case "tokens.revoke":
       return revokeToken(executor, input, caller, options);
-    case "stats.get":
-    case "metrics.history":
-      return afterCounting(executor, name, input, caller, options);
-    default:
-      return executor.execute(name, input as never, caller, options);
   }
+  const prepare = preparations[name];
+  const run = () => executor.execute(name, input as never, caller, options);
+  // Most need nothing, and pay nothing.
+  return prepare ? prepared(prepare, executor, { name, input, caller }).then(run) : run();
 }
 
-async function afterLookingAtTheHolder(
+async function prepared(
+  prepare: Preparation,
   executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  const { project, taskId } = executor.admit(name, input, caller) as { project?: string; taskId: string };
-  await endDeadHolder(executor, caller.org, project ?? caller.project, taskId).catch(rethrow);
-  // Who is here to take it?
-  if (name === "tasks.explain") await noticeTheDead(executor, caller.org);
-  return executor.execute(name, input as never, caller, options);
-}
-
-/** So that no list shows as at work what a process of this host left behind. */
-async function afterLookingForTheDead(
-  executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  executor.admit(name, input, caller);
-  if (isTimeToLook(executor, caller.org)) await endDeadHolders(executor, caller.org);
-  return executor.execute(name, input as never, caller, options);
-}
-
-/** Whoever asks who is here means those that live. */
-async function afterNoticingTheDead(
-  executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  executor.admit(name, input, caller);
-  await noticeTheDead(executor, caller.org);
-  return executor.execute(name, input as never, caller, options);
-}
-
-async function afterLookingAtTheLock(
-  executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  const lock = executor.admit(name, input, caller) as { name: string };
-  await freeDeadLocks(executor, caller.org, lock.name).catch(rethrow);
-  return executor.execute(name, input as never, caller, options);
-}
-
-async function afterDroppingTokens(
-  executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  executor.admit(name, input, caller);
-  await dropExpiredTokens(executor, caller.org);
-  return executor.execute(name, input as never, caller, options);
+  { name, input, caller }: { name: OperationName; input: unknown; caller: Caller },
+): Promise<void> {
+  await prepare(executor, caller, executor.admit(name, input, caller) as never);
 }
 
 async function revokeToken(
@@ -129,19 +103,6 @@ async function revokeToken(
     // Also when another process was first, and when nobody knows whether it was done.
     forgetTokens(executor, caller.org);
   }
-}
-
-async function afterCounting(
-  executor: Executor,
-  name: OperationName,
-  input: unknown,
-  caller: Caller,
-  options: WaitOptions,
-): Promise<unknown> {
-  executor.admit(name, input, caller);
-  await noticeTheDead(executor, caller.org);
-  await catchUpIfWritable(executor, caller.org).catch(rethrow);
-  return executor.execute(name, input as never, caller, options);
 }
 
 function rethrow(error: unknown): never {

@@ -3,12 +3,9 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import ts from "typescript";
-import { afterEach } from "vitest";
 import { type Dibs, openDibs, type Task } from "../../src/index.js";
 import {
   type AttemptEnd,
@@ -18,36 +15,12 @@ import {
   type WorkOptions,
 } from "../../src/runner/index.js";
 import { hostId, isAlive, processStart } from "../../src/runtime/liveness.js";
+import { afterwards, tempDir, until } from "../support.js";
 
 export const machine: Machine = { hostId, isAlive, processStart };
 export const agentFile = resolve(import.meta.dirname, "children/agent.mjs");
-const patienceMs = 40_000;
 
-const cleanups: (() => unknown)[] = [];
-
-/** Runs after the test, the latest first. */
-export function afterwards(cleanup: () => unknown): void {
-  cleanups.push(cleanup);
-}
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export function tempDir(): string {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-runner-"));
-  afterwards(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** Looks until it is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(10);
-  }
-}
+export { afterwards, tempDir, until } from "../support.js";
 
 /** The warden as a program: tests run from the sources, and the build may be older. */
 export function wardenFile(): string {

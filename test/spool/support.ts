@@ -3,51 +3,15 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach } from "vitest";
 import { type Happening, Spool, type SpoolOptions } from "../../src/bridges/spool/index.js";
 import { type Dibs, openDibs } from "../../src/index.js";
 import { hostId, isAlive, processStart } from "../../src/runtime/liveness.js";
 import { TestClock } from "../../src/store/conformance/index.js";
+import { afterwards, tempDir } from "../support.js";
 
-const patienceMs = 40_000;
-const cleanups: (() => unknown)[] = [];
-
-/** Runs after the test, the latest first. */
-export function afterwards(cleanup: () => unknown): void {
-  cleanups.push(cleanup);
-}
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export function tempDir(): string {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-spool-"));
-  afterwards(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** Looks until it is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(20);
-  }
-}
+export { afterwards, tempDir, until } from "../support.js";
 
 /** A process that does nothing until it is killed. */
 export class Sleeper {

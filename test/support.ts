@@ -1,0 +1,34 @@
+// What tests with real files and processes share.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach } from "vitest";
+
+const patienceMs = 40_000;
+const cleanups: (() => unknown)[] = [];
+
+/** Runs after the test, the latest first. */
+export function afterwards(cleanup: () => unknown): void {
+  cleanups.push(cleanup);
+}
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export function tempDir(): string {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-test-"));
+  afterwards(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Looks until it is so. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await sleep(10);
+  }
+}
