@@ -1,7 +1,7 @@
 // What the event log adds up to: totals of a project, and what happened in each minute and hour. A tally is told events in the
 // order of the log, asks for the figures so far where it needs them, and collects those that changed.
 
-import type { DibsEvent } from "./event.js";
+import type { DibsEvent, EventType } from "./event.js";
 import { isUntold, moveOf } from "./moves.js";
 import { type TaskState, taskStates } from "./task.js";
 
@@ -53,13 +53,16 @@ export interface AgentWork {
   completed: number;
   failed: number;
   lost: number;
+  claimWait: Mean;
+  duration: Mean;
+  questionWait: Mean;
 }
 
 export interface Bucket extends AgentWork {
   created: number;
-  claimWait: Mean;
-  duration: Mean;
-  questionWait: Mean;
+  /** Of the tasks that left the queue, by a claim or cancelled: since when the oldest could be claimed, and the longest wait. */
+  oldestSince: number | null;
+  longestWaitMs: number | null;
   /** How long the queue was before its first event and after its last. */
   queuedBefore: number;
   queued: number;
@@ -182,43 +185,45 @@ function countTotals(totals: Totals, event: DibsEvent): void {
 }
 
 function countBucket(bucket: Bucket, event: DibsEvent): void {
-  switch (event.type) {
-    case "task:created":
-      bucket.created++;
-      return;
-    case "task:claimed":
-      work(bucket, event, "claimed");
-      add(bucket.claimWait, event.data.waitedMs);
-      return;
-    case "task:completed":
-      if (!isWork(event)) return;
-      work(bucket, event, "completed");
-      add(bucket.duration, event.data.durationMs);
-      return;
-    case "task:failed":
-    case "task:retry-scheduled":
-      work(bucket, event, "failed");
-      return;
-    case "task:claim-expired":
-    case "task:claim-orphaned":
-      work(bucket, event, "lost");
-      return;
-    case "task:response-received":
-      add(bucket.questionWait, event.data.waitedMs);
-      return;
-  }
+  if (event.type === "task:created") bucket.created++;
+  if (event.type === "task:claimed" || event.type === "task:cancelled") countLeaving(bucket, event);
+  const count = workOf[event.type];
+  if (!count || (event.type === "task:completed" && !isWork(event))) return;
+  count(bucket, event.data);
+  if (event.sessionId !== null) count(agentOf(bucket.byAgent, event.sessionId), event.data);
 }
 
-function work(bucket: Bucket, { sessionId }: DibsEvent, what: keyof AgentWork): void {
-  bucket[what]++;
-  if (sessionId !== null) agentOf(bucket.byAgent, sessionId)[what]++;
+function countLeaving(bucket: Bucket, { at, data: { waitedMs } }: DibsEvent): void {
+  if (typeof waitedMs !== "number") return;
+  bucket.oldestSince = Math.min(bucket.oldestSince ?? at, at - waitedMs);
+  bucket.longestWaitMs = Math.max(bucket.longestWaitMs ?? 0, waitedMs);
 }
+
+const failed = (work: AgentWork) => work.failed++;
+const lost = (work: AgentWork) => work.lost++;
+
+/** What counts as somebody's work. */
+const workOf: { [T in EventType]?: (work: AgentWork, data: DibsEvent["data"]) => void } = {
+  "task:claimed": (work, { waitedMs }) => {
+    work.claimed++;
+    add(work.claimWait, waitedMs);
+  },
+  "task:completed": (work, { durationMs }) => {
+    work.completed++;
+    add(work.duration, durationMs);
+  },
+  "task:failed": failed,
+  "task:retry-scheduled": failed,
+  "task:claim-expired": lost,
+  "task:claim-orphaned": lost,
+  "task:response-received": (work, { waitedMs }) => add(work.questionWait, waitedMs),
+};
 
 function agentOf(byAgent: Bucket["byAgent"], sessionId: string): AgentWork {
   // hasOwn: a session may be called `constructor`.
   const isFull = Object.keys(byAgent).length >= agentsMax;
   const name = Object.hasOwn(byAgent, sessionId) || !isFull ? sessionId : otherAgents;
-  if (!Object.hasOwn(byAgent, name)) byAgent[name] = { claimed: 0, completed: 0, failed: 0, lost: 0 };
+  if (!Object.hasOwn(byAgent, name)) byAgent[name] = noWork();
   return byAgent[name]!;
 }
 
@@ -258,9 +263,8 @@ export function noTotals(firstAt: number): Totals {
   };
 }
 
-export function noBucket(): Bucket {
+function noWork(): AgentWork {
   return {
-    created: 0,
     claimed: 0,
     completed: 0,
     failed: 0,
@@ -268,6 +272,15 @@ export function noBucket(): Bucket {
     claimWait: { count: 0, sumMs: 0 },
     duration: { count: 0, sumMs: 0 },
     questionWait: { count: 0, sumMs: 0 },
+  };
+}
+
+export function noBucket(): Bucket {
+  return {
+    ...noWork(),
+    created: 0,
+    oldestSince: null,
+    longestWaitMs: null,
     queuedBefore: 0,
     queued: 0,
     byAgent: {},
@@ -286,13 +299,25 @@ function copyOfTotals(totals: Totals): Totals {
   };
 }
 
-function copyOfBucket(bucket: Bucket): Bucket {
-  const byAgent = Object.entries(bucket.byAgent).map(([name, done]) => [name, { ...done }]);
+function copyOfWork<T extends AgentWork>(work: T): T {
   return {
-    ...bucket,
-    claimWait: { ...bucket.claimWait },
-    duration: { ...bucket.duration },
-    questionWait: { ...bucket.questionWait },
-    byAgent: Object.fromEntries(byAgent),
+    ...work,
+    claimWait: { ...work.claimWait },
+    duration: { ...work.duration },
+    questionWait: { ...work.questionWait },
   };
+}
+
+function copyOfBucket(bucket: Bucket): Bucket {
+  const byAgent = Object.entries(bucket.byAgent).map(([name, work]) => [name, copyOfWork(work)]);
+  return { ...copyOfWork(bucket), byAgent: Object.fromEntries(byAgent) };
+}
+
+/** What is kept outlives the program that wrote it: of an older one's bucket, what it did not count is not known. */
+export function wholeBucket(stored: Partial<Bucket>): Bucket {
+  const byAgent = Object.entries(stored.byAgent ?? {}).map(([name, work]) => [
+    name,
+    { ...noWork(), ...work },
+  ]);
+  return { ...noBucket(), ...stored, byAgent: Object.fromEntries(byAgent) };
 }

@@ -75,8 +75,7 @@ describe.each(drivers)("$name", (driver) => {
       await teller.call("tasks.respond", { taskId: hold.taskId, response: "this" });
       clock.advance(30_000);
       await teller.call("tasks.complete", { ...hold, result });
-      const none = {
-        created: 0,
+      const work = {
         claimed: 0,
         completed: 0,
         failed: 0,
@@ -85,10 +84,9 @@ describe.each(drivers)("$name", (driver) => {
         avgDurationMs: null,
         avgQuestionWaitMs: null,
         answered: 0,
-        queued: 0,
-        byAgent: {},
       };
-      const work = { claimed: 0, completed: 0, failed: 0, lost: 0 };
+      const none = { ...work, created: 0, queued: 0, oldestReadyMs: null, byAgent: {} };
+      const asked = { avgClaimWaitMs: 2 * minute, avgQuestionWaitMs: 30_000, answered: 1 };
       const shown = await teller.call("metrics.history", { from: at(start + 9 * minute) });
       expect(shown).toEqual({
         step: "minute",
@@ -97,25 +95,25 @@ describe.each(drivers)("$name", (driver) => {
         oldestReadyMs: 3 * minute,
         points: [
           { ...none, at: at(start + 9 * minute) },
-          { ...none, at: at(start + 10 * minute), created: 3, queued: 3 },
-          { ...none, at: at(start + 11 * minute), queued: 3 },
+          { ...none, at: at(start + 10 * minute), created: 3, queued: 3, oldestReadyMs: minute },
+          { ...none, at: at(start + 11 * minute), queued: 3, oldestReadyMs: 2 * minute },
           {
             ...none,
             at: at(start + 12 * minute),
             claimed: 1,
             queued: 2,
-            avgClaimWaitMs: 2 * minute,
-            avgQuestionWaitMs: 30_000,
-            answered: 1,
-            byAgent: { a: { ...work, claimed: 1 } },
+            oldestReadyMs: 3 * minute,
+            ...asked,
+            byAgent: { a: { ...work, claimed: 1, ...asked } },
           },
           {
             ...none,
             at: at(start + 13 * minute),
             completed: 1,
             queued: 2,
+            oldestReadyMs: 3 * minute,
             avgDurationMs: minute,
-            byAgent: { a: { ...work, completed: 1 } },
+            byAgent: { a: { ...work, completed: 1, avgDurationMs: minute } },
           },
         ],
       });
@@ -124,12 +122,17 @@ describe.each(drivers)("$name", (driver) => {
       );
       const quiet = { from: at(start + 11 * minute), to: at(start + 12 * minute) };
       expect((await teller.call("metrics.history", quiet)).points).toEqual([
-        { ...none, at: at(start + 11 * minute), queued: 3 },
+        { ...none, at: at(start + 11 * minute), queued: 3, oldestReadyMs: 2 * minute },
       ]);
       clock.advance(3 * hour);
       const later = await teller.call("metrics.history");
       expect(later.points).toHaveLength(181);
-      expect(later.points.at(-1)).toEqual({ ...none, at: at(start + 193 * minute), queued: 2 });
+      expect(later.points.at(-1)).toEqual({
+        ...none,
+        at: at(start + 193 * minute),
+        queued: 2,
+        oldestReadyMs: 183 * minute,
+      });
       const byHour = await teller.call("metrics.history", { from: at(start - 4 * hour) });
       expect(byHour.step).toBe("hour");
       expect(byHour.points.map(({ created, queued }: typeof none) => [created, queued])).toEqual([

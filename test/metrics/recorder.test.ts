@@ -166,7 +166,7 @@ test("beyond fifty, the sessions of a minute are counted together", async () => 
   );
   expect(Object.keys(bucket!.byAgent)).toHaveLength(agentsMax + 1);
   expect(bucket!.byAgent.constructor).toMatchObject({ claimed: 1 });
-  expect(bucket!.byAgent[otherAgents]).toEqual({ claimed: 5, completed: 0, failed: 0, lost: 0 });
+  expect(bucket!.byAgent[otherAgents]).toMatchObject({ claimed: 5, claimWait: { count: 5 }, completed: 0 });
 });
 
 test("the figures of one transaction are all or nothing with the cursor", async () => {

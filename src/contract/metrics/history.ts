@@ -7,6 +7,17 @@ import { time } from "../shapes.js";
 const count = once(() => z.number().int());
 const averageMs = once(() => z.number().nullable().describe("null: there was none"));
 
+const work = once(() => ({
+  claimed: count(),
+  completed: count(),
+  failed: count().describe("Failed attempts, retried or not"),
+  lost: count().describe("Claims whose lease ran out or whose session died"),
+  avgClaimWaitMs: averageMs(),
+  avgDurationMs: averageMs(),
+  avgQuestionWaitMs: averageMs(),
+  answered: count().describe("Questions that were answered"),
+}));
+
 export const metricsHistory = operation({
   name: "metrics.history",
   summary: "Show what happened minute by minute or hour by hour",
@@ -35,21 +46,19 @@ export const metricsHistory = operation({
         z.object({
           at: time().describe("When the minute or hour begins"),
           created: count(),
-          claimed: count(),
-          completed: count(),
-          failed: count().describe("Failed attempts, retried or not"),
-          lost: count().describe("Claims whose lease ran out or whose session died"),
-          avgClaimWaitMs: averageMs(),
-          avgDurationMs: averageMs(),
-          avgQuestionWaitMs: averageMs(),
-          answered: count().describe("Questions that were answered"),
+          ...work(),
           queued: count().describe("Queued tasks at its end"),
+          oldestReadyMs: z
+            .number()
+            .nullable()
+            .describe(
+              "The longest that a task that could be claimed had waited, at its end or when it was claimed or cancelled in it; null: there was none. A task that was given back keeps its place, so the time in which it was held counts as well, and so does the time in which a project was paused",
+            ),
           byAgent: z
-            .record(
-              z.string(),
-              z.object({ claimed: count(), completed: count(), failed: count(), lost: count() }),
-            )
-            .describe("By session; beyond fifty, the rest is under *"),
+            .record(z.string(), z.object(work()))
+            .describe(
+              "By session; beyond fifty, the rest is under *. Answers to a session that had let its task go are nobody's",
+            ),
         }),
       ),
     }),

@@ -1,7 +1,8 @@
+import type { Claim } from "../claim.js";
 import type { CancelCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
-import { isTerminal, stateOf, type Task } from "../task.js";
+import { isReady, isTerminal, stateOf, type Task } from "../task.js";
 import { closeClaim } from "./close.js";
 import { setFree } from "./finish.js";
 import { taskNotFound } from "./holder.js";
@@ -46,7 +47,7 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
     taskId: task.id,
     sessionId: claim?.sessionId ?? null,
     epoch: claim?.epoch ?? null,
-    data: { reason, from: stateOf(task, claim) },
+    data: { reason, from: stateOf(task, claim), ...waited(draft, task, claim) },
   });
   return draft.putTask({
     ...rest,
@@ -57,4 +58,10 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
     question: null,
     responsePending: false,
   });
+}
+
+/** Of a task that could have been claimed: for how long. */
+function waited(draft: Draft, task: Task, claim: Claim | undefined): { waitedMs?: number } {
+  if (!isReady(task, claim) || task.readyAt === null || task.readyAt > draft.now) return {};
+  return { waitedMs: draft.now - task.readyAt };
 }

@@ -1,6 +1,13 @@
 // Where the figures are kept: totals by project, and one document for each minute and hour in which something happened.
 
-import { type Bucket, type BucketPlace, type MetricStep, noTotals, type Totals } from "../../core/tally.js";
+import {
+  type Bucket,
+  type BucketPlace,
+  type MetricStep,
+  noTotals,
+  type Totals,
+  wholeBucket,
+} from "../../core/tally.js";
 import type { View } from "../../core/view.js";
 
 type Documents = Pick<View, "document">;
@@ -46,5 +53,6 @@ export function totalsIn(view: Documents, project: string, now: number): Totals 
 }
 
 export function bucketIn(view: Documents, place: BucketPlace): Bucket | undefined {
-  return view.document(bucketKind[place.step], bucketKey(place)) as Bucket | undefined;
+  const stored = view.document(bucketKind[place.step], bucketKey(place)) as Partial<Bucket> | undefined;
+  return stored && wholeBucket(stored);
 }

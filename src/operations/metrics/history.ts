@@ -5,6 +5,7 @@ import type { OutputOf, ParsedOf } from "../../contract/operation.js";
 import type { OperationNamed } from "../../contract/registry.js";
 import { accept, type Outcome, type Refusal, refuse } from "../../core/refusal.js";
 import {
+  type AgentWork,
   type Bucket,
   bucketStart,
   type Mean,
@@ -16,7 +17,7 @@ import {
 import type { Reads } from "../../core/view.js";
 import { iso } from "../render.js";
 import { bucketIn, bucketKind, timeKey, totalsIn } from "./documents.js";
-import { oldestReadyAgeMs } from "./queue-age.js";
+import { oldestAges, oldestReadyAgeMs } from "./queue-age.js";
 
 type Input = ParsedOf<OperationNamed<"metrics.history">>;
 type Output = OutputOf<OperationNamed<"metrics.history">>;
@@ -41,11 +42,13 @@ export function history(view: Reads, project: string | null, input: Input, now: 
   const name = project ?? wholeOrg;
   const buckets = starts.map((at) => bucketIn(view, { step, at, project: name }));
   let queued = queuedBefore(view, { step, end: to, project: name, now }, buckets);
-  const points = starts.map((at, index) => {
+  const filled = starts.map((at, index) => {
     const bucket = buckets[index] ?? { ...noBucket(), queued };
     queued = bucket.queued;
-    return pointOf(at, bucket);
+    return { at, bucket };
   });
+  const ages = oldestAges(view, { step, project, now }, filled);
+  const points = filled.map(({ at, bucket }, index) => pointOf(at, bucket, ages[index]!));
   const oldestReadyMs = oldestReadyAgeMs(view, project, now);
   return accept({ step, from: iso(starts[0] ?? from), to: iso(Math.max(from, to)), oldestReadyMs, points });
 }
@@ -82,20 +85,29 @@ function firstAfter(
 
 const average = ({ count, sumMs }: Mean) => (count === 0 ? null : sumMs / count);
 
-function pointOf(at: number, bucket: Bucket): Output["points"][number] {
-  const { created, claimed, completed, failed, lost, queued, byAgent } = bucket;
+function workOf(work: AgentWork) {
+  const { claimed, completed, failed, lost, claimWait, duration, questionWait } = work;
   return {
-    at: iso(at),
-    created,
     claimed,
     completed,
     failed,
     lost,
-    avgClaimWaitMs: average(bucket.claimWait),
-    avgDurationMs: average(bucket.duration),
-    avgQuestionWaitMs: average(bucket.questionWait),
-    answered: bucket.questionWait.count,
+    avgClaimWaitMs: average(claimWait),
+    avgDurationMs: average(duration),
+    avgQuestionWaitMs: average(questionWait),
+    answered: questionWait.count,
+  };
+}
+
+function pointOf(at: number, bucket: Bucket, oldestReadyMs: number | null): Output["points"][number] {
+  const { created, queued, byAgent } = bucket;
+  const agents = Object.entries(byAgent).map(([name, work]) => [name, workOf(work)]);
+  return {
+    at: iso(at),
+    created,
+    ...workOf(bucket),
     queued,
-    byAgent,
+    oldestReadyMs,
+    byAgent: Object.fromEntries(agents),
   };
 }
