@@ -68,6 +68,8 @@ export interface AttemptAnswer {
   unblockedCount?: number;
   willRetry?: boolean;
   retryAt?: number | null;
+  /** The notification that told people that the task failed for good. */
+  told?: string;
 }
 
 /** The instant at which the lease is over, or null while it is paused. */

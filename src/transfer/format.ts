@@ -221,6 +221,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
         unblockedCount: optional(whole),
         willRetry: optional(flag),
         retryAt: optional(orNull(whole)),
+        told: optional(text),
       }),
     ),
   }),

@@ -66,7 +66,7 @@ function remember(
   });
 }
 
-/** Adds to a closed attempt what its closing call answers, once that is known. */
+/** Adds to a closed attempt what its closing call answers, and what people were told of it, once that is known. */
 export function rememberAnswer(draft: Draft, claim: Claim, answer: AttemptAnswer): void {
   const attempt = draft.attempt(claim.project, claim.taskId, claim.epoch);
   if (attempt) draft.putAttempt({ ...attempt, answer });
@@ -131,9 +131,10 @@ export function lose(
     actor: "system",
     data: { ...data, error: "WORKER_LOST", lostCount, from, durationMs: workedMs(claim, draft.now) },
   });
-  draft.notify("WORKER_LOST", {
+  const told = draft.notify("WORKER_LOST", {
     task: failed,
     title: "Worker lost",
     message: `Task ${task.id} lost its worker ${lostCount} times in a row, last ${claim.sessionId} (${how.reason}).`,
   });
+  rememberAnswer(draft, claim, { told: told.id });
 }

@@ -4,7 +4,7 @@ import type { Draft } from "../draft.js";
 import { accept, type Outcome } from "../refusal.js";
 import { retryDelayMs } from "../retry.js";
 import type { Task } from "../task.js";
-import { closeClaim, failForGood, withReadiness } from "./close.js";
+import { closeClaim, failForGood, rememberAnswer, withReadiness } from "./close.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
 import { closeQuestion } from "./notification.js";
 
@@ -58,7 +58,8 @@ export function failAttempt(
   } else {
     const failed = failForGood(draft, rest, error);
     draft.emit("task:failed", { ...on, data: { ...data, retryCount: task.retryCount } });
-    draft.notify("TASK_ERROR", { task: failed, title: "Task failed", message: error });
+    const told = draft.notify("TASK_ERROR", { task: failed, title: "Task failed", message: error });
+    rememberAnswer(draft, claim, { ...answer, told: told.id });
   }
   return answer;
 }

@@ -21,6 +21,12 @@ export function closeQuestion(draft: Draft, { question }: Task): void {
   if (question) markRead(draft, `n${question.id.slice(1)}`);
 }
 
+/** Somebody has seen to the failure: what was told about it leaves the inbox. */
+export function closeFailure(draft: Draft, { project, id, epoch }: Task): void {
+  const told = draft.attempt(project, id, epoch)?.answer?.told;
+  if (told !== undefined) markRead(draft, told);
+}
+
 export function readNotification(draft: Draft, { id }: ReadNotificationCommand): Outcome<null> {
   if (markRead(draft, id)) return accept(null);
   return refuse("NOT_FOUND", `There is no notification ${id}.`, { details: { id } });

@@ -5,6 +5,7 @@ import { isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { endGroupIfOver } from "./finish.js";
 import { taskNotFound } from "./holder.js";
+import { closeFailure } from "./notification.js";
 
 /** failed, cancelled → queued, by a person, with all counts back to zero. The epoch never goes back. */
 export function retry(draft: Draft, command: RetryCommand): Outcome<null> {
@@ -65,6 +66,7 @@ function revive(draft: Draft, task: Task): void {
       { keep: false },
     ),
   );
+  closeFailure(draft, task);
   draft.emit("task:retried", { project: task.project, taskId: task.id, data: { from: task.state } });
   const parent = task.parentId === null ? undefined : draft.task(task.project, task.parentId);
   if (wasCancelled && parent) reopen(draft, parent);

@@ -145,6 +145,20 @@ export function retries(driver: Driver): void {
       expect((await failOnce(world, id)).willRetry).toBe(false);
     });
 
+    it("a person's retry settles what was told about the failure, and nothing else", async (world) => {
+      const [id, other] = [await world.task(), await world.task()];
+      for (const each of [id, other]) await failOnce(world, each, { retryable: false });
+      world.clock.advance(minute);
+      await world.ok({ type: "retry", taskId: id });
+      const told = async (taskId: string) =>
+        (await world.notifications()).filter((each) => each.taskId === taskId).map(({ readAt }) => readAt);
+      expect(await told(id)).toEqual([world.clock.now()]);
+      expect(await told(other)).toEqual([null]);
+      expect((await world.eventTypes(id)).slice(-2)).toEqual(["notification:read", "task:retried"]);
+      await failOnce(world, id, { retryable: false });
+      expect((await told(id)).toSorted()).toEqual([world.clock.now(), null].toSorted());
+    });
+
     it("fewer retries than it had already means no more of them", async (world) => {
       const id = await world.task();
       await failOnce(world, id);
@@ -230,10 +244,11 @@ export function retries(driver: Driver): void {
       expect((await world.look(id)).lostCount).toBe(0);
     });
 
-    it("a person's retry starts the count anew", async (world) => {
+    it("a person's retry starts the count anew, and settles what was told", async (world) => {
       const id = await world.task();
       for (let n = 0; n < 3; n++) await loseOnce(world, id);
       await world.ok({ type: "retry", taskId: id });
+      expect(await world.notifications()).toMatchObject([{ readAt: world.clock.now() }]);
       expect(await world.look(id)).toMatchObject({ now: "queued", lostCount: 0, error: null, epoch: 3 });
       await loseOnce(world, id);
       expect(await world.stateOf(id)).toBe("queued");

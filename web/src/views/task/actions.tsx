@@ -60,7 +60,7 @@ export function Cancel({ task, onClose }: ActionProps) {
   );
 }
 
-export function Retry({ task, onClose, onRetried }: ActionProps & { onRetried?: () => void }) {
+export function Retry({ task, onClose }: ActionProps) {
   const { id, project, title } = task;
   const named = useProjectToName(project);
   return (
@@ -69,10 +69,7 @@ export function Retry({ task, onClose, onRetried }: ActionProps & { onRetried?: 
       verb="Retry"
       command={cliFor("retry", { taskId: id, project: named })}
       done={`${id} is queued again.`}
-      run={async () => {
-        await dibs.tasks.retry({ project, taskId: id });
-        onRetried?.();
-      }}
+      run={() => dibs.tasks.retry({ project, taskId: id })}
       onClose={onClose}
     >
       <p className="wraps">{title}</p>
