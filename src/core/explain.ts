@@ -68,6 +68,19 @@ export function explainReasons(draft: Draft, task: Task, who: Who | null): Reaso
   );
 }
 
+/** The default, ready for a shell; else a word that `dibs answer` does not take for an answer. */
+function answerTo(question: Task["question"]): string {
+  const own = question?.default;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line cannot show is not to be pasted.
+  const isPlain = own !== undefined && own.length <= 200 && !/[\u0000-\u001f\u007f]/.test(own);
+  return isPlain ? `-- '${own.replaceAll("'", "'\\''")}'` : '"<your answer>"';
+}
+
+function optionsIn(question: Task["question"]): string {
+  const options = question?.options ?? [];
+  return options.length === 0 ? "" : ` (${options.join(" | ").slice(0, 200)})`;
+}
+
 type Describe = (draft: Draft, task: Task, claim: Claim | undefined, who: Who | null) => Reason;
 
 function marked(draft: Draft, project: string, id: string): string {
@@ -107,10 +120,10 @@ const describe: Record<Blocker, Describe> = {
       ...(alive ? {} : { fix: `dibs release ${task.id} --force` }),
     };
   },
-  AWAITING_RESPONSE: (_draft, task) => ({
+  AWAITING_RESPONSE: (_draft, { id, question }) => ({
     code: "AWAITING_RESPONSE",
-    message: `It waits for an answer: ${task.question?.text.slice(0, 200) ?? ""}`,
-    fix: `dibs answer ${task.id} "…"`,
+    message: `It waits for an answer: ${question?.text.slice(0, 200) ?? ""}${optionsIn(question)}`,
+    fix: `dibs answer ${id} ${answerTo(question)}`,
   }),
   WAITING_ON_DEPENDENCIES: (draft, task) => {
     const { project } = task;

@@ -55,8 +55,16 @@ describe("what helps", () => {
     await desk.says(["ask", "first", "Which?", "--session", "agent-1"]);
     const ask = (id: string) => desk.says(["explain", id]);
     expect(await ask("0001")).toContain("\n  dibs explain first\n");
-    expect(await ask("first")).toContain('\n  dibs answer first "…"\n');
+    expect(await ask("first")).toContain('\n  dibs answer first "<your answer>"\n');
+    // Pasted as it stands it answers nothing.
+    expect(await desk.dibs(["answer", "first", "<your answer>"])).toMatchObject({ code: 2 });
     await desk.says(["answer", "first", "That one"]);
+    const options = ["--option", "it's", "--option", "blue", "--default", "it's"];
+    await desk.says(["ask", "first", "Which?", ...options, "--session", "agent-1"]);
+    const asked = await ask("first");
+    expect(asked).toContain("It waits for an answer: Which? (it's | blue)");
+    expect(asked).toContain("\n  dibs answer first -- 'it'\\''s'\n");
+    await desk.says(["answer", "first", "--", "it's"]);
     await desk.says(["fail", "first", "no", "--no-retry", "--session", "agent-1"]);
     expect(await ask("0001")).toContain("\n  dibs retry first\n");
     await desk.says(["retry", "first"]);

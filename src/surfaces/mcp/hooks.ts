@@ -77,7 +77,9 @@ function messageFor(tasks: readonly WireTask[]): string {
   const shown = tasks
     .slice(0, questionsShown)
     .map(({ id, question }) => `  ${id}: ${oneLine(clip(question!.text, 100))}`);
-  return [`Dibs: ${counted(tasks)} for you (dibs inbox, dibs answer <id> "…"):`, ...shown].join("\n");
+  return [`Dibs: ${counted(tasks)} for you (dibs inbox, dibs answer <id> "<your answer>"):`, ...shown].join(
+    "\n",
+  );
 }
 
 const counted = ({ length }: readonly unknown[]) =>

@@ -85,7 +85,9 @@ export const commands: Record<string, SingleCommand> = {
     examples: ['dibs answer 0001 "teal"', "dibs answer 0001 - < answer.md"],
     async run(context) {
       const response = await context.textOrInput(context.args.slice(1).join(" "));
-      if (response === "") throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
+      // Pasted from what told about the question, and left as it was.
+      const isMissing = response === "" || /^<(?:your )?answer>$/.test(response);
+      if (isMissing) throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
       const answer = await (await context.dibs()).tasks.respond({
         taskId: context.taskId,
         response,

@@ -23,7 +23,7 @@ export function inboxPage({ questions, notifications }: Inbox, look: Look): stri
           (line) => `    ${line}`,
         )
       : []),
-    `    ${look.paint(`dibs answer ${plain(taskId)} "…"`, "dim")}`,
+    `    ${look.paint(`dibs answer ${plain(taskId)} "<your answer>"`, "dim")}`,
   ]);
   const asking = new Set(questions.map(({ project, id }) => `${project}/${id}`));
   // A question stands above already.
