@@ -38,6 +38,9 @@ export interface TaskPatch {
   phase?: string | null;
   priority?: number;
   labels?: string[];
+  /** Besides those it has, or those of `labels`. */
+  addLabels?: string[];
+  removeLabels?: string[];
   files?: string[];
   dependsOn?: string[];
   assignee?: string | null;

@@ -103,7 +103,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
   },
   async edit(tell) {
     await tell(
-      'add "Write the docs" -p high -l docs,urgent --phase implementation --files "docs/**" --id docs',
+      'add "Write the docs" -p high -l docs -l urgent --phase implementation --files "docs/**" --id docs',
     );
     await tell('add "Second" -d docs --assignee agent-2 --not-before 2h --timeout 30m');
     await tell("show 0001");

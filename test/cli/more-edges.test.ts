@@ -151,6 +151,17 @@ test("a second id behind -d is refused, and does not become part of the prompt",
   expect((await desk.json(["edit", "-d", "0002", "0003"])).task.dependsOn).toEqual(["0002"]);
 });
 
+test("a label is one word or several, commas and all, and comes and goes by itself", async () => {
+  const desk = await openDesk();
+  const { task } = await desk.json(["add", "One", "-l", "api, v2", "-l", "ui"]);
+  expect(task.labels).toEqual(["api, v2", "ui"]);
+  const labels = async (...flags: string[]) => (await desk.json(["edit", "0001", ...flags])).task.labels;
+  expect(await labels("--add-label", "a,b", "--remove-label", "ui")).toEqual(["api, v2", "a,b"]);
+  expect((await desk.json(["list", "-l", "api, v2"])).tasks).toHaveLength(1);
+  expect((await desk.json(["claim", "--session", "a", "-l", "none", "-l", "a,b"])).task.id).toBe("0001");
+  expect(await labels("--label", "")).toEqual([]);
+});
+
 test("events name who acted, not who held the task", async () => {
   const desk = await openDesk();
   await desk.says(["add", "One"]);

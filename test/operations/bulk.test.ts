@@ -132,6 +132,36 @@ describe.each(driverNames)("bulk over %s", (driver) => {
   );
 
   test(
+    "labels come and go, and every task keeps its others",
+    on(driver, async (pipeline) => {
+      const [a] = await create(pipeline, 1, { labels: ["ui", "old"] });
+      const [b] = await create(pipeline, 1, { labels: ["api, v2"] });
+      const many = Array.from({ length: 50 }, (_, no) => `l${no}`);
+      const [full] = await create(pipeline, 1, { labels: many });
+      const changes = { addLabels: ["night", "night"], removeLabels: ["old"] };
+      const update = { action: "update", filter: {}, all: true, changes } as const;
+      for (const dryRun of [true, false]) {
+        expect(await pipeline.call("tasks.bulk", { ...update, dryRun })).toMatchObject({
+          done: dryRun ? 0 : 2,
+          refused: [
+            { taskId: full, error: "VALIDATION_FAILED", message: expect.stringContaining("51 labels") },
+          ],
+        });
+      }
+      const labelsOf = async (taskId: string) => (await pipeline.call("tasks.get", { taskId })).task.labels;
+      expect(await labelsOf(a!)).toEqual(["ui", "night"]);
+      expect(await labelsOf(b!)).toEqual(["api, v2", "night"]);
+      const { events } = await pipeline.call("tasks.events", { taskId: b! });
+      expect(events.at(-1)).toMatchObject({ type: "task:updated", data: { changed: ["labels"] } });
+      const before = events.length;
+      await pipeline.call("tasks.update", { taskId: b!, addLabels: ["night"], removeLabels: ["nothing"] });
+      expect((await pipeline.call("tasks.events", { taskId: b! })).events).toHaveLength(before);
+      await pipeline.call("tasks.update", { taskId: b!, labels: ["new"], addLabels: ["more"] });
+      expect(await labelsOf(b!)).toEqual(["new", "more"]);
+    }),
+  );
+
+  test(
     "at most a thousand at once, and a cursor to go on",
     on(driver, async (pipeline) => {
       await create(pipeline, 1100);

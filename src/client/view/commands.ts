@@ -148,7 +148,8 @@ function flag(name: string, value: string | undefined): string[] {
 }
 
 function editFlags(patch: Patch): string[] {
-  const { notBefore, timeoutMs, metadata, labels, dependsOn, requires, files } = patch;
+  const { notBefore, timeoutMs, metadata, dependsOn, requires, files } = patch;
+  const { labels, addLabels, removeLabels } = patch;
   const one = (name: string, value: string | number | null | undefined) =>
     flag(name, value === undefined ? undefined : String(value ?? ""));
   const many = (name: string, values: readonly string[] | undefined) =>
@@ -166,6 +167,8 @@ function editFlags(patch: Patch): string[] {
     ...one("timeout", typeof timeoutMs === "number" ? `${timeoutMs}ms` : timeoutMs),
     ...one("metadata", metadata && JSON.stringify(metadata)),
     ...many("label", labels),
+    ...many("add-label", addLabels),
+    ...many("remove-label", removeLabels),
     ...many("depends-on", dependsOn),
     ...many("requires", requires),
     ...many("files", files),

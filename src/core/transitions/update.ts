@@ -16,7 +16,7 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
   if (!task) return taskNotFound(taskId);
-  const patch = withoutDoubles(command.patch);
+  const patch = withoutDoubles(withAllLabels(command.patch, task));
   const refusal =
     stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);
   if (refusal) return refusal;
@@ -29,6 +29,14 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
     if (after.type === "group" && patch.dependsOn) endGroupIfOver(draft, after);
   }
   return accept({ changed });
+}
+
+/** Labels that come and go, as the list that they lead to. */
+function withAllLabels({ addLabels, removeLabels, ...patch }: TaskPatch, task: Task): TaskPatch {
+  if (!addLabels && !removeLabels) return patch;
+  const gone = new Set(removeLabels);
+  const kept = (patch.labels ?? task.labels).filter((label) => !gone.has(label));
+  return { ...patch, labels: [...kept, ...(addLabels ?? [])] };
 }
 
 function withoutDoubles(patch: TaskPatch): TaskPatch {
@@ -57,6 +65,13 @@ function stateProblem(draft: Draft, task: Task, patch: TaskPatch): Refusal | nul
 }
 
 function sizeProblem(patch: TaskPatch): Refusal | null {
+  const labels = patch.labels?.length ?? 0;
+  if (labels > limits.labelsMax) {
+    return refuse(
+      "VALIDATION_FAILED",
+      `It would have ${labels} labels; at most ${limits.labelsMax} are kept.`,
+    );
+  }
   const bytes = Math.max(utf8Length(patch.prompt ?? ""), utf8Length(patch.description ?? ""));
   if (bytes <= limits.promptBytesMax) return null;
   return refuse(

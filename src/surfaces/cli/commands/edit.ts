@@ -10,7 +10,7 @@ const taskFlags: Record<string, FlagSpec> = {
   description: { value: "<text>", help: "more words" },
   priority: { value: "<0-100|word>", short: "p", help: "number, p1…p5, or critical, high, medium, low" },
   "depends-on": { value: "<id>", short: "d", many: true, help: "tasks that must be completed first" },
-  label: { value: "<word>", short: "l", many: true, help: "labels" },
+  label: { value: "<text>", short: "l", many: true, help: "a label; several: -l docs -l urgent" },
   files: { value: "<path>", many: true, help: "paths or globs it expects to touch" },
   assignee: { value: "<session>", help: "only this session may take it" },
   "agent-type": { value: "<word>", help: "only agents of this type" },
@@ -28,7 +28,7 @@ function taskFields(context: Context) {
     description: context.text("description"),
     priority: priorityOf(context.text("priority")),
     dependsOn: context.list("depends-on"),
-    labels: context.list("label"),
+    labels: context.texts("label"),
     files: context.texts("files"),
     assignee: context.text("assignee"),
     agentType: context.text("agent-type"),
@@ -126,10 +126,16 @@ export const commands: Record<string, SingleCommand> = {
     name: "edit",
     args: "<id>",
     summary: "Change a task that is not over",
-    details: 'Lists replace the old ones. An empty value takes something away: --assignee "".',
-    flags: { prompt: { value: "<text>", help: "a new prompt; - reads standard input" }, ...taskFlags },
+    details:
+      'Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "".',
+    flags: {
+      prompt: { value: "<text>", help: "a new prompt; - reads standard input" },
+      ...taskFlags,
+      "add-label": { value: "<text>", many: true, help: "one more label; the others stay" },
+      "remove-label": { value: "<text>", many: true, help: "one label less" },
+    },
     exits: { 1: "it is over" },
-    examples: ["dibs edit 0001 -p critical -l docs,urgent", 'dibs edit 0001 --assignee ""'],
+    examples: ["dibs edit 0001 -p critical -l docs -l urgent", 'dibs edit 0001 --assignee ""'],
     async run(context) {
       const prompt = context.text("prompt");
       const dibs = await context.dibs();
@@ -137,7 +143,11 @@ export const commands: Record<string, SingleCommand> = {
         taskId: context.taskId,
         ...taskFields(context),
         ...cleared(context),
-        ...given({ prompt: prompt === undefined ? undefined : await context.textOrInput(prompt) }),
+        ...given({
+          prompt: prompt === undefined ? undefined : await context.textOrInput(prompt),
+          addLabels: context.texts("add-label"),
+          removeLabels: context.texts("remove-label"),
+        }),
       });
       context.say(answer, (look) => taskPage(answer.task, look));
     },

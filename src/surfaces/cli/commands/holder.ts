@@ -102,7 +102,7 @@ const claim: SingleCommand["run"] = async (context) => {
   }
   const until = context.parts.now() + (context.duration("wait") ?? 0);
   const which = given({
-    labels: context.list("label"),
+    labels: context.texts("label"),
     resume: context.on("no-resume") ? false : undefined,
   });
   const { stopping } = context.parts;
@@ -140,7 +140,8 @@ const ask: SingleCommand["run"] = async (context) => {
   if (!isWaiting) {
     context.say(
       answer,
-      () => `asked; the lease stands still until somebody answers: dibs answer ${plain(taskId)} …`,
+      () =>
+        `asked; the lease stands still until somebody answers:\n  dibs answer ${plain(taskId)} "<your answer>"`,
     );
     return 0;
   }
@@ -208,7 +209,7 @@ export const commands: Record<string, SingleCommand> = {
         help: "wait this long for something to claim, or for the task that is named; default 60s",
       },
       ttl: { value: "<duration>", help: "lease length" },
-      label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
+      label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
       "agent-type": { value: "<word>", help: "what kind of agent this is" },
       ...capabilityFlag,
       "no-resume": { help: "nothing, rather than what this session holds already" },

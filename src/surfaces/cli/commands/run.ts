@@ -131,7 +131,7 @@ const work: SingleCommand["run"] = async (context) => {
     ...given({
       concurrency: context.number("concurrency") ?? (await settingFor(context, parts, "concurrency")),
       sessionId: sessionOf(context),
-      labels: context.list("label"),
+      labels: context.texts("label"),
       once: context.on("once") || undefined,
       untilEmpty: context.on("until-empty") || context.on("once") || undefined,
     }),
@@ -241,7 +241,7 @@ export const commands: Record<string, Command> = {
       concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
       once: { help: "one task, then end" },
       "until-empty": { help: "end when nothing can be claimed" },
-      label: { value: "<word>", short: "l", many: true, help: "only tasks with one of these labels" },
+      label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
       ...sharedFlags,
     },
     exits: {

@@ -73,7 +73,7 @@ export const commands: Record<string, SingleCommand> = {
         help: stateHelp,
       },
       state: { value: "<state>", many: true, help: "the same" },
-      label: { value: "<word>", short: "l", help: "with this label" },
+      label: { value: "<text>", short: "l", help: "with this label" },
       assignee: { value: "<session>", help: "assigned to this session" },
       parent: { value: "<id>", help: "parts of this task" },
       top: { help: "only what is part of nothing" },

@@ -11,7 +11,7 @@ export function commandsFor(deed: Deed, rows: readonly WireTaskRow[]): string {
   return [...lines, ...(left > 0 ? [`# and so on, for ${left.toLocaleString()} more`] : [])].join("\n");
 }
 
-function commandFor(deed: Deed, { project, id: taskId, labels }: WireTaskRow): [Action, Details] {
+function commandFor(deed: Deed, { project, id: taskId }: WireTaskRow): [Action, Details] {
   const on = { project, taskId };
   switch (deed.kind) {
     case "cancel":
@@ -23,6 +23,6 @@ function commandFor(deed: Deed, { project, id: taskId, labels }: WireTaskRow): [
     case "priority":
       return ["edit", { ...on, patch: { priority: deed.priority } }];
     case "label":
-      return ["edit", { ...on, patch: { labels: [...new Set([...labels, deed.label])] } }];
+      return ["edit", { ...on, patch: { addLabels: [deed.label] } }];
   }
 }

@@ -104,10 +104,10 @@ function callsFor(deed: Deed, rows: readonly WireTaskRow[]): { calls: BulkInput[
   return { calls, unchanged };
 }
 
-/** Undefined: the action has none. Null: the task is so already. Labels replace each other, so each keeps its own. */
+/** Undefined: the action has none. Null: the task is so already. */
 function changesFor(deed: Deed, { labels, priority }: WireTaskRow): BulkInput["changes"] | null {
   if (deed.kind === "priority") return deed.priority === priority ? null : { priority: deed.priority };
-  if (deed.kind === "label") return labels.includes(deed.label) ? null : { labels: [...labels, deed.label] };
+  if (deed.kind === "label") return labels.includes(deed.label) ? null : { addLabels: [deed.label] };
   return undefined;
 }
 
