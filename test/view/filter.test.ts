@@ -162,6 +162,10 @@ describe("suggestions", () => {
   const facts = {
     labels: ["ui", "api", "needs design"],
     agents: ["a7", "cli"],
+    names: [
+      { name: "cli", sessionId: "a7" },
+      { name: "Night shift", sessionId: "a7" },
+    ],
     projects: ["shop"],
     phases: ["test"],
   };
@@ -177,12 +181,18 @@ describe("suggestions", () => {
     ["label:", ["label:ui", "label:api", 'label:"needs design"']],
     ["label:ui,a", ["label:ui,api"]],
     ['label:"nee', ['label:"needs design"']],
-    ["is:done agent:", ["is:done agent:a7", "is:done agent:cli"]],
+    ["is:done agent:", ["is:done agent:a7", "is:done agent:cli", 'is:done agent:"Night shift"']],
+    ["agent:ni", ['agent:"Night shift"']],
+    ["assignee:", ["assignee:a7", "assignee:cli"]],
     ["project:", ["project:shop"]],
     ["phase:t", ["phase:test"]],
     ["zebra", []],
   ])("for '%s'", (text, texts) => {
     expect(taken(text)).toEqual(texts);
+  });
+
+  test("say whose name it is", () => {
+    expect(suggest("agent:ni", 8, facts)).toMatchObject([{ label: "Night shift", help: "a7" }]);
   });
 
   test("replace the piece at the caret and leave the others alone", () => {

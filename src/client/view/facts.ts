@@ -17,6 +17,21 @@ export function factsOf(rows: readonly WireTaskRow[]): Facts {
   return { labels: labels.top(), agents: agents.top(), projects: projects.top(), phases: phases.top() };
 }
 
+/** Names of the sessions that hold something, each once; `nameOf` gives the id where there is no name. */
+export function namesOf(
+  rows: readonly WireTaskRow[],
+  nameOf: (project: string, sessionId: string) => string,
+): NonNullable<Facts["names"]> {
+  const names = new Map<string, string>();
+  for (const { project, claim } of rows) {
+    const name = claim && nameOf(project, claim.sessionId);
+    if (claim && name && name !== claim.sessionId && names.size < factsMax) names.set(name, claim.sessionId);
+  }
+  return [...names]
+    .map(([name, sessionId]) => ({ name, sessionId }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 class Tally {
   private readonly counts = new Map<string, number>();
 

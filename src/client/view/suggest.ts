@@ -8,6 +8,8 @@ export interface Facts {
   labels: readonly string[];
   /** Ids of sessions and types of agents. */
   agents: readonly string[];
+  /** What sessions are called, where that is something else. */
+  names?: readonly { name: string; sessionId: string }[];
   projects: readonly string[];
   phases: readonly string[];
 }
@@ -50,14 +52,14 @@ export function suggest(text: string, caret: number, facts: Facts): Suggestion[]
   const begun = values.slice(last).replace(/^"/, "").toLowerCase();
   const start = caret - (values.length - last);
   return valuesOf(key.toLowerCase(), facts)
-    .filter((value) => value.toLowerCase().startsWith(begun) && value.toLowerCase() !== begun)
+    .filter(({ value }) => value.toLowerCase().startsWith(begun) && value.toLowerCase() !== begun)
     .slice(0, suggestionsMax)
-    .map((value) => ({
+    .map(({ value, help: says = "" }) => ({
       from: start,
       to: endOf(text, caret),
       insert: quoted(value),
       label: value,
-      help: "",
+      help: says,
     }));
 }
 
@@ -80,7 +82,19 @@ const examples = {
   time: [">10m", ">1h", ">1d", "<1h"],
 };
 
-function valuesOf(key: string, facts: Facts): readonly string[] {
+interface Value {
+  value: string;
+  help?: string;
+}
+
+function valuesOf(key: string, facts: Facts): readonly Value[] {
+  const words = wordsOf(key, facts).map((value): Value => ({ value }));
+  if (key !== "agent") return words;
+  const named = (facts.names ?? []).filter(({ name }) => !facts.agents.includes(name));
+  return [...words, ...named.map(({ name, sessionId }) => ({ value: name, help: sessionId }))];
+}
+
+function wordsOf(key: string, facts: Facts): readonly string[] {
   switch (key) {
     case "is":
       return isWords;

@@ -4,6 +4,7 @@
 import "./queue.css";
 import { useCallback, useId, useMemo, useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
+import { namesOf } from "../../../../src/client/view/facts.js";
 import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
@@ -78,7 +79,7 @@ export function Queue() {
         <FilterBox
           text={text}
           onText={setText}
-          facts={() => taskIndex().facts()}
+          facts={() => ({ ...taskIndex().facts(), names: namesOf(taskIndex().rows(), nameOf) })}
           box={box}
           problemId={mistakes.length > 0 ? problemId : undefined}
           onLeave={() => (toList.current ? toList.current() : box.current?.blur())}
