@@ -186,7 +186,17 @@ test(
     const ada = page
       .getByRole("row")
       .filter({ has: page.getByRole("rowheader", { name: "ada", exact: true }) });
-    expect(await ada.getByRole("cell").allInnerTexts()).toEqual(["3", "2", "0", "0"]);
+    const time = expect.stringMatching(/^\d.* m?s$/);
+    expect(await ada.getByRole("cell").allInnerTexts()).toEqual(["3", "2", "0", "0", time, time, "–"]);
+    const chart = (title: string) => page.getByRole("heading", { name: title, exact: true });
+    await page.getByRole("img", { name: /^Queue age: oldest .* now$/ }).waitFor();
+    await ada.getByRole("link", { name: "ada" }).click();
+    await says(page, "The charts show the work of ada only.");
+    await says(page, "2 completed, 0 failed attempts");
+    expect(page.url()).toContain("agent=ada");
+    for (const title of ["Created", "Queue", "Queue age"]) expect(await chart(title).count(), title).toBe(0);
+    await page.getByRole("link", { name: "Show all agents" }).click();
+    await chart("Queue age").waitFor();
 
     await world.post("/api/tasks/ageing/complete", { sessionId: "eve", result: "ok" });
     await says(page, "6 completed, 1 failed attempts");

@@ -11,7 +11,7 @@ export interface Series {
   value: (column: Column) => number | null;
 }
 
-interface ChartProps {
+export interface ChartProps {
   title: string;
   columns: readonly Column[];
   /** Several are stacked as columns; one with `isLine` is a line. */

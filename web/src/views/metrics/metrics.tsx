@@ -3,15 +3,14 @@
 import "./metrics.css";
 import { useMemo } from "react";
 import { grouped } from "../../components/number.js";
-import { Empty } from "../../components/parts.js";
 import { Trouble } from "../../components/trouble.js";
 import { storeNow } from "../../data/clock.js";
 import { dibs, type OperationNamed, type OutputOf } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
-import { Chart } from "./chart.js";
+import { Agents } from "./agents.js";
+import { Chart, type ChartProps } from "./chart.js";
 import {
-  type AgentRow,
   agentsOf,
   type Column,
   columnsOf,
@@ -26,9 +25,10 @@ const hourMs = 3_600_000;
 const ranges: Record<string, number> = { "1h": 1, "3h": 3, "12h": 12, "1d": 24, "7d": 168, "30d": 720 };
 
 export default function Metrics() {
-  const { project } = usePlace();
+  const { project, path } = usePlace();
+  const [agent] = useParam("agent");
   const [chosen, setChosen] = useParam("range");
-  const range = chosen in ranges ? chosen : "3h";
+  const range = Object.hasOwn(ranges, chosen) ? chosen : "3h";
   const history = useLive(
     `metrics ${project} ${range}`,
     () =>
@@ -36,6 +36,7 @@ export default function Metrics() {
     { calmMs: 2_000, everyMs: 30_000 },
   );
   const stats = useLive(`metrics-stats ${project}`, () => dibs.stats.get({ project }), { calmMs: 1_000 });
+  const hrefOf = (name: string) => hrefTo(path, { range: chosen, agent: name });
   return (
     <>
       <div className="view-head">
@@ -56,8 +57,9 @@ export default function Metrics() {
       </div>
       <Trouble live={history} />
       {stats.data && <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />}
-      {history.data && <Charts history={history.data} range={range} />}
-      {history.data && <Agents rows={agentsOf(history.data)} />}
+      {agent !== "" && <OfOne agent={agent} backHref={hrefOf("")} />}
+      {history.data && <Charts history={history.data} range={range} agent={agent} />}
+      {history.data && <Agents rows={agentsOf(history.data)} agent={agent} hrefOf={hrefOf} />}
     </>
   );
 }
@@ -89,8 +91,27 @@ function Now({ stats: { by_status: by, throughput, agents }, oldestReadyMs }: No
   );
 }
 
-function Charts({ history, range }: { history: History; range: string }) {
-  const columns = useMemo(() => columnsOf(history), [history]);
+function OfOne({ agent, backHref }: { agent: string; backHref: string }) {
+  return (
+    <p className="row wrapping metrics-one">
+      <span className="wraps">
+        The charts show the work of <strong>{agent}</strong> only.
+      </span>
+      <Link href={backHref}>Show all agents</Link>
+    </p>
+  );
+}
+
+interface ChartsProps {
+  history: History;
+  range: string;
+  /** Whose work; empty: of all, and what can only be said of all. */
+  agent: string;
+}
+
+function Charts({ history, range, agent }: ChartsProps) {
+  const columns = useMemo(() => columnsOf(history, agent), [history, agent]);
+  const isOfAll = agent === "";
   const isLong = (ranges[range] ?? 0) > 24;
   const timeOf = (at: number) =>
     new Date(at).toLocaleString(undefined, {
@@ -113,19 +134,7 @@ function Charts({ history, range }: { history: History; range: string }) {
           { name: "failed", tone: "bad", value: (each) => each.failed },
         ]}
       />
-      <Chart
-        {...shared}
-        title="Created"
-        summary={`${total((each) => each.created)} tasks`}
-        series={[{ name: "created", tone: "link", value: (each) => each.created }]}
-      />
-      <Chart
-        {...shared}
-        title="Queue"
-        summary={`${grouped(columns.at(-1)?.queued ?? 0)} queued now`}
-        isLine
-        series={[{ name: "queued", tone: "calm", value: (each) => each.queued }]}
-      />
+      {isOfAll && <QueueCharts {...shared} oldestReadyMs={history.oldestReadyMs} />}
       <Chart
         {...shared}
         title="Wait for a claim"
@@ -160,42 +169,40 @@ function Charts({ history, range }: { history: History; range: string }) {
   );
 }
 
+/** What nobody in particular did. */
+function QueueCharts({
+  oldestReadyMs,
+  ...shared
+}: Pick<ChartProps, "columns" | "timeOf"> & { oldestReadyMs: number | null }) {
+  const { columns } = shared;
+  const created = columns.reduce((sum, each) => sum + each.created, 0);
+  return (
+    <>
+      <Chart
+        {...shared}
+        title="Created"
+        summary={`${grouped(created)} tasks`}
+        series={[{ name: "created", tone: "link", value: (each) => each.created }]}
+      />
+      <Chart
+        {...shared}
+        title="Queue"
+        summary={`${grouped(columns.at(-1)?.queued ?? 0)} queued now`}
+        isLine
+        series={[{ name: "queued", tone: "calm", value: (each) => each.queued }]}
+      />
+      <Chart
+        {...shared}
+        title="Queue age"
+        summary={oldestReadyMs === null ? "nothing to claim now" : `oldest ${exactly(oldestReadyMs)} now`}
+        isLine
+        {...inTime}
+        series={[{ name: "oldest", tone: "wait", value: (each) => each.oldestReadyMs }]}
+      />
+    </>
+  );
+}
+
 const inTime = { format: exactly, topOf: roundUpMs };
 
 const averageOf = ({ ms }: Mean) => (ms === null ? "none yet" : `${exactly(ms)} on average`);
-
-const shownMax = 50;
-
-function Agents({ rows }: { rows: AgentRow[] }) {
-  if (rows.length === 0) return <Empty title="No agent has worked in this time." />;
-  return (
-    <section className="panel metrics-agents" aria-labelledby="metrics-agents">
-      <h2 id="metrics-agents">By agent</h2>
-      <table className="metrics-table">
-        <thead>
-          <tr>
-            {["Session", "Claimed", "Completed", "Failed", "Lost"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, shownMax).map(({ name, claimed, completed, failed, lost }) => (
-            <tr key={name}>
-              <th scope="row" className="wraps">
-                {name === "*" ? "all others" : name}
-              </th>
-              <td>{grouped(claimed)}</td>
-              <td>{grouped(completed)}</td>
-              <td className={failed > 0 ? "bad" : "quiet"}>{grouped(failed)}</td>
-              <td className={lost > 0 ? "bad" : "quiet"}>{grouped(lost)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length > shownMax && <p className="quiet small">and {rows.length - shownMax} more</p>}
-    </section>
-  );
-}

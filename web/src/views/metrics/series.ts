@@ -7,17 +7,21 @@ export type Point = History["points"][number];
 
 export const columnsMax = 120;
 
-export interface Column {
-  at: number;
-  created: number;
+export interface Work {
   claimed: number;
   completed: number;
   failed: number;
   lost: number;
-  queued: number;
   claimWait: Mean;
   duration: Mean;
   questionWait: Mean;
+}
+
+export interface Column extends Work {
+  at: number;
+  created: number;
+  queued: number;
+  oldestReadyMs: number | null;
 }
 
 /** Of so many. */
@@ -26,35 +30,46 @@ export interface Mean {
   count: number;
 }
 
-export interface AgentRow {
+export interface AgentRow extends Work {
   name: string;
-  claimed: number;
-  completed: number;
-  failed: number;
-  lost: number;
 }
 
-export function columnsOf({ points }: History): Column[] {
+/** Of one agent, if it is named: what only the whole has (created, queued, their age) is that of the whole. */
+export function columnsOf({ points }: History, agent = ""): Column[] {
   const size = Math.max(1, Math.ceil(points.length / columnsMax));
   const columns: Column[] = [];
   for (let from = 0; from < points.length; from += size)
-    columns.push(merged(points.slice(from, from + size)));
+    columns.push(merged(points.slice(from, from + size), agent));
   return columns;
 }
 
-function merged(points: readonly Point[]): Column {
-  const sum = (pick: (point: Point) => number) => points.reduce((total, point) => total + pick(point), 0);
+function merged(points: readonly Point[], agent: string): Column {
+  const ages = points.flatMap(({ oldestReadyMs }) => oldestReadyMs ?? []);
   return {
     at: Date.parse(points[0]!.at),
-    created: sum((point) => point.created),
-    claimed: sum((point) => point.claimed),
-    completed: sum((point) => point.completed),
-    failed: sum((point) => point.failed),
-    lost: sum((point) => point.lost),
+    created: points.reduce((total, { created }) => total + created, 0),
     queued: points.at(-1)!.queued,
-    claimWait: meanOf(points.map(({ avgClaimWaitMs: ms, claimed: count }) => ({ ms, count }))),
-    duration: meanOf(points.map(({ avgDurationMs: ms, completed: count }) => ({ ms, count }))),
-    questionWait: meanOf(points.map(({ avgQuestionWaitMs: ms, answered: count }) => ({ ms, count }))),
+    oldestReadyMs: ages.length === 0 ? null : Math.max(...ages),
+    ...workOf(agent === "" ? points : points.flatMap((point) => didIn(point, agent) ?? [])),
+  };
+}
+
+type Did = Point["byAgent"][string];
+
+/** hasOwn: a session may be called `constructor`. */
+const didIn = ({ byAgent }: Point, agent: string): Did | undefined =>
+  Object.hasOwn(byAgent, agent) ? byAgent[agent] : undefined;
+
+function workOf(parts: readonly Did[]): Work {
+  const sum = (pick: (part: Did) => number) => parts.reduce((total, part) => total + pick(part), 0);
+  return {
+    claimed: sum((part) => part.claimed),
+    completed: sum((part) => part.completed),
+    failed: sum((part) => part.failed),
+    lost: sum((part) => part.lost),
+    claimWait: meanOf(parts.map(({ avgClaimWaitMs: ms, claimed: count }) => ({ ms, count }))),
+    duration: meanOf(parts.map(({ avgDurationMs: ms, completed: count }) => ({ ms, count }))),
+    questionWait: meanOf(parts.map(({ avgQuestionWaitMs: ms, answered: count }) => ({ ms, count }))),
   };
 }
 
@@ -71,18 +86,16 @@ export function meanOf(means: readonly Mean[]): Mean {
 
 /** Who did how much; those who did most first. */
 export function agentsOf({ points }: History): AgentRow[] {
-  const rows = new Map<string, AgentRow>();
+  const parts = new Map<string, Did[]>();
   for (const { byAgent } of points) {
     for (const [name, did] of Object.entries(byAgent)) {
-      const row = rows.get(name) ?? { name, claimed: 0, completed: 0, failed: 0, lost: 0 };
-      row.claimed += did.claimed;
-      row.completed += did.completed;
-      row.failed += did.failed;
-      row.lost += did.lost;
-      rows.set(name, row);
+      const known = parts.get(name);
+      if (known) known.push(did);
+      else parts.set(name, [did]);
     }
   }
-  return [...rows.values()].sort((a, b) => b.completed - a.completed || (a.name < b.name ? -1 : 1));
+  const rows = [...parts].map(([name, each]) => ({ name, ...workOf(each) }));
+  return rows.sort((a, b) => b.completed - a.completed || (a.name < b.name ? -1 : 1));
 }
 
 /** The next round number above: 1, 2, 5 times a power of ten. */
