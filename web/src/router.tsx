@@ -11,12 +11,21 @@ addEventListener("popstate", tellAll);
 /** `isSmall`: the same place seen a little differently, such as a filter being typed: no new step back. */
 export function navigate(to: string, { isSmall = false } = {}): void {
   if (to === location.pathname + location.search) return;
-  if (isSmall) history.replaceState(null, "", to);
+  if (isSmall) history.replaceState(history.state, "", to);
   else {
-    history.pushState(null, "", to);
+    history.pushState({ steps: stepsHere() + 1 }, "", to);
     scrollTo(0, 0);
   }
   tellAll();
+}
+
+/** How many steps within the dashboard lead here. */
+const stepsHere = (): number => (history.state as { steps?: number } | null)?.steps ?? 0;
+
+/** To where one came from; from a page that was opened by itself, elsewhere: the browser's way back would leave the dashboard. */
+export function goBack(elsewhere: string): void {
+  if (stepsHere() > 0) history.back();
+  else navigate(elsewhere);
 }
 
 export interface Place {

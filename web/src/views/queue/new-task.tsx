@@ -10,6 +10,9 @@ import { navigate, taskHref } from "../../router.js";
 
 const empty = { prompt: "", title: "", priority: "50", labels: "" };
 
+/** What was typed and not sent is there again when the dialog is opened next. */
+let draft = empty;
+
 interface NewTaskProps {
   /** Where it goes; of all projects, to the server's own. */
   project: string;
@@ -17,13 +20,18 @@ interface NewTaskProps {
 }
 
 export function NewTask({ project, onClose }: NewTaskProps) {
-  const [fields, setFields] = useState(empty);
+  const [fields, setFields] = useState(draft);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const named = useProjectToName(project);
   const task = taskOf(fields);
+  const isBegun = Object.entries(empty).some(([name, text]) => fields[name as keyof typeof empty] !== text);
   const into = project === "*" ? {} : { project };
-  const set = (change: Partial<typeof empty>) => setFields({ ...fields, ...change });
+  const keep = (next: typeof empty) => {
+    draft = next;
+    setFields(next);
+  };
+  const set = (change: Partial<typeof empty>) => keep({ ...fields, ...change });
 
   const add = async (event: FormEvent) => {
     event.preventDefault();
@@ -31,6 +39,7 @@ export function NewTask({ project, onClose }: NewTaskProps) {
     try {
       const { task: made } = await dibs.tasks.create({ ...task, ...into });
       say(`${made.id} was added.`);
+      draft = empty;
       onClose();
       navigate(taskHref(made.project, made.id));
     } catch (error) {
@@ -80,6 +89,11 @@ export function NewTask({ project, onClose }: NewTaskProps) {
           </p>
         )}
         <div className="actions">
+          {isBegun && (
+            <button type="button" className="plain queue-new-clear" onClick={() => keep(empty)}>
+              Clear
+            </button>
+          )}
           <button type="button" onClick={onClose}>
             Back
           </button>

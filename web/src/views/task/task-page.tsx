@@ -9,7 +9,7 @@ import { When } from "../../components/when.js";
 import { DibsError, type Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { useKeys } from "../../keys.js";
-import { hrefTo, Link, navigate } from "../../router.js";
+import { goBack, hrefTo, Link } from "../../router.js";
 import { Cancel, CopyCalls, Release, Retry } from "./actions.js";
 import { Edit } from "./edit.js";
 import { Explain } from "./explain.js";
@@ -50,12 +50,6 @@ function Unknown({ project, id }: { project: string | undefined; id: string }) {
   );
 }
 
-/** To where one came from; a page that was opened by itself leads to the queue. */
-function goBack(): void {
-  if (history.length > 1) history.back();
-  else navigate(hrefTo("/queue"));
-}
-
 function Known({ task, explanation, onChange }: Seen & { onChange: () => void }) {
   const [doing, setDoing] = useState<Doing | null>(null);
   const [missed, setMissed] = useState<Question | null>(null);
@@ -67,7 +61,7 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
     ...asks,
     ...Object.fromEntries(picks),
     a: () => answer.current?.focus(),
-    Escape: goBack,
+    Escape: () => goBack(hrefTo("/queue")),
     ...(task.question ? { Enter: () => answer.current?.answer() } : {}),
   });
   const { error, result, prompt, description, project, id } = task;
