@@ -10,19 +10,21 @@ import { hrefTo, Link, navigate, taskHref } from "../../router.js";
 import { Retry } from "../task/actions.js";
 import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
+import { More } from "./more.js";
 import { type Failure, markRead } from "./use-inbox.js";
 
 interface FailuresProps {
   failures: Failure[];
-  /** Not all are read. */
   hasMore: boolean;
+  /** Null: no more can be read at once. */
+  onMore: (() => void) | null;
   isAllProjects: boolean;
   now: number;
 }
 
 const keyOf = ({ row }: Failure) => `${row.project} ${row.id}`;
 
-export function Failures({ failures, hasMore, isAllProjects, now }: FailuresProps) {
+export function Failures({ failures, hasMore, onMore, isAllProjects, now }: FailuresProps) {
   const steady = useSteady(failures, keyOf, "before");
   return (
     <section className="inbox-part" aria-labelledby="inbox-failures">
@@ -43,12 +45,6 @@ export function Failures({ failures, hasMore, isAllProjects, now }: FailuresProp
           All that failed
         </Link>
       </div>
-      {hasMore && (
-        <p className="quiet small">
-          These are among the newest; others follow when they are set aside, and{" "}
-          <Link href={hrefTo("/queue", { q: "is:failed" })}>the queue has all</Link>.
-        </p>
-      )}
       {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((failure) => (
@@ -61,6 +57,7 @@ export function Failures({ failures, hasMore, isAllProjects, now }: FailuresProp
           />
         ))}
       </ol>
+      {hasMore && <More what="failures" onMore={onMore} />}
     </section>
   );
 }
@@ -118,13 +115,7 @@ function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
         </button>
         {isGone && <span className="quiet small">seen to</span>}
       </div>
-      {isAsked && (
-        <Retry
-          task={row}
-          onClose={() => setAsked(false)}
-          onRetried={() => void markRead(notificationIds).catch(() => undefined)}
-        />
-      )}
+      {isAsked && <Retry task={row} onClose={() => setAsked(false)} />}
     </li>
   );
 }

@@ -13,7 +13,7 @@ import { useInbox } from "./use-inbox.js";
 export function Inbox() {
   const { project } = usePlace();
   const now = useNow(5_000);
-  const live = useInbox(project);
+  const { live, more } = useInbox(project);
   const isAllProjects = project === "*";
   useItemSteps();
   return (
@@ -22,10 +22,17 @@ export function Inbox() {
       <Trouble live={live} />
       {live.data && (
         <>
-          <Questions questions={live.data.questions} isAllProjects={isAllProjects} now={now} />
+          <Questions
+            questions={live.data.questions}
+            hasMore={live.data.hasMoreQuestions}
+            onMore={more}
+            isAllProjects={isAllProjects}
+            now={now}
+          />
           <Failures
             failures={live.data.failures}
             hasMore={live.data.hasMoreFailures}
+            onMore={more}
             isAllProjects={isAllProjects}
             now={now}
           />

@@ -8,37 +8,49 @@ import { When } from "../../components/when.js";
 import { Link, taskHref } from "../../router.js";
 import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
-import { type AskingTask, questionsMax } from "./use-inbox.js";
+import { More } from "./more.js";
+import type { AskingTask } from "./use-inbox.js";
 
 interface QuestionsProps {
   questions: AskingTask[];
+  hasMore: boolean;
+  /** Null: no more can be read at once. */
+  onMore: (() => void) | null;
   isAllProjects: boolean;
   now: number;
 }
 
 const keyOf = ({ project, question }: AskingTask) => `${project} ${question.id}`;
 
-export function Questions({ questions, isAllProjects, now }: QuestionsProps) {
+export function Questions({ questions, hasMore, onMore, isAllProjects, now }: QuestionsProps) {
   const steady = useSteady(questions, keyOf, "after");
   return (
     <section className="inbox-part" aria-labelledby="inbox-questions">
-      <h2 id="inbox-questions">
-        Questions{" "}
-        <span className="quiet">
-          {questions.length === questionsMax ? `${questionsMax}+` : questions.length}
-        </span>
-      </h2>
-      {steady.shown.length === 0 && <p className="quiet">Nobody waits for an answer.</p>}
+      <div className="row">
+        <h2 id="inbox-questions">
+          Questions{" "}
+          <span className="quiet">
+            {questions.length}
+            {hasMore && "+"}
+          </span>
+        </h2>
+        {steady.waiting > 0 && (
+          <button type="button" className="small" onClick={steady.release}>
+            {steady.waiting} new
+          </button>
+        )}
+      </div>
+      {steady.shown.length === 0 && (
+        <p className="quiet">
+          {steady.waiting > 0 ? "Somebody has just asked." : "Nobody waits for an answer."}
+        </p>
+      )}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((task) => (
           <QuestionItem key={keyOf(task)} task={task} isAllProjects={isAllProjects} now={now} />
         ))}
       </ol>
-      {questions.length === questionsMax && (
-        <p className="quiet small">
-          Of more than {questionsMax} the first are shown; others follow when these are answered.
-        </p>
-      )}
+      {hasMore && <More what="questions" onMore={onMore} />}
     </section>
   );
 }
