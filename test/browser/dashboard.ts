@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { on, type World } from "../http/support.js";
 import { launchBrowser, openPage, type Watched, type Watching } from "./chromium.js";
@@ -55,6 +55,18 @@ export function dashboard() {
       { limits, auth, clock: { now: () => Date.now() } },
     );
   };
+}
+
+/** Where it is on the screen. */
+export async function placeOf(element: Locator): Promise<{ x: number; y: number }> {
+  const box = (await element.boundingBox())!;
+  return { x: box.x, y: box.y };
+}
+
+/** Presses where the pointer rests, whatever is there by now. */
+export async function pressHere(page: Page): Promise<void> {
+  await page.mouse.down();
+  await page.mouse.up();
 }
 
 export const isLive = (page: Page) => page.locator(".live[data-state=live]").waitFor();

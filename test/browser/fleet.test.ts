@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
+import { axeFindings, dashboard, expectQuiet, isLive, placeOf, pressHere, says } from "./dashboard.js";
 import { attackWords, expectHarmless } from "./xss.js";
 
 const visiting = dashboard();
@@ -107,6 +107,41 @@ describe("the fleet", () => {
       await page.waitForURL(`${world.url}/tasks/demo/${first}?project=demo`);
       await page.getByLabel("Project").selectOption("other");
       await page.waitForURL(`${world.url}/queue?project=other`);
+    }),
+  );
+
+  test(
+    "keeps every card where it is under the pointer, whatever agents take and finish meanwhile",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      const sessions = ["a", "b", "c", "d", "e", "f", "g"];
+      for (const id of sessions) await world.session(id);
+      for (const id of sessions) await world.task({ id: `of-${id}`, title: `Task of ${id}` });
+      const take = (id: string) => world.post(`/api/tasks/of-${id}/claim`, { sessionId: id, start: true });
+      await take("f");
+      await take("g");
+      const card = (id: string) => page.locator(".card", { hasText: `#${id}` });
+      const link = card("g").getByRole("link", { name: "Task of g" });
+      await link.hover();
+      const places = () => Promise.all(sessions.map((id) => placeOf(card(id))));
+      const before = await places();
+      await take("a");
+      await world.post("/api/tasks/of-a/progress", { sessionId: "a", note: "half way", percent: 50 });
+      await world.post("/api/tasks/of-a/ask", { sessionId: "a", question: "Which?" });
+      await card("a").getByText("waits for an answer").waitFor();
+      await world.post("/api/tasks/of-f/complete", { sessionId: "f", result: "done" });
+      await card("f").getByText("nothing in hand").waitFor();
+      await world.delete("/api/sessions/b");
+      await page.locator(".card[data-gone]").waitFor();
+      await world.session("new");
+      await card("new").waitFor();
+      expect(await places()).toEqual(before);
+      await pressHere(page);
+      await page.waitForURL(/\/tasks\/demo\/of-g$/);
+      await page.goBack();
+      await page.mouse.move(5, 5);
+      await page.locator(".card").first().getByText("waits for an answer").waitFor();
+      expectQuiet(visit);
     }),
   );
 

@@ -3,7 +3,16 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { World } from "../http/support.js";
-import { axeFindings, dashboard, expectQuiet, isLive, says, type Visit } from "./dashboard.js";
+import {
+  axeFindings,
+  dashboard,
+  expectQuiet,
+  isLive,
+  placeOf,
+  pressHere,
+  says,
+  type Visit,
+} from "./dashboard.js";
 import { openWorkshop } from "./worker.js";
 import { attacks, attackText, attackWords, expectHarmless } from "./xss.js";
 
@@ -158,6 +167,71 @@ describe("failures and notifications", () => {
       await says(page, "Nothing failed that nobody has seen.");
       await says(page, "0 unread");
       expect((await taskOf(world, second)).state).toBe("failed");
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "keep their place under the pointer, whatever is asked, fails and is seen to meanwhile",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      const waiting = await asked(world, "a1", { question: "The first?" });
+      const newer = [];
+      const own = await failed(world, "own error");
+      for (const error of ["newer error", "newest error"]) newer.push(await failed(world, error));
+      await openInbox(page, world);
+      const item = failure(page, "own error");
+      await item.getByRole("button", { name: "Retry" }).hover();
+      const place = await placeOf(item);
+      await asked(world, "a2", { question: "The second?" });
+      await world.post(`/api/tasks/${waiting}/respond`, { response: "so" });
+      await question(page, "The first?").getByText("Answered: “so”").waitFor();
+      await page
+        .getByRole("region", { name: /^Questions/ })
+        .getByRole("button", { name: "1 new" })
+        .waitFor();
+      await world.post(`/api/tasks/${newer[0]}/retry`);
+      await failure(page, "newer error").getByText("seen to").waitFor();
+      await failed(world, "last error");
+      await page
+        .getByRole("region", { name: /^Failures/ })
+        .getByRole("button", { name: "1 new" })
+        .waitFor();
+      expect(await question(page, "The second?").count()).toBe(0);
+      expect(await placeOf(item)).toEqual(place);
+      await pressHere(page);
+      await page.getByRole("dialog", { name: `Retry ${own}?` }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.mouse.move(2, 2);
+      await page.getByRole("heading", { name: "Inbox" }).click();
+      await question(page, "The second?").waitFor();
+      await failure(page, "last error").waitFor();
+      await failure(page, "newer error").waitFor({ state: "detached" });
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
+    "more than a hundred are told as such, and come step by step",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      await world.session("unlucky");
+      const tasks = Array.from({ length: 130 }, (_, at) => ({
+        id: `f${at}`,
+        prompt: `Fail ${at}`,
+        maxRetries: 0,
+      }));
+      await world.post("/api/tasks/batch", { tasks });
+      for (const { id } of tasks) {
+        await world.post(`/api/tasks/${id}/claim`, { sessionId: "unlucky" });
+        await world.post(`/api/tasks/${id}/fail`, { sessionId: "unlucky", error: `error of ${id}` });
+      }
+      await openInbox(page, world);
+      await page.getByRole("heading", { name: "Failures 100+" }).waitFor();
+      expect(await page.locator(".inbox-failure").count()).toBe(100);
+      await page.getByRole("button", { name: "Show more failures" }).click();
+      await page.getByRole("heading", { name: /^Failures 130$/ }).waitFor();
+      await failure(page, "error of f0").waitFor();
       expectQuiet(visit);
     }),
   );

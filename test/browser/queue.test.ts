@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { Program } from "../http/program.js";
 import type { World } from "../http/support.js";
-import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
+import { axeFindings, dashboard, expectQuiet, isLive, placeOf, pressHere, says } from "./dashboard.js";
 import { attackWords, expectHarmless } from "./xss.js";
 
 const visiting = dashboard();
@@ -90,7 +90,9 @@ describe("the list", () => {
       for (const id of ["a", "b", "c"]) await world.task({ id, prompt: `task ${id}`, priority: 50 });
       await open(page, world, "?q=is:ready");
       await lists(page, "a", "b", "c");
-      await rowOf(page, "b").hover();
+      const link = rowOf(page, "b").getByRole("link");
+      await link.hover();
+      const place = await placeOf(rowOf(page, "b"));
       await world.patch("/api/tasks/c", { priority: 90 });
       await rowOf(page, "c").getByText("HIGH").waitFor();
       await page.getByRole("button", { name: "1 change · re-sort" }).waitFor();
@@ -101,6 +103,10 @@ describe("the list", () => {
       await resort.waitFor();
       await page.getByRole("button", { name: "ready 3" }).waitFor();
       expect(await ids(page)).toEqual(["a", "b", "c"]);
+      expect(await placeOf(rowOf(page, "b"))).toEqual(place);
+      await pressHere(page);
+      await page.waitForURL(/\/tasks\/demo\/b$/);
+      await page.goBack();
       await page.mouse.move(5, 5);
       await lists(page, "d", "c", "b");
 
@@ -226,7 +232,7 @@ describe("many at once", () => {
       await dialog.getByLabel("Label", { exact: true }).fill("night");
       await dialog.getByText("Label 2 of 3; 1 is refused:").waitFor();
       await dialog.getByText(/because INVALID_STATE/).waitFor();
-      await dialog.getByText("dibs edit one --label ui --label one --label night --project demo").waitFor();
+      await dialog.getByText("dibs edit one --add-label night --project demo").waitFor();
       expect(await axeFindings(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Label 2 tasks" }).click();
       await dialog.getByText("Labelled 2 tasks; 1 refused:").waitFor();
@@ -406,10 +412,24 @@ test(
     await page.getByLabel("Labels (one per line)").fill("api, v2");
     await says(page, "dibs add --label 'api, v2' -- 'Write it'\\''s docs'");
     expect(await axeFindings(page)).toEqual([]);
+    // What was typed is there again.
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "New task" }).click();
+    expect(await page.getByLabel("What should an agent do?").inputValue()).toBe("Write it's docs");
     await page.getByRole("button", { name: "Add the task" }).click();
     await page.getByRole("heading", { name: "Write it's docs" }).waitFor();
     await page.keyboard.press("Escape");
     await lists(page, "b");
+    await page.keyboard.press("n");
+    expect(await page.getByLabel("What should an agent do?").inputValue()).toBe("");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("dialog").count()).toBe(0);
+    // From a page that was opened by itself the way back does not leave the dashboard.
+    await page.goto("about:blank");
+    await page.goto(`${world.url}/tasks/demo/b`);
+    await page.getByRole("heading", { name: "other" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/\/queue$/);
     expectQuiet(visit);
   }),
 );

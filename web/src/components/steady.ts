@@ -1,7 +1,16 @@
 // Lists that do not move under the cursor or the fingers: while somebody points at one or types in it, what is gone stays where it
-// was, and what is new waits, or stands at the end where it moves nothing. A pointer that rests is forgotten: nobody means it.
+// was, and what is new waits, or stands at the end where it moves nothing. A list above the one that is used holds still with it. A
+// pointer that rests for long is forgotten: nobody means it.
 
-import { type PointerEvent, type RefObject, useEffect, useRef, useState } from "react";
+import {
+  type PointerEvent,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { keptTogether } from "./kept-together.js";
 
 export interface Steady<T> {
@@ -31,9 +40,11 @@ export function useSteady<T>(
   const hasFocus = useFocusWithin(ref);
   const last = useRef<readonly T[]>(now);
   const [, again] = useState(0);
+  const isUsed = pointer.isThere || hasFocus;
+  const isAboveUsed = useInUse(ref, isUsed);
   const { shown, gone, waiting } =
-    pointer.isThere || hasFocus
-      ? keptTogether(last.current, now, keyOf, newcomers)
+    isUsed || isAboveUsed
+      ? keptTogether(last.current, now, keyOf, isUsed ? newcomers : "wait")
       : { shown: now, gone: new Set<string>(), waiting: 0 };
   last.current = shown;
   return {
@@ -48,7 +59,37 @@ export function useSteady<T>(
   };
 }
 
-const restMs = 8_000;
+/** The lists of the page that somebody points at or types in. */
+let inUse: readonly HTMLElement[] = [];
+const onUse = new Set<() => void>();
+
+function setInUse(lists: readonly HTMLElement[]): void {
+  inUse = lists;
+  for (const listener of onUse) listener();
+}
+
+/** Says that the list is used; the answer is whether one below it is. */
+function useInUse(ref: RefObject<HTMLElement | null>, isUsed: boolean): boolean {
+  useLayoutEffect(() => {
+    const own = ref.current;
+    if (!isUsed || !own) return;
+    setInUse([...inUse, own]);
+    return () => setInUse(inUse.filter((list) => list !== own));
+  }, [ref, isUsed]);
+  const isAbove = (other: HTMLElement) =>
+    ref.current !== null &&
+    (ref.current.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+  return useSyncExternalStore(
+    (listener) => {
+      onUse.add(listener);
+      return () => onUse.delete(listener);
+    },
+    () => inUse.some(isAbove),
+  );
+}
+
+/** Long enough to read what one points at. */
+export const pointerRestMs = 60_000;
 
 /** Whether a pointer is there and was moved not long ago. */
 function usePointed() {
@@ -66,7 +107,7 @@ function usePointed() {
       // A finger points at nothing when it is lifted.
       if (pointerType !== "mouse") return;
       clearTimeout(rest.current);
-      rest.current = setTimeout(left, restMs);
+      rest.current = setTimeout(left, pointerRestMs);
       setThere(true);
     },
   };

@@ -12,7 +12,12 @@ export function LiveMark() {
   const { state, caughtUp } = useStreamStatus();
   const now = useNow();
   const late = caughtUp && now - caughtUp.at < shownMs ? caughtUp.count : null;
-  const word = state === "live" ? (late === null ? "live" : `caught up ${late} events`) : state;
+  const word =
+    state === "live"
+      ? late === null
+        ? "live"
+        : `caught up ${late} ${late === 1 ? "event" : "events"}`
+      : state;
   return (
     <span className="live" data-state={state} role="status">
       {word}

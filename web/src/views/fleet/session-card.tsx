@@ -35,9 +35,16 @@ export function SessionCard({ member: { session, health, others }, now, isGone }
           </span>
         )}
       </div>
-      <CurrentTask session={session} now={now} />
+      <div className="card-task">
+        {session.currentTask ? (
+          <CurrentTask task={session.currentTask} project={project} now={now} />
+        ) : health === "lost" ? (
+          <LastLost session={session} now={now} />
+        ) : (
+          <p className="quiet small">nothing in hand</p>
+        )}
+      </div>
       {others.length > 0 && <Others rows={others} now={now} />}
-      {health === "lost" && !session.currentTask && <LastLost session={session} now={now} />}
       <p className="row quiet small card-foot">
         <span className="cut mono" title={name ? `${name}, ${id}` : id}>
           #{name ?? id}
@@ -96,13 +103,17 @@ function LastLost({ session: { claimHistory, project }, now }: { session: Sessio
   );
 }
 
-function CurrentTask({ session: { currentTask, project }, now }: { session: SessionEntry; now: number }) {
-  if (!currentTask) return null;
-  const { taskId, title, phase, state, claim } = currentTask;
+interface CurrentTaskProps {
+  task: NonNullable<SessionEntry["currentTask"]>;
+  project: string;
+  now: number;
+}
+
+function CurrentTask({ task: { taskId, title, phase, state, claim }, project, now }: CurrentTaskProps) {
   const left = leaseLeftMs(claim, now);
   const done = claim.progress?.percent ?? null;
   return (
-    <div className="card-task">
+    <>
       <p className="row">
         <span aria-hidden="true" className="card-dot">
           (*)
@@ -123,13 +134,13 @@ function CurrentTask({ session: { currentTask, project }, now }: { session: Sess
       {done !== null && (
         <progress className="card-progress" max={100} value={done} aria-label={`Progress of ${taskId}`} />
       )}
-    </div>
+    </>
   );
 }
 
 function History({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
   const [isOpen, setOpen] = useState(false);
-  if (claimHistory.length === 0) return null;
+  if (claimHistory.length === 0) return <p className="quiet small">No claim is over yet</p>;
   return (
     <details className="card-history small" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="quiet">

@@ -1,11 +1,11 @@
 // Lists do not jump under the cursor: while somebody points at the list, is in it with the keyboard, or has just scrolled it (a
-// finger leaves the screen while the list still runs), it is held. A pointer that rests is forgotten: nobody means it.
+// finger leaves the screen while the list still runs), it is held. A pointer that rests for long is forgotten: nobody means it.
 
 import { type FocusEvent, type PointerEvent, useEffect, useRef } from "react";
+import { pointerRestMs } from "../../components/steady.js";
 import { listing } from "./use-listing.js";
 
 const afterScrollMs = 1_500;
-const pointerRestMs = 8_000;
 
 export function useHold(order: unknown) {
   const state = useRef({
