@@ -1,7 +1,11 @@
 // The printed link in a real browser, as a person would use it, and what the frame of the dashboard promises everywhere.
 
 import { describe, expect, test } from "vitest";
-import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
+import { openDibs } from "../../src/index.js";
+import { tempFile } from "../faults/support.js";
+import { Serving } from "../http/program.js";
+import { axeFindings, dashboard, expectQuiet, isLive, placeOf, says } from "./dashboard.js";
+import { makeLively } from "./lively.js";
 
 const visiting = dashboard();
 
@@ -75,16 +79,36 @@ describe("the link that serve prints", () => {
   );
 });
 
+/** What needs a leader, and what needs a worker, wherever it is offered. */
+const forLeaders = /^(?:Retry|Cancel|Edit|Release|Answer|Act on .*)$/;
+const forWorkers = /^(?:New task|Set aside|mark read: .*|Mark all as read)$/;
+
 test(
-  "who may only look is told so, and offered nothing that would be refused",
+  "who may only look or work is told so, and offered nothing that would be refused, in any view",
   visiting(
     async (visit) => {
       const { page, world } = visit;
-      const id = await world.task({ prompt: "Look at me" });
-      const { code } = (await world.post("/api/auth/code", { role: "viewer" })).body;
-      await page.goto(`${world.url}/tasks/demo/${id}#code=${code}`);
-      await isLive(page);
-      await page.getByTitle("You are signed in as viewer.").waitFor();
+      await makeLively(world);
+      const refused: string[] = [];
+      page.on("response", (answer) => {
+        if (answer.status() === 403) refused.push(answer.url());
+      });
+      const enter = async (role: string) => {
+        const { code } = (await world.post("/api/auth/code", { role })).body;
+        await page.goto(`${world.url}/tasks/demo/api#code=${code}`);
+        await page.getByTitle(`You are signed in as ${role}.`).waitFor();
+      };
+      const offered = async (keys: string, shows: string) => {
+        for (const key of keys) await page.keyboard.press(key);
+        await page.locator(shows).first().waitFor();
+        const names =
+          "[...document.querySelectorAll('button:enabled')].map((each) => each.ariaLabel ?? each.innerText)";
+        const all = (await page.evaluate(names)) as string[];
+        for (const key of "acerun") await page.keyboard.press(key);
+        return all;
+      };
+
+      await enter("viewer");
       for (const reload of [false, true]) {
         if (reload) await page.reload();
         const cancel = page.getByRole("button", { name: "Cancel" });
@@ -92,12 +116,35 @@ test(
         expect(await cancel.isDisabled()).toBe(true);
         expect(await cancel.getAttribute("title")).toBe("You are signed in as viewer; this needs leader.");
       }
-      await page.keyboard.press("c");
-      expect(await page.locator("dialog").count()).toBe(0);
-      await page.goto(`${world.url}/queue`);
-      await isLive(page);
-      for (const name of ["New task", /^Act on/])
-        expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
+      for (const [keys, shows] of [
+        ["", ".task-doings"],
+        ["gf", ".card"],
+        ["gq", ".queue-row"],
+        ["gi", ".inbox-failure"],
+        ["gg", ".graph-node"],
+        ["gm", "h1"],
+      ] as const) {
+        const names = await offered(keys, shows);
+        expect(names.filter((name) => forLeaders.test(name) || forWorkers.test(name))).toEqual([]);
+        expect(await page.locator("dialog").count(), keys).toBe(0);
+      }
+
+      await enter("worker");
+      for (const [keys, shows] of [
+        ["", ".task-doings"],
+        ["gi", ".inbox-failure"],
+        ["gq", ".queue-row"],
+      ] as const) {
+        const names = await offered(keys, shows);
+        expect(names.filter((name) => forLeaders.test(name))).toEqual([]);
+        expect(
+          names.some((name) => forWorkers.test(name)),
+          keys,
+        ).toBe(keys !== "");
+      }
+      // Adding a task is a worker's work.
+      await page.getByRole("dialog", { name: "New task" }).waitFor();
+      expect(refused).toEqual([]);
       expectQuiet(visit);
     },
     { isStranger: true },
@@ -118,12 +165,54 @@ describe("the stream", () => {
         const other = await another();
         await other.page.goto(world.server.link());
         await isLive(page);
-        await page.getByText(/caught up \d+ events/).waitFor();
+        await page.getByText(/caught up \d+ events?/).waitFor();
         await page.getByRole("alert").waitFor({ state: "detached" });
         await world.task();
         await says(page, "2 queued");
       },
       { limits: { retryMs: 50 } },
+    ),
+  );
+
+  test(
+    "of a server that stands still is noticed by its silence: one notice, until it goes on",
+    visiting(
+      async ({ page }) => {
+        const database = tempFile();
+        const server = await new Serving(database).ready();
+        await server.task({ id: "first" });
+        // The browser's clock is wound on rather than waited for.
+        await page.clock.install();
+        await page.goto(/^open (\S+)$/m.exec(server.stdout)![1]!);
+        await page.getByRole("link", { name: "Queue", exact: true }).click();
+        await isLive(page);
+        const tasks = page.locator(".queue-id");
+        await tasks.nth(0).waitFor();
+        const before = await placeOf(tasks.nth(0));
+        server.signal("SIGSTOP");
+        await page.clock.fastForward(15_000);
+        expect(await page.locator(".live").getAttribute("data-state")).toBe("live");
+        await page.clock.fastForward(10_000);
+        await page.locator(".live[data-state=lost]").waitFor();
+        await page.clock.fastForward(60_000);
+        await page.getByRole("alert").getByText("what you see may be old").waitFor();
+        await page.getByRole("button", { name: "Try now" }).click();
+        await page.clock.fastForward(60_000);
+        expect(await page.getByRole("alert").count()).toBe(1);
+        expect(await page.locator(".live").getAttribute("data-state")).toBe("lost");
+        // Nothing moved when the notice came.
+        expect(await placeOf(tasks.nth(0))).toEqual(before);
+        const elsewhere = await openDibs({ path: database });
+        for (const id of ["second", "third"]) await elsewhere.tasks.create({ id, prompt: "meanwhile" });
+        await elsewhere.close();
+        server.signal("SIGCONT");
+        await page.getByRole("button", { name: "Try now" }).click();
+        await isLive(page);
+        await page.getByText("caught up 4 events").waitFor();
+        await tasks.nth(2).waitFor();
+        await page.getByRole("alert").waitFor({ state: "detached" });
+      },
+      { isStranger: true },
     ),
   );
 
