@@ -1,4 +1,5 @@
-// The queue with as many tasks as it promises: it loads, scrolls to its end, filters while one types, and does not grow.
+// As many tasks and agents as the dashboard promises: the queue loads, scrolls to its end, filters while one types, and does not
+// grow; the fleet shows first who waits for somebody.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import { isLive } from "./dashboard.js";
 
 const count = process.env.DIBS_LONG === "1" ? 100_000 : 30_000;
 const batch = 10_000;
+const agentCount = 1_100;
 /** What the page may use at most, and for how long it may not answer. Generous: measured are a third, and nothing. */
 const heapMax = 40_000_000 + count * 1_000;
 const blockMsMax = 1_000;
@@ -44,6 +46,8 @@ async function fill(path: string): Promise<void> {
     });
     await dibs.tasks.batch({ tasks });
   }
+  const agents = Array.from({ length: agentCount }, (_, no) => `agent-${no}`);
+  await Promise.all(agents.map((id) => dibs.sessions.register({ id })));
   await dibs.close();
 }
 
@@ -134,6 +138,19 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
       await page.locator("th[aria-sort]", { hasText: name }).waitFor();
     }
     await page.locator(".queue-row").first().getByText("HIGH").waitFor();
+    expect(await heapOf(page)).toBeLessThan(heapMax);
+  });
+});
+
+test("of more agents than can be shown, those that wait for somebody come first", async () => {
+  await visiting(async (page, world) => {
+    const last = { sessionId: `agent-${agentCount - 1}` };
+    await world.post("/api/tasks/0001/claim", { ...last, start: true });
+    await world.post("/api/tasks/0001/ask", { ...last, question: "Which?" });
+    await page.locator(".card").first().getByText("waits for an answer").waitFor();
+    await page.getByText("The first 1,000 of 1,100 sessions").waitFor();
+    await page.getByRole("button", { name: "waiting 1", exact: true }).click();
+    await expect.poll(() => page.locator(".card").count()).toBe(1);
     expect(await heapOf(page)).toBeLessThan(heapMax);
   });
 });
