@@ -46,8 +46,13 @@ describe("the list", () => {
       const more = { labels: ["ui", "api"], phase: "implementation", parentId: "parts" };
       await world.task({ id: "high", prompt: "implement-dashboard-api", priority: "high", ...more });
       await world.task({ id: "later", prompt: "after both", dependsOn: ["low", "high"] });
+      await page.addInitScript(`new MutationObserver(() => {
+        window.hasLied ||= document.body?.innerText.includes("There are no tasks yet.");
+      }).observe(document, { childList: true, subtree: true });`);
       await open(page, world);
       await lists(page, "high", "low", "parts", "later");
+      // Not even while they are read.
+      expect(await page.evaluate("window.hasLied")).toBe(false);
       const row = rowOf(page, "high");
       for (const text of [
         "implement-dashboard-api",

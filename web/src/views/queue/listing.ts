@@ -46,9 +46,12 @@ export interface Listed extends Found {
   question: Question | null;
   /** Rows that would come, go or move if the list were sorted now. */
   pending: number;
+  /** Made when all tasks were known: what is not listed is not there. */
+  isWhole: boolean;
 }
 
 const calmMs = 500;
+const firstMs = 10;
 /** Tasks become ready, old and stale by time alone. */
 const tickMs = 5_000;
 const sliceMs = 8;
@@ -56,7 +59,7 @@ const sliceMs = 8;
 const zero: Counts = { open: 0, ready: 0, blocked: 0, working: 0, waiting: 0, failed: 0, done: 0 };
 
 export class Listing {
-  state: Listed = { question: null, order: [], counts: zero, total: 0, pending: 0 };
+  state: Listed = { question: null, order: [], counts: zero, total: 0, pending: 0, isWhole: false };
 
   private question: Question | null = null;
   private waitsForRelease: Found | null = null;
@@ -120,8 +123,12 @@ export class Listing {
   }
 
   private soon(): void {
-    if (!this.isStarted || this.timer !== undefined) return;
-    const waitMs = Math.max(0, this.startedAt + calmMs - performance.now());
+    if (!this.isStarted) return;
+    // Who waits for the first whole list waits no longer than it takes.
+    const isFirst = this.index.progress.complete && !this.hasAll;
+    if (isFirst) clearTimeout(this.timer);
+    else if (this.timer !== undefined) return;
+    const waitMs = isFirst ? firstMs : Math.max(0, this.startedAt + calmMs - performance.now());
     this.timer = setTimeout(() => {
       this.timer = undefined;
       // A list that takes longer than the pause between two of them is never begun anew in the middle.
@@ -153,7 +160,7 @@ export class Listing {
 
   private show(found: Found): void {
     this.waitsForRelease = null;
-    this.tell({ ...found, question: this.question, pending: 0 });
+    this.tell({ ...found, question: this.question, pending: 0, isWhole: this.hasAll });
   }
 
   private holdBack(found: Found, question: Question, around: Surroundings): void {

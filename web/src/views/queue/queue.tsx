@@ -125,7 +125,7 @@ export function Queue() {
           onSort={onSort}
         />
       ) : (
-        <NothingListed listed={listed} progress={progress} project={project} onClear={() => setText("")} />
+        <NothingListed listed={listed} project={project} onClear={() => setText("")} />
       )}
       <Legend />
       {isAdding && <NewTask project={project} onClose={() => setAdding(false)} />}

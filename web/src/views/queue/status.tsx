@@ -67,19 +67,16 @@ function Loading({ loaded }: { loaded: number }) {
 
 interface NothingProps {
   listed: Listed;
-  progress: Progress;
   project: string;
   onClear: () => void;
 }
 
-export function NothingListed({ listed, progress, project, onClear }: NothingProps) {
-  if (listed.question === null || (listed.total === 0 && !progress.complete))
+export function NothingListed({ listed, project, onClear }: NothingProps) {
+  if (listed.question === null || (listed.total === 0 && !listed.isWhole))
     return <Empty title="Reading the tasks…" />;
   if (listed.total > 0) {
     return (
-      <Empty
-        title={progress.complete ? "No task matches this filter." : "No task so far matches this filter."}
-      >
+      <Empty title={listed.isWhole ? "No task matches this filter." : "No task so far matches this filter."}>
         <p>
           <button type="button" onClick={onClear}>
             Show all {listed.total.toLocaleString()}
