@@ -140,7 +140,7 @@ function CurrentTask({ task: { taskId, title, phase, state, claim }, project, no
 
 function History({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
   const [isOpen, setOpen] = useState(false);
-  if (claimHistory.length === 0) return <p className="quiet small">No claim is over yet</p>;
+  if (claimHistory.length === 0) return <p className="quiet small">No earlier claim</p>;
   return (
     <details className="card-history small" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="quiet">
