@@ -130,19 +130,24 @@ test(
 );
 
 test(
-  "a thousand tasks can be drawn and moved about in, and hostile titles are text",
+  "a thousand tasks in long chains can be seen at once and moved about in, and hostile titles are text",
   visiting(async (visit) => {
     const { page, world } = visit;
     const hostile = attackWords.map((title, n) => ({ key: `h${n}`, prompt: title, title }));
     const many = Array.from({ length: 1_000 - hostile.length }, (_, n) => ({
       key: `t${n}`,
       prompt: `task ${n}`,
-      dependsOn: n === 0 ? [] : [`t${Math.floor((n - 1) / 2)}`],
+      dependsOn: n === 0 ? [] : [`t${n - 1 - ((n * 7) % Math.min(n, 5))}`],
     }));
     await world.post("/api/tasks/batch", { tasks: [...hostile, ...many] });
     await open(page, `${world.url}/graph?whole=1`);
     await says(page, /^1000 tasks/);
     await page.locator(".react-flow__node").first().waitFor();
+    await page.getByRole("button", { name: "Fit View" }).click();
+    const zoom =
+      "new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a";
+    await expect.poll(() => page.evaluate(zoom)).toBeLessThan(0.5);
+    expect(await page.evaluate(zoom)).toBeGreaterThan(0.06);
     await page.locator(".react-flow__pane").hover();
     await page.mouse.wheel(0, -600);
     await page.locator(".react-flow__node").first().waitFor();

@@ -25,8 +25,15 @@ const careful = {
   "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
 };
-/** In big graphs crossings are counted less carefully: seconds become tenths. */
+/**
+ * In big graphs crossings are counted less carefully: seconds become tenths. What would be far too wide goes on below, as text
+ * does, and no room is kept for lines: they are drawn as curves anyway.
+ */
 const quick = {
+  "elk.layered.wrapping.strategy": "MULTI_EDGE",
+  "elk.aspectRatio": "1.6",
+  "elk.layered.spacing.edgeEdgeBetweenLayers": "1",
+  "elk.layered.spacing.edgeNodeBetweenLayers": "1",
   "elk.separateConnectedComponents": "true",
   "elk.spacing.componentComponent": "40",
   "elk.layered.nodePlacement.strategy": "SIMPLE",
