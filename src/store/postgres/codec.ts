@@ -4,7 +4,7 @@ import { type Claim, dueAt } from "../../core/claim.js";
 import type { DibsEvent } from "../../core/event.js";
 import type { Project } from "../../core/project.js";
 import type { ReadyEntry } from "../../core/ready.js";
-import type { Session, SessionRecord } from "../../core/session.js";
+import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
 import { toTask as decodeTask, type Row, taskColumns, taskKeyColumns } from "../row-codec.js";
 import type { DueClaim, OfTask } from "../rows.js";
@@ -42,28 +42,42 @@ export function claimRow(claim: Claim): Value[] {
   return [project, taskId, sessionId, state, claimedAt, dueAt(claim), claimBody(claim)];
 }
 
+type InColumns = "project" | "taskId" | "sessionId" | "state" | "claimedAt";
+
+const absent = {
+  agentType: null,
+  startedAt: null,
+  progress: null,
+  metadata: null,
+  startBy: null,
+  deadlineAt: null,
+  silentAt: null,
+  pausedAt: null,
+} satisfies Partial<Claim>;
+
+/** All but what stands in columns; what is null is left out. */
 function claimBody(claim: Claim): string {
   return JSON.stringify({
     epoch: claim.epoch,
-    agentType: claim.agentType,
-    startedAt: claim.startedAt,
+    agentType: claim.agentType ?? undefined,
+    startedAt: claim.startedAt ?? undefined,
     expiresAt: claim.expiresAt,
     ttlMs: claim.ttlMs,
     lastHeartbeat: claim.lastHeartbeat,
     heartbeatCount: claim.heartbeatCount,
-    progress: claim.progress,
-    metadata: claim.metadata,
-    startBy: claim.startBy,
-    deadlineAt: claim.deadlineAt,
-    silentAt: claim.silentAt,
-    pausedAt: claim.pausedAt,
+    progress: claim.progress ?? undefined,
+    metadata: claim.metadata ?? undefined,
+    startBy: claim.startBy ?? undefined,
+    deadlineAt: claim.deadlineAt ?? undefined,
+    silentAt: claim.silentAt ?? undefined,
+    pausedAt: claim.pausedAt ?? undefined,
     acknowledged: claim.acknowledged,
     updatedAt: claim.updatedAt,
-  } satisfies Omit<Claim, "project" | "taskId" | "sessionId" | "state" | "claimedAt">);
+  } satisfies { [F in Exclude<keyof Claim, InColumns>]: Claim[F] | undefined });
 }
 
 export function toClaim([project, taskId, sessionId, state, claimedAt, body]: Row): Claim {
-  return { project, taskId, sessionId, state, claimedAt, ...body };
+  return { project, taskId, sessionId, state, claimedAt, ...absent, ...body };
 }
 
 export const toDueClaim = ([project, taskId, dueAt]: Row): DueClaim => ({ project, taskId, dueAt });
@@ -81,11 +95,31 @@ export function toSession([project, id, lastSeenAt, endedAt, body]: Row): Sessio
 export const recordColumns = "project, id, completed, history";
 
 export function recordRow({ project, id, completed, history }: SessionRecord): Value[] {
-  return [project, id, completed, JSON.stringify(history)];
+  return [project, id, completed, `[${history.map(pastText).join()}]`];
 }
 
+/** Written with every claim that closes, nine times of ten entries again: as short as can be, and made once. */
+function pastText(past: PastClaim): string {
+  let text = pastTexts.get(past);
+  if (text === undefined) {
+    const { taskId, claimedAt, releasedAt, releaseReason } = past;
+    text = JSON.stringify([taskId, claimedAt, releasedAt, releaseReason]);
+    pastTexts.set(past, text);
+  }
+  return text;
+}
+
+const pastTexts = new WeakMap<PastClaim, string>();
+
 export function toRecord([project, id, completed, history]: Row): SessionRecord {
-  return { project, id, completed, history };
+  return { project, id, completed, history: history.map(toPast) };
+}
+
+/** Earlier programs wrote the names of the fields, too. */
+function toPast(past: PastClaim | [string, number, number, string]): PastClaim {
+  if (!Array.isArray(past)) return past;
+  const [taskId, claimedAt, releasedAt, releaseReason] = past;
+  return { taskId, claimedAt, releasedAt, releaseReason };
 }
 
 export const eventColumns = "seq, type, at, project, task_id, session_id, epoch, actor, data";

@@ -8,8 +8,15 @@ export interface Statement {
   values: Value[];
 }
 
-/** `{1,2,NULL}` or `{"a","b"}`. */
+/** What JSON writes otherwise than PostgreSQL reads it: `\\n` is an n there. Halves of surrogate pairs, as well. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const special = /[\u0000-\u001f\ud800-\udfff]/;
+
+/** `{1,2,null}` or `{"a","b"}`. */
 export function arrayOf(values: readonly Value[]): string {
+  const isPlain = !values.some((value) => typeof value === "string" && special.test(value));
+  // Nearly always, and several times as fast.
+  if (isPlain) return `{${JSON.stringify(values).slice(1, -1)}}`;
   let text = "{";
   for (let at = 0; at < values.length; at++) {
     const value = values[at]!;
