@@ -29,6 +29,8 @@ const spelling: Record<string, string[]> = {
   parentId: ["parent", "[parent]"],
   dependsOn: ["depends-on"],
   labels: ["label"],
+  addLabels: ["add-label"],
+  removeLabels: ["remove-label"],
   agentType: ["agent-type"],
   maxRetries: ["max-retries"],
   notBefore: ["not-before"],
