@@ -56,6 +56,11 @@ export const seenStepMs = 5000;
 /** The clock may step back by this much (NTP) and time stands still; beyond it, time follows the clock. */
 export const clockStepBackMsMax = 60_000;
 
+/** The beginning of a text. Half of a surrogate pair has no UTF-8 form: no store could keep it, no import would take it. */
+export function beginningOf(text: string, lengthMax: number): string {
+  return text.slice(0, lengthMax).toWellFormed();
+}
+
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {

@@ -2,7 +2,7 @@
 
 import { type Attempt, type AttemptAnswer, type AttemptEnd, type Claim, workedMs } from "../claim.js";
 import type { Draft } from "../draft.js";
-import { limits } from "../limits.js";
+import { beginningOf, limits } from "../limits.js";
 import { isReady, type Task, type TaskResult } from "../task.js";
 
 export interface Ending {
@@ -49,7 +49,7 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
 /** A reason as a short line: it may be anybody's text. */
 function plain(reason: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
-  return reason.slice(0, 100).replace(/[\u0000-\u001f]+/g, " ");
+  return beginningOf(reason, 100).replace(/[\u0000-\u001f]+/g, " ");
 }
 
 function remember(

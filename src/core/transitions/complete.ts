@@ -1,7 +1,7 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { limits, utf8Length } from "../limits.js";
+import { beginningOf, limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeClaim, rememberAnswer } from "./close.js";
@@ -80,7 +80,7 @@ export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult
   });
   const freed = setFree(draft, done);
   if (draft.project(task.project).settings.notifications.taskCompleted) {
-    const message = result.output.slice(0, 500) || `Task ${task.id} is done.`;
+    const message = beginningOf(result.output, 500) || `Task ${task.id} is done.`;
     draft.notify("TASK_COMPLETED", { task: done, title: "Task completed", message });
   }
   const answer = { unblocked: freed.slice(0, limits.unblockedMax), unblockedCount: freed.length };

@@ -3,7 +3,7 @@
 import type { Attempt, AttemptEnd, Claim, HeldState } from "../claim.js";
 import type { ByHolder } from "../command.js";
 import type { Draft } from "../draft.js";
-import { limits, seenStepMs } from "../limits.js";
+import { beginningOf, limits, seenStepMs } from "../limits.js";
 import { type Code, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
@@ -134,6 +134,8 @@ export function repeated(draft: Draft, command: ByHolder, end: AttemptEnd): Atte
 }
 
 const tooLate: readonly Code[] = [
+  // A worker that was taken for dead, or ended by somebody else, has worked all the same.
+  "SESSION_NOT_FOUND",
   "TASK_CANCELLED",
   "CLAIM_EXPIRED",
   "TASK_NOT_CLAIMED",
@@ -159,10 +161,10 @@ export function keepLate(
   if (attempt.end === "complete" || attempt.end === "fail") return;
   const result = late.result && {
     ...late.result,
-    output: late.result.output.slice(0, limits.lateResultBytesMax / 4),
+    output: beginningOf(late.result.output, limits.lateResultBytesMax / 4),
     filesCreated: late.result.filesCreated.slice(0, limits.lateFilesMax),
     filesModified: late.result.filesModified.slice(0, limits.lateFilesMax),
   };
-  const error = late.error?.slice(0, limits.lateResultBytesMax / 4) ?? null;
+  const error = late.error === null ? null : beginningOf(late.error, limits.lateResultBytesMax / 4);
   draft.putAttempt({ ...attempt, lateResult: { at: draft.now, result, error } });
 }

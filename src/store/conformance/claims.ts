@@ -44,6 +44,31 @@ export function claims(driver: Driver): void {
       expect((await world.attemptOf(hold)).lateResult?.result?.output).toBe("too late");
     });
 
+    it("what a worker brings whose session is over is kept for a human to see, too", async (world) => {
+      const hold = await world.hold("a", {}, { start: true });
+      await world.ok({ type: "end-session", sessionId: "a", reason: "process_gone" });
+      await world.refused("SESSION_NOT_FOUND", { type: "complete", ...hold, result: resultOf("too late") });
+      expect(await world.stateOf(hold.taskId)).toBe("queued");
+      expect((await world.attemptOf(hold)).lateResult?.result?.output).toBe("too late");
+    });
+
+    it("a late result, a late error and a reason that are cut are still valid Unicode", async (world) => {
+      const long = `a${"\u{1f600}".repeat(20_000)}`;
+      const late = await world.hold("a", {}, { start: true });
+      const broken = await world.hold("b", {}, { start: true });
+      const given = await world.hold("c", {}, { start: true });
+      await world.ok({ type: "release", ...given, reason: long.slice(0, 801), spread: 0 });
+      world.clock.advance(lease);
+      await world.refused("CLAIM_EXPIRED", { type: "complete", ...late, result: resultOf(long) });
+      await world.refused("CLAIM_EXPIRED", { type: "fail", ...broken, error: long, spread: 0 });
+      const texts = [
+        (await world.attemptOf(late)).lateResult?.result?.output,
+        (await world.attemptOf(broken)).lateResult?.error,
+        await world.read((view) => view.record(project, "c")?.history[0]?.releaseReason),
+      ];
+      expect(texts.map((text) => text?.isWellFormed())).toEqual([true, true, true]);
+    });
+
     it("a lease is as long as asked for, within the bounds", async (world) => {
       for (const ttlMs of [minute, 120 * minute]) {
         const { taskId } = await world.hold("a", {}, { ttlMs });
