@@ -20,21 +20,22 @@ class TimedStore implements Store {
     this.location = store.location;
   }
 
-  private async time<T>(operation: "commit" | "read", work: Promise<T>): Promise<T> {
+  /** The clock starts before the call: an embedded store is done with its work when the call returns. */
+  private async time<T>(operation: "commit" | "read", work: () => Promise<T>): Promise<T> {
     const begun = performance.now();
     try {
-      return await work;
+      return await work();
     } finally {
       this.observe(operation, performance.now() - begun);
     }
   }
 
   commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
-    return this.time("commit", this.store.commit(org, jobs));
+    return this.time("commit", () => this.store.commit(org, jobs));
   }
 
   read<T>(org: string, job: ReadJob<T>): Promise<T> {
-    return this.time("read", this.store.read(org, job));
+    return this.time("read", () => this.store.read(org, job));
   }
 
   open(org: string, defaultProject: string): Promise<string> {
