@@ -117,6 +117,7 @@ describe.each(ways)("%s", (way) => {
     await desk.says(["add", "One"]);
     await desk.says(["claim", "--start"], as);
     expect((await desk.dibs(["done", "0001", "--epoch", "7"], as)).code).toBe(1);
+    expect((await desk.dibs(["done", "0001"], { env: { ...as.env, DIBS_EPOCH: "7" } })).code).toBe(1);
     await desk.says(["done", "0001", "--epoch", "1"], as);
   });
 

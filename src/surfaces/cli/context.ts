@@ -86,11 +86,12 @@ export class Context {
     );
   }
 
-  /** The environment's is of the environment's task; whoever works on that may well hold others. */
+  /** The environment's is of the environment's task, if it names one; whoever works on that may well hold others. */
   epochOf(taskId: string): number | undefined {
     const { env } = this.parts;
     const project = this.text("project");
-    const isOwn = taskId === env.DIBS_TASK && (project === undefined || project === env.DIBS_PROJECT);
+    const isOwn =
+      !env.DIBS_TASK || (taskId === env.DIBS_TASK && (project === undefined || project === env.DIBS_PROJECT));
     const text = this.text("epoch") ?? (isOwn ? env.DIBS_EPOCH || undefined : undefined);
     if (text === undefined) return undefined;
     if (/^\d+$/.test(text)) return Number(text);
