@@ -121,6 +121,7 @@ describe("colour", () => {
       raw("dibs list"),
       raw("dibs list | cat", { FORCE_COLOR: "1" }),
       raw("dibs list", { NO_COLOR: "1" }),
+      raw("dibs list", { NO_COLOR: "1", FORCE_COLOR: "1" }),
       raw("dibs list", { TERM: "dumb" }),
       raw("dibs list | cat"),
       raw("dibs list --json"),

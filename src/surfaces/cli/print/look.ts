@@ -23,7 +23,7 @@ export function columnsOf({ env, stdout }: Pick<Parts, "env" | "stdout">): numbe
 
 export function lookOf({ env, stdout, now }: Pick<Parts, "env" | "stdout" | "now">): Look {
   const isForced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "0";
-  const isColoured = isForced || (stdout.isTerminal && !env.NO_COLOR && env.TERM !== "dumb");
+  const isColoured = !env.NO_COLOR && (isForced || (stdout.isTerminal && env.TERM !== "dumb"));
   return {
     columns: columnsOf({ env, stdout }),
     now: now(),
