@@ -124,7 +124,7 @@ export const commands: Record<string, Command> = {
       "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },
       "log-level": { value: "<level>", choices: logLevels, help: "how much is logged to stderr" },
     },
-    exits: { 0: "it was told to end" },
+    exits: { 0: "it was told to end", 1: "a server runs on this database already" },
     examples: [
       "dibs serve",
       "dibs serve --port 0 --log-level warn",
