@@ -36,7 +36,8 @@ export const id = once(() =>
 );
 
 export const path = once(() => text(limits.pathLengthMax).min(1));
-export const epoch = once(() => z.number().int().min(1));
+// 0 is the epoch of a task that nobody has claimed: as a fencing number it is stale, not malformed.
+export const epoch = once(() => z.number().int().min(0));
 /** Ten years: no duration of ours is longer, and sums with a time stay exact. */
 export const durationMsMax = 10 * 365 * 24 * 60 * 60 * 1000;
 export const ms = once(() => z.number().int().min(0).max(durationMsMax));

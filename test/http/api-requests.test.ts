@@ -179,7 +179,7 @@ describe.each(storeNames)("a request that is not well formed, on %s,", (store) =
     ["POST", "/api/tasks/claim-next", { sessionId: "s", waitMs: 60_001 }, "waitMs"],
     ["POST", "/api/tasks/claim-next", { sessionId: "s", start: "yes" }, "start"],
     ["POST", "/api/tasks/0001/claim", { sessionId: "s", ttlMs: "long" }, "ttlMs"],
-    ["POST", "/api/tasks/0001/complete", { sessionId: "s", epoch: 0 }, "epoch"],
+    ["POST", "/api/tasks/0001/complete", { sessionId: "s", epoch: -1 }, "epoch"],
     ["POST", "/api/tasks/0001/complete", { sessionId: "s", result: 1 }, "result"],
     ["POST", "/api/tasks/0001/fail", { sessionId: "s" }, "error"],
     ["POST", "/api/tasks/0001/ask", { sessionId: "s", question: "" }, "question"],

@@ -291,9 +291,14 @@ describe.each(storeNames)("the fencing number on %s", (store) => {
     ];
     const before = await here.told(id);
     for (const [call, more] of calls) {
-      const stale = { sessionId: "worker", epoch: 2, ...more };
-      const { status, body } = await here.post(`/api/tasks/${id}/${call}`, stale);
-      expect([call, status, body.error]).toEqual([call, 409, "STALE_EPOCH"]);
+      for (const epoch of [2, 0]) {
+        const { status, body } = await here.post(`/api/tasks/${id}/${call}`, {
+          sessionId: "worker",
+          epoch,
+          ...more,
+        });
+        expect([call, epoch, status, body.error]).toEqual([call, epoch, 409, "STALE_EPOCH"]);
+      }
     }
     expect(await here.told(id)).toEqual(before);
     must(await here.post(`/api/tasks/${id}/complete`, { sessionId: "worker", epoch: 3 }));
