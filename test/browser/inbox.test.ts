@@ -216,22 +216,24 @@ describe("failures and notifications", () => {
     visiting(async (visit) => {
       const { page, world } = visit;
       await world.session("unlucky");
-      const tasks = Array.from({ length: 130 }, (_, at) => ({
+      const tasks = Array.from({ length: 110 }, (_, at) => ({
         id: `f${at}`,
         prompt: `Fail ${at}`,
         maxRetries: 0,
       }));
       await world.post("/api/tasks/batch", { tasks });
-      for (const { id } of tasks) {
-        await world.post(`/api/tasks/${id}/claim`, { sessionId: "unlucky" });
-        await world.post(`/api/tasks/${id}/fail`, { sessionId: "unlucky", error: `error of ${id}` });
-      }
+      await Promise.all(
+        tasks.map(async ({ id }) => {
+          await world.post(`/api/tasks/${id}/claim`, { sessionId: "unlucky" });
+          await world.post(`/api/tasks/${id}/fail`, { sessionId: "unlucky", error: `error of ${id}` });
+        }),
+      );
       await openInbox(page, world);
       await page.getByRole("heading", { name: "Failures 100+" }).waitFor();
       expect(await page.locator(".inbox-failure").count()).toBe(100);
       await page.getByRole("button", { name: "Show more failures" }).click();
-      await page.getByRole("heading", { name: /^Failures 130$/ }).waitFor();
-      await failure(page, "error of f0").waitFor();
+      await page.getByRole("heading", { name: /^Failures 110$/ }).waitFor();
+      expect(await page.locator(".inbox-failure").count()).toBe(110);
       expectQuiet(visit);
     }),
   );
