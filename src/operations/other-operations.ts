@@ -16,6 +16,7 @@ import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.
 import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
+import { countsOf } from "./counts.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
@@ -124,25 +125,14 @@ export const claimOperations = {
     if (!project.ok) return project;
     const claims = view.openClaims({ project: project.value, limit: limits.openClaimsMax });
     const active = claims.filter((claim) => !isOver(claim, now));
-    const byAgentType: Record<string, number> = {};
-    const bySession: Record<string, number> = {};
-    const byHealth: Record<string, number> = {};
-    const count = (into: Record<string, number>, key: string) => {
-      into[key] = (into[key] ?? 0) + 1;
-    };
-    for (const claim of claims) {
-      count(byHealth, healthStatus(claim, view.project(claim.project)!.settings.claim, now));
-      if (isOver(claim, now)) continue;
-      count(byAgentType, claim.agentType ?? "unknown");
-      count(bySession, claim.sessionId);
-    }
+    const health = (claim: Claim) => healthStatus(claim, view.project(claim.project)!.settings.claim, now);
     const durations = active.map((claim) => Math.max(0, now - claim.claimedAt));
     const oldest = active[0];
     return accept({
       active: active.length,
-      byAgentType,
-      bySession,
-      byHealth,
+      byAgentType: countsOf(active.map(({ agentType }) => agentType ?? "unknown")),
+      bySession: countsOf(active.map(({ sessionId }) => sessionId)),
+      byHealth: countsOf(claims.map(health)),
       expired: claims.length - active.length,
       orphaned: claims.filter((claim) => isOrphaned(view, claim, now)).length,
       averageDurationMs:

@@ -13,6 +13,7 @@ import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
+import { countsOf } from "./counts.js";
 import { type CallContext, forQuery } from "./handler.js";
 import {
   maybeIso,
@@ -226,8 +227,7 @@ export const taskQueries = {
       ...open.filter(({ over }) => input.includeExpired === true || !over),
       ...lost.map((attempt) => ({ held: attempt, over: true, wire: wireLostClaim(attempt) })),
     ];
-    const bySession: Record<string, number> = {};
-    for (const { held } of shown) bySession[held.sessionId] = (bySession[held.sessionId] ?? 0) + 1;
+    const bySession = countsOf(shown.map(({ held }) => held.sessionId));
     const inFlight = shown.slice(0, limits.pageMax).map(({ held, wire }) => {
       const task = view.task(held.project, held.taskId)!;
       const state = stateOf(task, view.claim(task.project, task.id));

@@ -285,6 +285,15 @@ describe.each(storeNames)("what is not there, on %s:", (store) => {
     expect(must(await get("/api/sessions/summary"))).toHaveProperty("totals");
   });
 
+  test("a session with the name of something that every object has is counted like any other", async () => {
+    const { get, session, claim, task } = await desk();
+    await session("constructor", { agentType: "toString" });
+    await claim(await task(), "constructor");
+    expect(must(await get("/api/tasks/in-flight")).summary.bySession).toEqual({ constructor: 1 });
+    const stats = must(await get("/api/tasks/claims/stats"));
+    expect(stats).toMatchObject({ bySession: { constructor: 1 }, byAgentType: { toString: 1 } });
+  });
+
   test("the server says that it lives and is ready, without a token", async () => {
     const { world } = await desk();
     expect(must(await world.get("/healthz", { token: null }))).toMatchObject({ status: "ok" });
