@@ -124,6 +124,18 @@ test("flags without a command are looked at, too", async () => {
   for (const argv of [[], ["--help"], ["-h"], ["--version"]]) expect((await desk.dibs(argv)).code).toBe(0);
 });
 
+test.each(["constructor", "toString", "__proto__"])(
+  "%s is no command, no part of one and no shell",
+  async (word) => {
+    const desk = await openDesk();
+    for (const argv of [[word], ["lock", word], ["completion", word]]) {
+      const { code, err } = await desk.dibs(argv);
+      expect([code, err]).toEqual([2, expect.stringContaining(`'${word}' is not a`)]);
+    }
+    expect(await desk.says(["__complete", "--", "lock", word, ""])).toBe("");
+  },
+);
+
 test("a list of no state is a mistake, not a list of all", async () => {
   const desk = await openDesk();
   for (const argv of [

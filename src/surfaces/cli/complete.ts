@@ -105,9 +105,8 @@ async function placeIn(catalogue: Context["catalogue"], words: readonly string[]
       if (!entry) return { kind: "names", of: {} };
       command = (await entry.load())[word]!;
     } else if ("parts" in command) {
-      const part: SingleCommand | undefined = command.parts[word];
-      if (!part) return { kind: "names", of: {} };
-      command = part;
+      if (!Object.hasOwn(command.parts, word)) return { kind: "names", of: {} };
+      command = command.parts[word]!;
     } else args++;
   }
   if (command === null) return { kind: "names", of: visible(catalogue) };

@@ -85,7 +85,7 @@ function single(
 ): { command: SingleCommand; words: readonly string[] } | CommandGroup {
   if (!("parts" in command)) return { command, words: argv };
   const { word, rest } = nextWord(argv);
-  const part = word === undefined ? undefined : command.parts[word];
+  const part = word !== undefined && Object.hasOwn(command.parts, word) ? command.parts[word] : undefined;
   if (part) return { command: part, words: rest };
   const names = Object.keys(command.parts);
   if (word === undefined && (argv.includes("--help") || argv.includes("-h"))) return command;

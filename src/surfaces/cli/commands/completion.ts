@@ -18,10 +18,11 @@ export const commands: Record<string, SingleCommand> = {
       "dibs completion fish | source         # in ~/.config/fish/config.fish",
     ],
     async run(context) {
-      const script = scripts[context.args[0]!];
+      const shell = context.args[0]!;
+      const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
       if (script === undefined) {
         throw usageError(
-          `'${context.args[0]}' is not a shell known here.`,
+          `'${shell}' is not a shell known here.`,
           `One of ${Object.keys(scripts).join(", ")}.`,
         );
       }
