@@ -78,6 +78,13 @@ describe(".dibs/config.json", () => {
     }
   });
 
+  test("one that an editor of Windows has saved is read", async () => {
+    const desk = await openDesk();
+    config(desk, {});
+    writeFileSync(join(dirname(desk.database), "config.json"), '\ufeff{\r\n  "project": "named"\r\n}\r\n');
+    expect((await desk.json(["add", "One"])).task.project).toBe("named");
+  });
+
   test("one that is no file, or too large, is told and not waited for", async () => {
     const desk = await openDesk();
     mkdirSync(join(dirname(desk.database), "config.json"), { recursive: true });

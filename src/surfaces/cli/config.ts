@@ -61,7 +61,7 @@ async function readConfig(flags: Flags, parts: Parts): Promise<Config> {
 function judged(path: string, text: string): { config: Config; unknown: string[] } {
   let value: Record<string, unknown>;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch (error) {
     throw new DibsError("VALIDATION_FAILED", `${path} is not JSON: ${(error as Error).message}`);
   }
