@@ -57,12 +57,15 @@ export const claimShape = once(() =>
     metadata: z.record(z.string(), z.json()).nullable(),
     healthStatus: healthShape(),
     remainingMs: z.number(),
+    releasedAt: z.null(),
+    releaseReason: z.null(),
+    lateResult: z.null(),
   }),
 );
 
 export const attemptShape = once(() =>
   claimShape()
-    .omit({ healthStatus: true, remainingMs: true })
+    .omit({ healthStatus: true, remainingMs: true, releasedAt: true, releaseReason: true, lateResult: true })
     .extend({
       project: z.string(),
       healthStatus: healthShape().nullable(),

@@ -69,29 +69,29 @@ function lease(claim: Lease) {
   };
 }
 
+/** What only an attempt has that is over. */
+const open = { releasedAt: null, releaseReason: null, lateResult: null };
+
 export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
   const settings = view.project(claim.project)?.settings ?? defaultSettings;
   const health = {
     healthStatus: healthStatus(claim, settings.claim, now),
     remainingMs: remainingMs(claim, now),
   };
-  return Object.assign(lease(claim), health);
+  return Object.assign(lease(claim), health, open);
 }
 
 /** A claim that was lost, as it would be shown if nobody had ended it yet. */
 export function wireLostClaim(attempt: Attempt): WireClaim {
-  return { ...lease(attempt), healthStatus: "expired", remainingMs: 0 };
+  return { ...lease(attempt), healthStatus: "expired", remainingMs: 0, ...open };
 }
 
 export function wireOpenAttempt(view: Reads, claim: Claim, now: number): WireAttempt {
   return {
     project: claim.project,
     ...wireClaim(view, claim, now),
-    releasedAt: null,
-    releaseReason: null,
     result: null,
     error: null,
-    lateResult: null,
   };
 }
 
@@ -214,9 +214,14 @@ function rowClaim(view: Reads, claim: Claim, now: number): NonNullable<WireTaskR
   };
 }
 
+/** What the session took last: whoever splits a task works on its parts, not on the whole that waits for them. */
+export function currentClaim(view: Reads, { project, id }: Session): Claim | undefined {
+  return view.claimsOf(project, id).at(-1);
+}
+
 export function wireSession(view: Reads, session: Session): WireSession {
   const { project, id } = session;
-  const current = view.claimsOf(project, id)[0];
+  const current = currentClaim(view, session);
   return {
     id,
     project,

@@ -6,13 +6,13 @@ import { limits } from "../core/limits.js";
 import { type Session, sessionShownMs } from "../core/session.js";
 import { stateOf } from "../core/task.js";
 import type { Reads } from "../core/view.js";
-import { wireClaim, wireSession } from "./render.js";
+import { currentClaim, wireClaim, wireSession } from "./render.js";
 
 /** So long after its process was found dead, a session is still shown. */
 const deadShownMs = 10 * 60_000;
 
 export function currentOf(view: Reads, session: Session, now: number) {
-  const claim = view.claimsOf(session.project, session.id)[0];
+  const claim = currentClaim(view, session);
   const task = claim && view.task(session.project, claim.taskId);
   if (!claim || !task) return null;
   const { id: taskId, title, phase } = task;

@@ -273,6 +273,17 @@ describe.each(storeNames)("claim-next on %s", (store) => {
 describe.each(storeNames)("the fencing number on %s", (store) => {
   const desk = desks(store);
 
+  test("a claim has the fields of the attempt that it becomes", async () => {
+    const here = await desk();
+    await here.session("worker");
+    const id = await here.task();
+    const claim = await here.claim(id, "worker");
+    expect(claim).toMatchObject({ releasedAt: null, releaseReason: null, lateResult: null });
+    must(await here.post(`/api/tasks/${id}/release`, { sessionId: "worker" }));
+    const [attempt] = must(await here.get(`/api/tasks/${id}/attempts`)).attempts;
+    expect(Object.keys(attempt)).toEqual(expect.arrayContaining(Object.keys(claim)));
+  });
+
   test("rises with every claim, and only the present one may write", async () => {
     const here = await desk();
     await here.session("worker");

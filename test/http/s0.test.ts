@@ -283,6 +283,21 @@ describe.each(storeNames)("seed 0's endpoints on %s", (store) => {
       expect((await get(`/api/sessions/${abc}/current-task`)).body.currentTask.taskId).toBe(taskId);
       expect((await get(`/api/sessions/${xyz}/current-task`)).body.currentTask.taskId).toBe("other");
     });
+
+    test("a session that claims a part of its task works on the part, and then on the whole again", async () => {
+      const { get, post, claim, task, clock } = await open();
+      await claim(taskId, abc, { start: true });
+      clock.advance(1);
+      const part = await task({ parentId: taskId });
+      await claim(part, abc, { start: true });
+      const current = async () => [
+        (await get(`/api/sessions/${abc}/current-task`)).body.currentTask.taskId,
+        (await get(`/api/sessions/${abc}`)).body.session.currentTaskId,
+      ];
+      expect(await current()).toEqual([part, part]);
+      must(await post(`/api/tasks/${part}/complete`, { sessionId: abc }));
+      expect(await current()).toEqual([taskId, taskId]);
+    });
   });
 
   describe("POST /api/tasks/claims/cleanup", () => {
