@@ -206,6 +206,7 @@ describe.each(storeNames)("tasks on %s", (store) => {
       expect(await found("state=cancelled")).toEqual(["dropped"]);
       expect(await found("state=failed,cancelled")).toEqual(["broken", "dropped"]);
       expect(await found("state=failed&state=cancelled")).toEqual(["broken", "dropped"]);
+      expect(await found("status=failed")).toEqual(["broken"]);
       expect(await found("label=red")).toEqual(["queued", "blocked"]);
       expect(await found("label=blue")).toEqual(["blocked"]);
       expect(await found("label=green")).toEqual([]);

@@ -68,7 +68,7 @@ export const listTasks = operation({
     }),
   output: () => z.object({ tasks: z.array(taskShape()), nextCursor: z.string().nullable() }),
   refusals: [],
-  http: { method: "GET", path: "/api/tasks" },
+  http: { method: "GET", path: "/api/tasks", aliases: { status: "state" } },
   cli: "list",
   mcp: "list_tasks",
 });
