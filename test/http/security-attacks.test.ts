@@ -267,6 +267,12 @@ describe("JSON is data:", () => {
     for (const body of bodies) expect((await post("/api/tasks", body)).status, body.slice(0, 40)).toBe(400);
   });
 
+  test("bytes that are no UTF-8 are refused, not replaced", async () => {
+    const body = Buffer.concat([Buffer.from('{"prompt":"caf'), Buffer.from([0xe9]), Buffer.from('"}')]);
+    const { status, body: said } = await post("/api/tasks", body);
+    expect([status, said.error, said.message]).toEqual([400, "VALIDATION_FAILED", "The body is not UTF-8."]);
+  });
+
   test("texts that no store can hold, and numbers that are none, are refused", async () => {
     for (const text of ["a\\u0000b", "a\\ud800b", "\\udc00"]) {
       expect((await post("/api/tasks", `{"prompt":"${text}"}`)).status, text).toBe(400);

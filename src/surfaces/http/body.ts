@@ -1,5 +1,6 @@
 // A request's body: JSON only, of a bounded size, within a bounded time.
 
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { DibsError } from "../../contract/error.js";
 
@@ -38,7 +39,10 @@ export async function readJsonObject(
   limits: BodyLimits,
 ): Promise<Record<string, unknown>> {
   if (!hasBody(incoming)) return {};
-  const text = await readText(incoming, limits);
+  const bytes = await readBytes(incoming, limits);
+  // Decoded all the same, what is wrong would become U+FFFD in somebody's task without a word.
+  if (!isUtf8(bytes)) throw unreadable("The body is not UTF-8.");
+  const text = bytes.toString("utf8");
   if (text.trim() === "") return {};
   let value: unknown;
   try {
@@ -56,7 +60,7 @@ function unreadable(message: string): DibsError {
   return new DibsError("VALIDATION_FAILED", message, { details: { issues: [{ path: "", message }] } });
 }
 
-function readText(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<string> {
+function readBytes(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<Buffer> {
   const tooLarge = () =>
     new DibsError("PAYLOAD_TOO_LARGE", `The body has more than ${bytesMax} bytes.`, {
       details: { bytesMax },
@@ -75,7 +79,7 @@ function readText(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Prom
       if (error) {
         incoming.pause();
         reject(error);
-      } else resolve(Buffer.concat(chunks).toString("utf8"));
+      } else resolve(Buffer.concat(chunks));
     };
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
