@@ -136,6 +136,12 @@ test.each(["constructor", "toString", "__proto__"])(
   },
 );
 
+test("a time in milliseconds is the same time as over HTTP, not as many from now", async () => {
+  const desk = await openDesk();
+  const { task } = await desk.json(["add", "One", "--not-before", "1893456000000"]);
+  expect(task.notBefore).toBe("2030-01-01T00:00:00.000Z");
+});
+
 test("a list of no state is a mistake, not a list of all", async () => {
   const desk = await openDesk();
   for (const argv of [

@@ -48,6 +48,8 @@ function notBeforeOf(context: Context): string | number | undefined {
   const text = context.text("not-before");
   if (text === undefined || isNow(text)) return undefined;
   if (/^\d{4}-/.test(text)) return text;
+  // Milliseconds since 1970, as the API takes them: a duration would be decades.
+  if (/^\d{12,}$/.test(text)) return Number(text);
   return context.parts.now() + context.duration("not-before")!;
 }
 
