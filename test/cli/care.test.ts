@@ -248,6 +248,11 @@ describe("moving", () => {
     await desk.says(["add", "One"]);
     await desk.says(["export", "out.jsonl"]);
     expect((await desk.dibs(["export", "out.jsonl"])).code).toBe(1);
+    const nowhere = await desk.dibs(["export", "nowhere/out.jsonl"]);
+    expect(nowhere).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("no directory for nowhere/out.jsonl"),
+    });
     await desk.says(["backup", "copy.db"]);
     expect((await desk.dibs(["backup", "copy.db"])).code).toBe(1);
     expect((await desk.dibs(["import", "out.jsonl"])).code).not.toBe(0);

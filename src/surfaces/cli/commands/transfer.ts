@@ -25,6 +25,12 @@ async function refuseTaken({ parts }: Context, file: string, name: string): Prom
   throw new DibsError("ID_TAKEN", `${name} exists already.`, { hint: "Name a new file." });
 }
 
+function noDirectory(error: unknown, name: string): DibsError | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
+  return new DibsError("NOT_FOUND", `There is no directory for ${name}.`, { hint: "Make it first." });
+}
+
 /** Of text that came from elsewhere, such as standard input. */
 async function* linesIn(text: string): AsyncGenerator<string> {
   for (const line of text.split("\n")) if (line !== "") yield line;
@@ -44,7 +50,12 @@ const exportAll: SingleCommand["run"] = async (context) => {
   await refuseTaken(context, file, name);
   const progress = new Progress(context);
   const told = progress.over(lines, (count) => `exporting: ${count} lines`);
-  const count = await parts.care.writeLines(file, told).finally(() => progress.clear());
+  const count = await parts.care
+    .writeLines(file, told)
+    .catch((error: unknown) => {
+      throw noDirectory(error, name) ?? error;
+    })
+    .finally(() => progress.clear());
   context.say({ success: true, file, lines: count }, () => `exported ${count} lines to ${plain(name)}`);
 };
 
