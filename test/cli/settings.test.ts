@@ -135,6 +135,8 @@ describe("tokens", () => {
     expect((await desk.dibs(["list", "--url", url], { env: { DIBS_TOKEN: "wrong" } })).code).toBe(4);
     expect((await desk.dibs(["list", "--url", url], { env: { DIBS_TOKEN: own } })).code).toBe(0);
     expect((await desk.dibs(["list", "--token", "wrong"], { env: { DIBS_TOKEN: own } })).code).toBe(4);
+    const elsewhere = await desk.dibs(["list", "--url", url, "--org", "other"], { env: { DIBS_TOKEN: own } });
+    expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining("--org cannot choose another") });
     expect(desk.sent).toEqual(["wrong", own, "wrong"]);
   });
 });

@@ -6,6 +6,7 @@ import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
 import { settingFor } from "./config.js";
 import type { Parts, Place, ServerAddress } from "./parts.js";
+import { usageError } from "./spec.js";
 
 export interface Flags {
   text(name: string): string | undefined;
@@ -32,6 +33,12 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   const environment = parts.env.DIBS_TOKEN || undefined;
   const token = named ?? environment;
   const scope = place.project ? { project: place.project } : {};
+  if (url && flags.text("org") !== undefined) {
+    throw usageError(
+      "A server's org is its token's: --org cannot choose another.",
+      "Use a token of that org.",
+    );
+  }
   if (url) return { server: { url, ...(token ? { token } : {}), ...scope }, isNamed: true };
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
