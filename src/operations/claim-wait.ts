@@ -1,5 +1,5 @@
 // claim-next that waits: tries when a commit may have freed something, when a scheduled task or a lease comes due, and looks every
-// second for dead processes. Between these an idle agent costs a glance at the store's version every few milliseconds.
+// second for dead processes and leases that came to their end sooner. Between these an idle agent costs a glance at the store's version every few milliseconds.
 
 import { DibsError } from "../contract/error.js";
 import type { InputOf, OutputOf } from "../contract/operation.js";
@@ -7,7 +7,7 @@ import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { Wake } from "./event-feed.js";
 import { asDibsError, type CallOptions, type Executor } from "./execute.js";
-import { endDeadHolders, isTimeToLook } from "./sweep.js";
+import { endDeadHolders, endOverdueLeases, isTimeToLook } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 
 type ClaimNext = OperationNamed<"tasks.claimNext">;
@@ -82,6 +82,7 @@ async function waitFor(
       if (performance.now() >= lookedAt + lookForDeadMs) {
         lookedAt = performance.now();
         if ((await endDeadHolders(executor, caller.org)).length > 0) return;
+        await endOverdueLeases(executor, caller.org);
       }
       if (wake.isRung || performance.now() >= until) return;
     }

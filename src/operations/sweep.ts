@@ -69,6 +69,10 @@ class Looks {
 
 const holders = new Looks(lookForDeadHolders);
 const everybody = new Looks(endDeadSessions);
+const overdue = new Looks(async (executor, org) => {
+  await executor.look(org, () => null);
+  return [];
+});
 
 export function isTimeToLook(executor: Executor, org: string): boolean {
   return holders.isTime(executor, org);
@@ -77,6 +81,11 @@ export function isTimeToLook(executor: Executor, org: string): boolean {
 /** Those that hold something: what claims and lists of tasks need to know. */
 export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
   return holders.take(executor, org);
+}
+
+/** For those who wait: a lease can end that had not begun, or was longer, when they last looked. Its end wakes them. */
+export async function endOverdueLeases(executor: Executor, org: string): Promise<void> {
+  await overdue.take(executor, org);
 }
 
 /** The idle ones too, before somebody asks who is here. */

@@ -77,6 +77,19 @@ describe("claimNext that waits", () => {
     expect((await forResume).claim?.taskId).toBe(paused.task.id);
   });
 
+  test("gets what a lease leaves behind that began after the wait did", async () => {
+    const { dibs, a } = await blockedPair();
+    await dibs.projects.update({ settings: { claim: { minTtlMs: 1 } } });
+    // The lease that it has stays as long as it is; the one that comes with the answer is short.
+    await dibs.tasks.claim({ taskId: a, sessionId: "first", ttlMs: 50, start: true });
+    await dibs.tasks.ask({ taskId: a, sessionId: "first", question: "Which?" });
+    const waiting = dibs.tasks.claimNext({ sessionId: "second", waitMs: 60_000 });
+    // Answers after the wait was asked for show that it is under way.
+    for (let i = 0; i < 5; i++) await dibs.tasks.cancel({ taskId: "none" }).catch(() => {});
+    await dibs.tasks.respond({ taskId: a, response: "this" });
+    expect((await waiting).claim).toMatchObject({ taskId: a, sessionId: "second", epoch: 2 });
+  }, 20_000);
+
   test("answers with no claim at its end", async () => {
     const { dibs } = await blockedPair();
     const before = performance.now();
