@@ -1,3 +1,4 @@
+import type { Claim } from "../claim.js";
 import type { TaskPatch, UpdateCommand } from "../command.js";
 import { edgesFrom, findCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
@@ -123,10 +124,20 @@ function changeTask(draft: Draft, task: Task, patch: TaskPatch, textChanged: boo
   const merged: Task = { ...task, updatedAt: draft.now };
   for (const field of changed) Object.assign(merged, { [field]: fields[field as keyof typeof fields] });
   if (fields.dependsOn && changed.includes("dependsOn")) changeEdges(draft, task, merged, fields.dependsOn);
-  const held = draft.claim(task.project, task.id) !== undefined;
+  const claim = draft.claim(task.project, task.id);
   const keep = !changed.includes("notBefore");
-  draft.putTask(held ? merged : withReadiness(draft, merged, { keep }));
+  draft.putTask(claim ? merged : withReadiness(draft, merged, { keep }));
+  if (claim && changed.includes("timeoutMs")) moveDeadline(draft, claim, task.timeoutMs, merged.timeoutMs);
   return changed;
+}
+
+/** Whoever is at work now has as much more or less time; where there was no end, it counts from now. */
+function moveDeadline(draft: Draft, claim: Claim, beforeMs: number | null, afterMs: number | null): void {
+  const began =
+    claim.deadlineAt === null || beforeMs === null
+      ? (claim.pausedAt ?? draft.now)
+      : claim.deadlineAt - beforeMs;
+  draft.putClaim({ ...claim, deadlineAt: afterMs === null ? null : began + afterMs });
 }
 
 function changeEdges(draft: Draft, before: Task, after: Task, dependsOn: string[]): void {

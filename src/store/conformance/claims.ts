@@ -203,6 +203,29 @@ export function claims(driver: Driver): void {
       expect(await world.sweep()).toMatchObject([{ reason: "timeout" }]);
     });
 
+    it("a timeout that is changed counts for the attempt under way", async (world) => {
+      const timeouts = { longer: [10, 20], shorter: [20, 10], given: [null, 10], taken: [5, null] } as const;
+      const ms = (minutes: number | null) => (minutes === null ? null : minutes * minute);
+      for (const [name, [before]] of Object.entries(timeouts)) {
+        const task = before === null ? { id: name } : { id: name, timeoutMs: before * minute };
+        await world.hold(name, task, { start: true });
+      }
+      world.clock.advance(4 * minute);
+      for (const [taskId, [, after]] of Object.entries(timeouts)) {
+        await world.ok({ type: "update", taskId, patch: { timeoutMs: ms(after) } });
+      }
+      const over: [string, number][] = [];
+      for (let minutes = 5; minutes <= 25; minutes++) {
+        world.clock.advance(minute);
+        for (const { taskId } of await world.sweep()) over.push([taskId, minutes]);
+      }
+      expect(over).toEqual([
+        ["shorter", 10],
+        ["given", 14],
+        ["longer", 20],
+      ]);
+    });
+
     it("claiming again what one holds renews it and keeps the epoch", async (world) => {
       const hold = await world.hold("a", {}, { start: true });
       world.clock.advance(10 * minute);
