@@ -156,6 +156,8 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   undo.push(() => commits.close());
   const executor = new Executor(store, (to, job) => commits.submit(to, job), environment);
   const system = await callerOf(executor, { org, role: "admin", actor: "system" });
+  // Else every call that names no project would be refused, one by one.
+  if (options.project) await dispatch(executor, "projects.get", { id: options.project }, system, {});
   if ("path" in place) undo.push(await holdServerLock(executor, system, place.path, log));
 
   const closing = new AbortController();

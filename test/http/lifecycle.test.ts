@@ -222,6 +222,17 @@ test("a port that is in use is named, and the file is free for another server", 
   await serving(db);
 });
 
+test("a server of a project that does not exist does not start; the first one of a store makes its project", async () => {
+  const db = newDatabase();
+  const first = await serving(db, { env: { DIBS_PROJECT: "mine" } });
+  first.signal("SIGTERM");
+  expect(await first.exited).toMatchObject({ code: 0 });
+  const refused = await run(["serve", "--db", db, "--port", "0", "--project", "mien"]);
+  expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("no project mien") });
+  expect(existsSync(serverFileOf(db))).toBe(false);
+  await serving(db, { env: { DIBS_PROJECT: "mine" } });
+});
+
 test("without tokens a server listens on loopback only", async () => {
   const db = newDatabase();
   for (const host of ["0.0.0.0", "::", "192.0.2.1", ""]) {
