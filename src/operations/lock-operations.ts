@@ -14,12 +14,12 @@ interface HolderInput {
   sessionId?: string | undefined;
 }
 
-/** A pid without a host is one of this host. */
+/** A pid without a host is one of this host, unless the caller may be on another. */
 function holderOf(input: HolderInput, { caller, environment }: CallContext): LockHolder {
   const { pid = null, processStartedAt = null, sessionId = null } = input;
   return {
     pid,
-    host: pid === null ? null : (input.host ?? environment.hostId),
+    host: pid === null ? null : (input.host ?? (caller.isElsewhere ? null : environment.hostId)),
     processStartedAt: pid === null ? null : processStartedAt,
     project: input.project ?? caller.project,
     sessionId,

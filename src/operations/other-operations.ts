@@ -55,7 +55,7 @@ export const sessionOperations = {
         ...input,
         id: input.id ?? environment.newSessionId(),
         owner: caller.token ?? null,
-        ...(input.pid !== undefined && input.host === undefined
+        ...(input.pid !== undefined && input.host === undefined && !caller.isElsewhere
           ? {
               host: environment.hostId,
               processStartedAt: input.processStartedAt ?? environment.processStart(input.pid),

@@ -16,7 +16,9 @@ export const registerSession = operation({
       name: word().optional(),
       agentType: word().optional(),
       pid: z.number().int().min(1).optional().describe("With it, the session dies with that process"),
-      host: text(limits.pathLengthMax).optional(),
+      host: text(limits.pathLengthMax)
+        .optional()
+        .describe("Where that process runs; default: here, for who calls the server by a name of loopback"),
       processStartedAt: text(limits.wordLengthMax).optional(),
       capabilities: z.array(word()).max(limits.requiresMax).optional(),
       capacity: z.number().int().min(1).max(limits.capacityMax).optional(),

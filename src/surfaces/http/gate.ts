@@ -7,6 +7,7 @@ import { callerOf } from "../../operations/caller.js";
 import type { Caller } from "../../operations/environment.js";
 import type { Executor } from "../../operations/execute.js";
 import { verifyToken } from "../../operations/tokens.js";
+import { isCalledFromHere } from "./guard.js";
 import { cookieOf } from "./sign-in.js";
 
 export interface GateOptions {
@@ -31,8 +32,9 @@ export class Gate {
   ) {}
 
   async callerOf(incoming: IncomingMessage): Promise<Caller> {
-    const caller = await this.identify(incoming);
+    const known = await this.identify(incoming);
     const { project, org } = this.options;
+    const caller = isCalledFromHere(incoming) ? known : { ...known, isElsewhere: true };
     return project === undefined || caller.org !== org ? caller : { ...caller, project };
   }
 

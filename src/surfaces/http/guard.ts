@@ -7,6 +7,10 @@ import { DibsError } from "../../contract/error.js";
 /** Names that mean this machine. */
 const loopbackNames = ["127.0.0.1", "localhost", "[::1]"];
 
+/** Whoever calls this machine by another name may be on another one; also behind a proxy, whose calls all come from here. */
+export const isCalledFromHere = ({ headers: { host = "" } }: IncomingMessage) =>
+  loopbackNames.includes(host.replace(/:\d+$/, "").toLowerCase());
+
 /** The values of a Host header that are this server. */
 export function allowedHosts(host: string, port: number, more: readonly string[]): ReadonlySet<string> {
   const shown = host.includes(":") ? `[${host}]` : host;
