@@ -112,7 +112,8 @@ const parts: Parts = {
     const server = findServer(database);
     if (!server) return null;
     const { readPrivate } = await import("./runtime/private-file.js");
-    return { url: server.url, token: readPrivate(tokenFileOf(database))?.trim() ?? null };
+    const { url, project } = server;
+    return { url, token: readPrivate(tokenFileOf(database))?.trim() ?? null, ...(project && { project }) };
   },
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
   connect: async ({ spareToken, ...server }) => {

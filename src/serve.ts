@@ -215,8 +215,12 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     onTrouble: (error) => log.warn({ error: (error as Error).message }, "housekeeping will try again"),
   });
   undo.push(() => keeping.stop());
-  if ("path" in place && (isLoopback(host) || isAnyAddress(host))) {
-    undo.push(announceServer(place.path, { url: local, version }));
+  // Commands that name no org mean the default one: they are not sent to a server of another.
+  if ("path" in place && org === "default" && (isLoopback(host) || isAnyAddress(host))) {
+    const isOwn = (options.project ?? system.project) === system.project;
+    undo.push(
+      announceServer(place.path, { url: local, version, ...(isOwn ? {} : { project: system.project }) }),
+    );
   }
   log.info({ url, store: store.location, auth }, "listening");
 

@@ -11,6 +11,8 @@ export interface ServerFile {
   processStartedAt: string | null;
   startedAt: string;
   version: string;
+  /** The store's own project, where the server was started for another: what commands mean that name none. */
+  project?: string;
 }
 
 export const serverFileOf = (database: string) => `${database}.server.json`;
@@ -18,7 +20,7 @@ export const tokenFileOf = (database: string) => `${database}.token`;
 
 export function announceServer(
   database: string,
-  { url, version }: { url: string; version: string },
+  { url, version, project }: Pick<ServerFile, "url" | "version" | "project">,
 ): () => void {
   const path = serverFileOf(database);
   const startedAt = new Date().toISOString();
@@ -29,6 +31,7 @@ export function announceServer(
     processStartedAt: processStart(process.pid),
     startedAt,
     version,
+    ...(project === undefined ? {} : { project }),
   };
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
   return () => {

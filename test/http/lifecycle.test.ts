@@ -233,6 +233,26 @@ test("a server of a project that does not exist does not start; the first one of
   await serving(db, { env: { DIBS_PROJECT: "mine" } });
 });
 
+test("for which project or org a server was started changes nothing about what commands mean", async () => {
+  const db = newDatabase();
+  const titles = async () => {
+    const { stdout } = await run(["list", "--db", db, "--json"]);
+    return JSON.parse(stdout).tasks.map(({ title }: { title: string }) => title);
+  };
+  await run(["add", "Mine", "--db", db]);
+  await run(["project", "create", "second", "--db", db]);
+  for (const args of [
+    ["--project", "second"],
+    ["--org", "other"],
+  ]) {
+    const server = await serving(db, { args });
+    const { body } = await server.get("/api/tasks");
+    expect([args, body.tasks]).toEqual([args, []]);
+    expect(await titles()).toEqual(["Mine"]);
+    await server.stop();
+  }
+});
+
 test("without tokens a server listens on loopback only", async () => {
   const db = newDatabase();
   for (const host of ["0.0.0.0", "::", "192.0.2.1", ""]) {

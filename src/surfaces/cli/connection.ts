@@ -43,7 +43,8 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
     const tokens = tokensFor(server?.token ?? null, { named, environment });
-    if (server && tokens) return { server: { url: server.url, ...tokens, ...scope }, isNamed: false };
+    const own = server?.project ? { project: server.project } : {};
+    if (server && tokens) return { server: { url: server.url, ...tokens, ...own, ...scope }, isNamed: false };
   }
   return { place };
 }

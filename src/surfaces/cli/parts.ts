@@ -168,8 +168,8 @@ export interface Parts {
   watch(request: WatchRequest): Promise<void>;
   databaseFor(directory: string): Promise<string>;
   makeRoomFor(database: string): Promise<void>;
-  /** The server that runs for a database file, and its token. */
-  findServer(database: string): Promise<{ url: string; token: string | null } | null>;
+  /** The server that runs for a database file, and its token; the store's own project, if the server's is another. */
+  findServer(database: string): Promise<{ url: string; token: string | null; project?: string } | null>;
   open(place: Place): Promise<Dibs>;
   connect(server: ServerAddress): Promise<Dibs>;
   /** What a link to the server's page ends with, good once. */
