@@ -46,6 +46,18 @@ describe.each(driverNames)("tokens over %s", (driver) => {
   );
 
   test(
+    "a field that is not understood makes no token: it might have been its end or its role",
+    on(driver, async (pipeline) => {
+      for (const more of [{ expiresAt: "2030-01-01T00:00:00.000Z" }, { rol: "viewer" }]) {
+        await expect(pipeline.call("tokens.create", { name: "ci", ...more } as object)).rejects.toThrow(
+          refusedWith("VALIDATION_FAILED"),
+        );
+      }
+      expect(await pipeline.call("tokens.list", {})).toEqual({ tokens: [], nextCursor: null });
+    }),
+  );
+
+  test(
     "a repeated create makes no second token and does not show it",
     on(driver, async (pipeline) => {
       const input = { name: "ci", role: "worker" } as const;

@@ -10,7 +10,8 @@ export const createToken = operation({
   kind: "command",
   role: "admin",
   input: () =>
-    z.object({
+    // What is not understood is refused: a misspelt role or end would make a token that can do more, or for ever.
+    z.strictObject({
       name: word().default("token").describe("Who or what it is for"),
       role: z.enum(roles).default("worker"),
       expiresInMs: ms().min(1).optional().describe("Default: it does not expire"),
