@@ -6,7 +6,7 @@ import { limits } from "../core/limits.js";
 import { bulk } from "./bulk.js";
 import { claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
-import { asDibsError, type Executor } from "./execute.js";
+import { type Executor, rethrow } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
 import { catchUpIfWritable } from "./metrics/recorder.js";
 import { endDeadHolder, endDeadHolders, endDeadSessions, isTimeToLook, noticeTheDead } from "./sweep.js";
@@ -103,10 +103,6 @@ async function revokeToken(
     // Also when another process was first, and when nobody knows whether it was done.
     forgetTokens(executor, caller.org);
   }
-}
-
-function rethrow(error: unknown): never {
-  throw asDibsError(error);
 }
 
 /** All of it, in rounds. */

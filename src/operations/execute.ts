@@ -80,29 +80,30 @@ export class Executor {
     readonly environment: Environment,
   ) {}
 
-  async execute<N extends OperationName>(
+  execute<N extends OperationName>(
     name: N,
     input: InputOf<OperationNamed<N>>,
     caller: Caller,
     options: CallOptions = {},
   ): Promise<OutputOf<OperationNamed<N>>> {
-    return (await this.run(name, input, caller, options)).answer;
+    return this.run(name, input, caller, options).then(answerOf);
   }
 
-  async run<N extends OperationName>(
+  /** Every call comes through here: promises are passed on, not awaited on each level. */
+  run<N extends OperationName>(
     name: N,
     input: InputOf<OperationNamed<N>>,
     caller: Caller,
     options: CallOptions = {},
   ): Promise<Executed<N>> {
-    const parsed = this.admit(name, input, caller);
-    if (options.idempotencyKey !== undefined) validateKey(options.idempotencyKey);
-    const handler = handlers[name] as Handler<N>;
     try {
-      if (handler.kind === "query") return await this.query(name, handler, parsed, caller);
-      return await this.command(name, handler, parsed, caller, options.idempotencyKey);
+      const parsed = this.admit(name, input, caller);
+      if (options.idempotencyKey !== undefined) validateKey(options.idempotencyKey);
+      const handler = handlers[name] as Handler<N>;
+      if (handler.kind === "query") return this.query(name, handler, parsed, caller).catch(rethrow);
+      return this.command(name, handler, parsed, caller, options.idempotencyKey);
     } catch (error) {
-      throw asDibsError(error);
+      return Promise.reject(asDibsError(error));
     }
   }
 
@@ -139,7 +140,7 @@ export class Executor {
     }
   }
 
-  private async command<N extends OperationName>(
+  private command<N extends OperationName>(
     name: N,
     handler: CommandHandler<N, Command>,
     parsed: unknown,
@@ -150,7 +151,7 @@ export class Executor {
     const aside = {};
     const command = handler.command(parsed as never, { caller, environment, aside });
     const request = key === undefined ? "" : this.requestOf(name, parsed, caller);
-    const outcome = await this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
+    const decided = this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
       const before = key === undefined ? null : honoured(transaction.view, key, transaction.now);
       if (before) return replay(before, request, key!);
       const decided = carryOut(transaction, command, caller.actor, boundTo(caller));
@@ -162,8 +163,7 @@ export class Executor {
       }
       return { ok: true, value: { answer: Object.assign(answer, aside), value: decided.value } };
     });
-    if (!outcome.ok) throw refusalError(outcome);
-    return outcome.value;
+    return decided.then(settled, rethrow);
   }
 
   private requestOf(name: OperationName, parsed: unknown, caller: Caller): string {
@@ -223,6 +223,15 @@ export class Executor {
   system<C extends Command>(org: string, command: C): Promise<Outcome<unknown>> {
     return this.submit(org, (transaction) => carryOut(transaction, command, "system"));
   }
+}
+
+function answerOf<T>({ answer }: { answer: T }): T {
+  return answer;
+}
+
+function settled<T>(outcome: Outcome<T>): T {
+  if (!outcome.ok) throw refusalError(outcome);
+  return outcome.value;
 }
 
 /** A claim that found nothing has done nothing: trying again under the same key must be able to find something. */
@@ -287,6 +296,10 @@ function validateKey(key: unknown): void {
 export function refusalError(refusal: Refusal): DibsError {
   const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
   return DibsError.from({ ...refusal, details });
+}
+
+export function rethrow(error: unknown): never {
+  throw asDibsError(error);
 }
 
 export function asDibsError(error: unknown): unknown {

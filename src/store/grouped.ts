@@ -32,8 +32,9 @@ export function groupCommits(store: Store, groupMax = groupMaxDefault): GroupedC
           org,
           group.map(({ job }) => job),
         );
-        for (const [index, result] of results.entries()) {
+        for (let index = 0; index < group.length; index++) {
           const { resolve, reject } = group[index]!;
+          const result = results[index]!;
           if (result.ok) resolve(result.value);
           else reject(result.error);
         }

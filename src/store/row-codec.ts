@@ -112,56 +112,60 @@ export function toTask(row: Row, ordinal: number, more: Partial<Task>): Task {
 }
 
 // Most changes touch few fields, and are written by a shorter statement. The fields are compared one by one: two changes may
-// share one instant, so `updatedAt` does not tell.
-const moved = [
-  "state",
-  "epoch",
-  "updatedAt",
-  "startedAt",
-  "endedAt",
-] as const satisfies readonly (keyof Task)[];
-const counted = [
-  "pendingDeps",
-  "openChildren",
-  "completedChildren",
-] as const satisfies readonly (keyof Task)[];
-/** Everything else that can change. */
-const other = [
-  "type",
-  "parentId",
-  "title",
-  "phase",
-  "priority",
-  "labels",
-  "files",
-  "dependsOn",
-  "assignee",
-  "agentType",
-  "requires",
-  "maxRetries",
-  "retryCount",
-  "lostCount",
-  "notBefore",
-  "timeoutMs",
-  "question",
-  "response",
-  "responsePending",
-  "error",
-] as const satisfies readonly (keyof Task)[];
-
-function differs(before: Task, after: Task, fields: readonly (keyof Task)[]): boolean {
-  for (const field of fields) if (before[field] !== after[field]) return true;
-  return false;
-}
+// share one instant, so `updatedAt` does not tell. And by name: in a loop over names each look costs many times as much.
 
 /** It was held and came to rest, and nothing else. */
 export function isOnlyMoved(before: Task, after: Task): boolean {
-  return !differs(before, after, other) && !differs(before, after, counted);
+  return isSameOtherwise(before, after) && isSameInCounts(before, after);
 }
 
 /** Only what it waits for has changed. */
 export function isOnlyFreed(before: Task, after: Task): boolean {
-  return !differs(before, after, other) && !differs(before, after, moved);
+  return isSameOtherwise(before, after) && isSameInMoves(before, after);
+}
+
+function isSameInMoves(before: Task, after: Task): boolean {
+  return (
+    before.state === after.state &&
+    before.epoch === after.epoch &&
+    before.updatedAt === after.updatedAt &&
+    before.startedAt === after.startedAt &&
+    before.endedAt === after.endedAt
+  );
+}
+
+function isSameInCounts(before: Task, after: Task): boolean {
+  return (
+    before.pendingDeps === after.pendingDeps &&
+    before.openChildren === after.openChildren &&
+    before.completedChildren === after.completedChildren
+  );
+}
+
+/** In everything else that can change. */
+function isSameOtherwise(before: Task, after: Task): boolean {
+  return (
+    before.type === after.type &&
+    before.parentId === after.parentId &&
+    before.title === after.title &&
+    before.phase === after.phase &&
+    before.priority === after.priority &&
+    before.labels === after.labels &&
+    before.files === after.files &&
+    before.dependsOn === after.dependsOn &&
+    before.assignee === after.assignee &&
+    before.agentType === after.agentType &&
+    before.requires === after.requires &&
+    before.maxRetries === after.maxRetries &&
+    before.retryCount === after.retryCount &&
+    before.lostCount === after.lostCount &&
+    before.notBefore === after.notBefore &&
+    before.timeoutMs === after.timeoutMs &&
+    before.question === after.question &&
+    before.response === after.response &&
+    before.responsePending === after.responsePending &&
+    before.error === after.error
+  );
 }
 
 /** Columns of an attempt, after its task. */
@@ -178,20 +182,21 @@ const absent = {
   answer: null,
 } satisfies Partial<Attempt>;
 
-/** All but what stands in columns; what is null is left out. */
+/** All but what stands in columns; what is null, or follows from the rest, is left out. */
 export function attemptBody(attempt: Attempt): string {
+  const { claimedAt, expiresAt, ttlMs, lastHeartbeat, heartbeatCount, updatedAt } = attempt;
   return JSON.stringify({
     state: attempt.state,
     agentType: attempt.agentType ?? undefined,
-    claimedAt: attempt.claimedAt,
+    claimedAt,
     startedAt: attempt.startedAt ?? undefined,
-    expiresAt: attempt.expiresAt,
-    ttlMs: attempt.ttlMs,
-    lastHeartbeat: attempt.lastHeartbeat,
-    heartbeatCount: attempt.heartbeatCount,
+    expiresAt: expiresAt === claimedAt + ttlMs ? undefined : expiresAt,
+    ttlMs,
+    lastHeartbeat: lastHeartbeat === claimedAt ? undefined : lastHeartbeat,
+    heartbeatCount: heartbeatCount === 0 ? undefined : heartbeatCount,
     progress: attempt.progress ?? undefined,
     metadata: attempt.metadata ?? undefined,
-    updatedAt: attempt.updatedAt,
+    updatedAt: updatedAt === attempt.releasedAt ? undefined : updatedAt,
     end: attempt.end,
     releaseReason: attempt.releaseReason,
     result: attempt.result ?? undefined,
@@ -210,6 +215,10 @@ export function attemptOf(project: string, taskId: string, row: Row, body: Parti
     epoch: row[0],
     sessionId: row[1],
     releasedAt: row[2],
+    updatedAt: row[2],
+    expiresAt: body.claimedAt! + body.ttlMs!,
+    lastHeartbeat: body.claimedAt,
+    heartbeatCount: 0,
     ...absent,
     ...body,
   } as Attempt;

@@ -31,25 +31,27 @@ interface Tasks {
 }
 
 /** What changed, with the ordinals of the tasks that it hangs on. */
-export function* ofTasks<T extends { project: string; taskId: string }>(
-  changes: Iterable<Change<T>>,
+export function ofTasks<T extends { project: string; taskId: string }>(
+  changes: readonly Change<T>[],
   tasks: Tasks,
-): Generator<OfTask<Change<T>>> {
+): OfTask<Change<T>>[] {
+  const found: OfTask<Change<T>>[] = [];
   for (const row of changes) {
     const either = row.after ?? row.before;
-    if (either) yield { ordinal: tasks.task(either.project, either.taskId)!.ordinal, row };
+    if (either) found.push({ ordinal: tasks.task(either.project, either.taskId)!.ordinal, row });
   }
+  return found;
 }
 
-export function* eventsOfTasks(
+export function eventsOfTasks(
   events: readonly DibsEvent[],
   tasks: Tasks,
-): Generator<OfTask<DibsEvent, number | null>> {
-  for (const row of events) {
+): OfTask<DibsEvent, number | null>[] {
+  return events.map((row) => {
     const { project, taskId } = row;
     const task = project === null || taskId === null ? undefined : tasks.task(project, taskId);
-    yield { ordinal: task?.ordinal ?? null, row };
-  }
+    return { ordinal: task?.ordinal ?? null, row };
+  });
 }
 
 export function byDue(a: DueClaim, b: DueClaim): number {

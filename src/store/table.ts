@@ -29,12 +29,16 @@ export class Table<T> {
     this.rows.set(key, row);
   }
 
-  *changes(): Generator<Change<T>> {
-    for (const [key, before] of this.dirty) yield { before, after: this.rows.get(key) };
+  changes(): Change<T>[] {
+    const changes: Change<T>[] = [];
+    for (const [key, before] of this.dirty) changes.push({ before, after: this.rows.get(key) });
+    return changes;
   }
 
-  *changed(): Generator<T> {
-    for (const key of this.dirty.keys()) yield this.rows.get(key)!;
+  changed(): T[] {
+    const changed: T[] = [];
+    for (const key of this.dirty.keys()) changed.push(this.rows.get(key)!);
+    return changed;
   }
 
   /** The changes are stored. */

@@ -29,9 +29,9 @@ export class Workspace extends KnownRows {
   private ended: Key[] = [];
 
   apply(changes: Changes): void {
-    const before = new Map<Key, ReadyEntry[]>();
-    for (const key of changes.tasks.keys()) before.set(key, this.entriesAt(key));
-    for (const key of changes.claims.keys()) if (!before.has(key)) before.set(key, this.entriesAt(key));
+    const moving = [...changes.tasks.keys()];
+    for (const key of changes.claims.keys()) if (!changes.tasks.has(key)) moving.push(key);
+    const before = moving.map((key) => this.entriesAt(key));
     const reordered = this.applyProjects(changes);
     this.mayFree ||= changes.projects.size > 0;
     if (changes.org) {
@@ -58,7 +58,7 @@ export class Workspace extends KnownRows {
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.newEvents.push(event);
     if (changes.idempotency) this.newKeys.push(changes.idempotency);
-    for (const [key, entries] of before) this.moveInQueue(key, entries);
+    for (let at = 0; at < moving.length; at++) this.moveInQueue(moving[at]!, before[at]!);
     if (reordered.length === 0) return;
     this.beforeList();
     for (const project of reordered) this.rows.rebuildReady(project);

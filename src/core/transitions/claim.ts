@@ -66,7 +66,7 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   const { settings, paused } = draft.project(project);
   if (paused) return accept({ taskId: null, retryAt: null });
   const who = whoIs(session, command.agentType);
-  const avoid = new Map(session.avoid.map(({ taskId, until }) => [taskId, until]));
+  const avoid = session.avoid.length === 0 ? nothing : avoided(session);
   const { entry, soonestAt } = pickNext(draft.view, {
     project,
     settings,
@@ -82,6 +82,12 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
   grant(draft, task, session, command);
   return accept({ taskId: entry.id, resumed: false });
+}
+
+const nothing: ReadonlyMap<string, number> = new Map();
+
+function avoided({ avoid }: Session): ReadonlyMap<string, number> {
+  return new Map(avoid.map(({ taskId, until }) => [taskId, until]));
 }
 
 function earliest(a: number | null, b: number | null): number | null {

@@ -103,7 +103,7 @@ function toPast(text: string): PastClaim {
   return { taskId, claimedAt: since, releasedAt: since + Number(heldMs), releaseReason };
 }
 
-export const eventColumns = "no, type, at, project, task_id, session_id, epoch, actor, data";
+export const eventColumns = "no, project, type, body";
 
 /** Appends one row. `first` is the number that the org's events and tasks start from. */
 export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>, first: number): void {
@@ -111,28 +111,13 @@ export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>,
   values.push(
     ordinal === null ? null : first + ordinal,
     first + event.seq,
-    event.type,
-    event.at,
     event.project,
-    event.taskId,
-    event.sessionId,
-    event.epoch,
-    event.actor,
-    JSON.stringify(event.data),
+    event.type,
+    JSON.stringify([event.at, event.taskId, event.sessionId, event.epoch, event.actor, event.data]),
   );
 }
 
-export function toEvent(row: Row, org: string): DibsEvent {
-  return {
-    org,
-    seq: row[0] % numbersPerOrg,
-    type: row[1],
-    at: row[2],
-    project: row[3],
-    taskId: row[4],
-    sessionId: row[5],
-    epoch: row[6],
-    actor: row[7],
-    data: JSON.parse(row[8]),
-  };
+export function toEvent([no, project, type, body]: Row, org: string): DibsEvent {
+  const [at, taskId, sessionId, epoch, actor, data] = JSON.parse(body);
+  return { org, seq: no % numbersPerOrg, type, at, project, taskId, sessionId, epoch, actor, data };
 }

@@ -45,8 +45,9 @@ export const toTask = (row: Row): Task => decodeTask(row, row[0] % numbersPerOrg
 export const claimColumns =
   "project, task_id, session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at, start_by, deadline_at, silent_at, paused_at, acknowledged";
 
-export function claimRow(claim: Claim): Value[] {
-  return [
+/** Appends one row. */
+export function claimRow(claim: Claim, row: Value[] = []): Value[] {
+  row.push(
     claim.project,
     claim.taskId,
     claim.sessionId,
@@ -68,7 +69,8 @@ export function claimRow(claim: Claim): Value[] {
     claim.pausedAt,
     claim.acknowledged ? 1 : 0,
     dueAt(claim),
-  ];
+  );
+  return row;
 }
 
 export function toClaim(row: Row): Claim {

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect, test } from "vitest";
 import { noChanges } from "../../core/changes.js";
-import { applicationId, migrations, schemaVersion } from "./schema.js";
+import { applicationId, migrations, numbersPerOrg, schemaVersion } from "./schema.js";
 import { openSqliteStore } from "./store.js";
 
-/** A store as the first version left it, with a session. */
+/** A store as the first version left it, with a session and what happened. */
+const no = (ordinal: number) => numbersPerOrg + ordinal;
+
 function makeOld(file: string): void {
   const db = new DatabaseSync(file);
   const first = migrations[0]!;
@@ -16,9 +18,13 @@ function makeOld(file: string): void {
     INSERT INTO migration VALUES (1, '${first.name}', 1);
     ${first.sql}
     PRAGMA user_version = 1;
-    INSERT INTO org VALUES (1, 'default', 0, 1, 0, 0, 5, 5, 'demo', 5);
+    INSERT INTO org VALUES (1, 'default', 2, 1, 1, 0, 5, 5, 'demo', 5);
     INSERT INTO project VALUES ('default', 'demo', '{}', 0, 5, 5);
-    INSERT INTO session VALUES ('default', 'demo', 'a', NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 5, 5, NULL, 1, NULL)`);
+    INSERT INTO session VALUES ('default', 'demo', 'a', NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 5, 5, NULL, 1, NULL);
+    INSERT INTO task VALUES (${no(1)}, 'default', 'demo', '0001', 'task', NULL, 'first', 'queued', 50, NULL, 0, NULL, 0, 5, 5, 5, NULL,
+      NULL, 0, 0, 0, '{"correlationId":"c","createdBy":"user:x"}');
+    INSERT INTO event VALUES (${no(1)}, NULL, 'session:registered', 5, 'demo', NULL, 'a', NULL, 'agent:a', '{"name": "a \\"b\\""}');
+    INSERT INTO event VALUES (${no(2)}, ${no(1)}, 'task:created', 6, 'demo', '0001', NULL, 3, 'user:x', '{}')`);
   db.close();
 }
 
@@ -31,6 +37,29 @@ test("a store of the first version is brought up to date, and goes on", async ()
     expect(await store.open("default", "other")).toBe("demo");
     const session = await store.read("default", (view) => view.session("demo", "a"));
     expect(session).toMatchObject({ id: "a", startedAt: 5, owner: null });
+    const [joined, created] = await store.read("default", (view) => view.events({ after: 0, limit: 10 }));
+    expect(joined).toMatchObject({
+      seq: 1,
+      at: 5,
+      sessionId: "a",
+      taskId: null,
+      epoch: null,
+      data: { name: 'a "b"' },
+    });
+    expect(created).toEqual({
+      org: "default",
+      seq: 2,
+      type: "task:created",
+      at: 6,
+      project: "demo",
+      taskId: "0001",
+      sessionId: null,
+      epoch: 3,
+      actor: "user:x",
+      data: {},
+    });
+    const ofTask = { after: 0, limit: 10, project: "demo", taskId: "0001" };
+    expect(await store.read("default", (view) => view.events(ofTask))).toEqual([created]);
     const sessions = new Map([["demo/a", { ...session!, owner: "token" }]]);
     const documents = new Map([["log/x", { kind: "log", key: "x", value: { n: 1 } }]]);
     const [done] = await store.commit("default", [

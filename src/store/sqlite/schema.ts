@@ -6,8 +6,8 @@
 // Whatever belongs to one task is keyed by `no`, an integer: the org's own `no` × 2^40 + the task's ordinal in the org
 // (for an event: + its number). New rows are then appended, and changing one binds and compares a single integer.
 //
-// What no statement looks at is JSON in one column (`task.more`, `attempt.body`): each column that is bound or read costs as
-// much as parsing several.
+// What no statement looks at is JSON in one column (`task.more`, `attempt.body`, `event.body`): each column that is bound or
+// read costs as much as parsing several.
 
 export interface Migration {
   version: number;
@@ -232,6 +232,25 @@ CREATE TABLE document (
 ) STRICT;
 
 ALTER TABLE session ADD COLUMN owner TEXT;
+`,
+  },
+  {
+    version: 3,
+    name: "events in few columns",
+    // They are written most often, and each value that is bound costs.
+    sql: `
+CREATE TABLE event_3 (
+  no INTEGER PRIMARY KEY,
+  task_no INTEGER,
+  project TEXT,
+  type TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+INSERT INTO event_3 (no, task_no, project, type, body)
+  SELECT no, task_no, project, type, json_array(at, task_id, session_id, epoch, actor, json(data)) FROM event ORDER BY no;
+DROP TABLE event;
+ALTER TABLE event_3 RENAME TO event;
+CREATE INDEX event_by_task ON event (task_no) WHERE task_no IS NOT NULL;
 `,
   },
 ];

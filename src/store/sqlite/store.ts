@@ -166,7 +166,7 @@ class SqliteStore implements Store {
   /** Now and then: a key that is too old is not honoured anyway. */
   private dropOldKeys(org: string, now: number): void {
     if (Math.abs(now - (this.droppedAt.get(org) ?? 0)) < dropEveryMs) return;
-    const dropped = this.statements.run(
+    const dropped = this.statements.count(
       `DELETE FROM idempotency WHERE org = ? AND key IN
         (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT ${dropMax})`,
       org,

@@ -80,10 +80,10 @@ const sql = {
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
-  chunkWithTasks: `SELECT r.id, r.lane, r.level, r.k1, r.k2, r.not_before, ${fetchedColumns},
+  chunkWithTasks: `SELECT ${fetchedColumns}, r.k1, r.k2, r.not_before,
       CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata,
       NOT EXISTS (SELECT 1 FROM dependency d WHERE d.org = r.org AND d.project = r.project AND d.depends_on = r.id)
-    FROM ready r CROSS JOIN task t ON t.org = r.org AND t.project = r.project AND t.id = r.id
+    FROM ready r CROSS JOIN task t ON t.no = ? + abs(r.k2)
     CROSS JOIN task_text x ON x.no = t.no
     WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
     ORDER BY r.k1, r.k2 LIMIT ?`,
@@ -119,8 +119,14 @@ export class SqliteRows extends SqliteListings implements Rows {
   ): Chunk {
     const from = [this.orgId, project, lane, level, after?.k1 ?? lowest, after?.k2 ?? lowest, limit];
     if (limit < busyChunk) return { entries: this.db.all(sql.chunk, ...from).map(toEntry), tasks: [] };
-    const rows = this.db.all(sql.chunkWithTasks, ...from);
-    return { entries: rows.map(toEntry), tasks: rows.map((row) => toFetched(row.slice(entryWidth))) };
+    // In either order, k2 is the task's number or its negative.
+    const rows = this.db.all(sql.chunkWithTasks, this.first, ...from);
+    const tasks = rows.map(toFetched);
+    const entries = rows.map((row, at): ReadyEntry => {
+      const { id } = tasks[at]!.task;
+      return { id, lane, level, k1: row[taskWidth], k2: row[taskWidth + 1], notBefore: row[taskWidth + 2] };
+    });
+    return { entries, tasks };
   }
 
   /** Steps from lane to lane by seeks: the cost is the number of lanes, not of tasks. */
@@ -162,7 +168,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
     const record = db.prepared(sql.record);
     for (const { project, id, completed, history } of flush.records) {
-      record.run(org, project, id, completed, historyText(history));
+      record.get(org, project, id, completed, historyText(history));
     }
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
     for (const { edge, isAdded } of flush.edges) {
@@ -185,7 +191,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     }
     const remove = db.prepared(sql.readyRemove);
     for (const { project, entry } of flush.leftQueue) {
-      remove.run(org, project, entry.lane, entry.level, entry.k1, entry.k2);
+      remove.get(org, project, entry.lane, entry.level, entry.k1, entry.k2);
     }
     this.insertReady(flush.joinedQueue);
   }
@@ -200,7 +206,7 @@ export class SqliteRows extends SqliteListings implements Rows {
         created.push(no, this.orgId, after.project, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
-        move.run(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
+        move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
       } else if (isOnlyFreed(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
         this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, no);
@@ -215,8 +221,10 @@ export class SqliteRows extends SqliteListings implements Rows {
     for (const { ordinal, row } of claims) {
       const no = this.first + ordinal;
       if (row.before && row.after) this.db.run(sql.claimUpdate, ...claimRow(row.after), no);
-      else if (row.after) opened.push(no, this.orgId, ...claimRow(row.after));
-      else if (row.before) close.run(no);
+      else if (row.after) {
+        opened.push(no, this.orgId);
+        claimRow(row.after, opened);
+      } else if (row.before) close.get(no);
     }
     this.db.insertMany(inserts.claim, opened);
   }
@@ -256,16 +264,22 @@ export class SqliteRows extends SqliteListings implements Rows {
   }
 }
 
-const entryWidth = 6;
 const taskWidth = fetchedColumns.split(",").length;
+/** After the task and its place in the queue. */
+const textAt = taskWidth + 3;
 
 function toFetched(row: Row): Fetched {
-  const [prompt, description, metadata, isFree] = row.slice(taskWidth);
+  const prompt = row[textAt];
+  const metadata = row[textAt + 2];
   const text =
     prompt === null
       ? null
-      : { prompt, description, metadata: metadata === null ? null : JSON.parse(metadata) };
-  return { task: toTask(row), text, isFree: isFree === 1 };
+      : {
+          prompt,
+          description: row[textAt + 1],
+          metadata: metadata === null ? null : JSON.parse(metadata),
+        };
+  return { task: toTask(row), text, isFree: row[textAt + 3] === 1 };
 }
 
 function toEntry(row: Row): ReadyEntry {
