@@ -210,6 +210,65 @@ test(
 );
 
 test(
+  "what never becomes a request is refused in the words of any other",
+  changingNothing(
+    async (world) => {
+      const rest = ` HTTP/1.1\r\nHost: 127.0.0.1:${world.server.port}\r\n`;
+      const many = "a".repeat(200_000);
+      for (const head of [
+        `GET /api/tasks?q=${many}${rest}\r\n`,
+        `GET /healthz${rest}X-Long: ${many}\r\n\r\n`,
+      ]) {
+        expect(problemIn(await talk(world, head))).toMatchObject({
+          status: 431,
+          body: { success: false, error: "PAYLOAD_TOO_LARGE", retryable: false },
+        });
+      }
+      const refused = { status: 400, body: { success: false, error: "VALIDATION_FAILED" } };
+      expect(problemIn(await talk(world, "what is this?\r\n\r\n"))).toMatchObject(refused);
+      const chunked = `POST /api/tasks${rest}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`;
+      expect(statusOf(await talk(world, `${chunked}no length\r\n`))).toBeGreaterThanOrEqual(400);
+      expect(problemIn(await talk(world, `GET /healthz${rest}`))).toMatchObject({
+        status: 408,
+        body: { success: false, error: "REQUEST_TIMEOUT", retryable: true },
+      });
+      await breakingOff(world, "what is this?\r\n\r\n");
+      expect(await healthy(world)).toBe(200);
+    },
+    { headersMs: 200, requestMs: 400 },
+  ),
+);
+
+test(
+  "garbage behind a stream's request ends the stream and is not answered in its middle",
+  on("sqlite", async (world) => {
+    const head = `Host: 127.0.0.1:${world.server.port}\r\nAuthorization: Bearer ${world.token}\r\n\r\n`;
+    const socket = connect(world.server.port, "127.0.0.1");
+    let heard = "";
+    const closed = new Promise((resolve) => socket.on("error", () => undefined).once("close", resolve));
+    socket.write(`GET /api/events/stream HTTP/1.1\r\n${head}`);
+    socket.on("data", (chunk) => {
+      heard += chunk;
+    });
+    await until(async () => heard.includes("text/event-stream"));
+    socket.write("what is this?\r\n\r\n");
+    await closed;
+    expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(await healthy(world)).toBe(200);
+  }),
+);
+
+/** A refusal as it came over the wire, its body as long as it was said to be. */
+function problemIn(answer: string): { status: number; body: unknown } {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  expect(head).toContain("content-type: application/problem+json");
+  expect(head).toContain("x-content-type-options: nosniff");
+  expect(head).toContain(`content-length: ${body.length}`);
+  expect(head).toContain("connection: close");
+  return { status: statusOf(answer), body: JSON.parse(body) };
+}
+
+test(
   "there are never more connections than allowed, and room again when one goes",
   on(
     "sqlite",

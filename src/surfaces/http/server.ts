@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { DibsError } from "../../contract/error.js";
 import type { App } from "./app.js";
+import { refuseUnparsed } from "./unparsed.js";
 
 export interface ListenOptions {
   host: string;
@@ -67,6 +68,9 @@ export class Listening {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
     });
+    const isAnswered = (socket: Socket) =>
+      [...this.underWay].some((outgoing) => outgoing.socket === socket && outgoing.headersSent);
+    server.on("clientError", (error, socket) => refuseUnparsed(error, socket as Socket, isAnswered));
   }
 
   /** Nothing new comes in; what is under way ends, or is cut off after `graceMs`. */

@@ -1,0 +1,63 @@
+// What never became a request: a head that is too long, does not come to its end, or is not HTTP. Node's parser refuses it before
+// any route could; it is answered here in the words of every other refusal, and its connection goes.
+
+import { maxHeaderSize, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { httpStatus } from "../../contract/codes.js";
+import { DibsError } from "../../contract/error.js";
+import { apiHeaders } from "./guard.js";
+import { problemHeaders } from "./problem.js";
+
+/** For whoever is still writing: closed at once, their system would throw the answer away. */
+const lingerMs = 1_000;
+
+/** `isAnswered`: an answer on this connection has begun, and nothing may stand in its middle. */
+export function refuseUnparsed(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  isAnswered: (socket: Socket) => boolean,
+): void {
+  // What comes behind the first mistake is a mistake, too.
+  if (socket.writableEnded) return;
+  if (!socket.writable || isAnswered(socket)) {
+    socket.destroy();
+    return;
+  }
+  socket.end(inFull(refusalOf(error.code)));
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(cut));
+}
+
+interface Unparsed {
+  status: number;
+  refusal: DibsError;
+}
+
+function refusalOf(code: string | undefined): Unparsed {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    const message = `The address and the headers have more than ${maxHeaderSize} bytes.`;
+    const hint = "Long text belongs into the body; long lists of filters into several calls.";
+    return { status: 431, refusal: new DibsError("PAYLOAD_TOO_LARGE", message, { hint }) };
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return usual(new DibsError("REQUEST_TIMEOUT", "The request did not arrive in time."));
+  }
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") {
+    return usual(new DibsError("PAYLOAD_TOO_LARGE", "The extensions of a chunk are too long."));
+  }
+  return usual(new DibsError("VALIDATION_FAILED", "This is not an HTTP request."));
+}
+
+const usual = (refusal: DibsError): Unparsed => ({ status: httpStatus[refusal.code], refusal });
+
+function inFull({ status, refusal }: Unparsed): string {
+  const body = JSON.stringify(refusal);
+  const headers = {
+    ...apiHeaders,
+    ...problemHeaders(refusal),
+    connection: "close",
+    "content-length": String(Buffer.byteLength(body)),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+}
