@@ -45,6 +45,22 @@ describe.each(ways)("exit codes, %s", (way) => {
     for (const argv of wrong) expect(await codeOf(desk, argv), argv.join(" ")).toBe(2);
   });
 
+  test("6 for a defect of ours, as an object for programs and in two lines for people; where it is only if asked", async () => {
+    const desk = await openDesk(way);
+    // Nobody foresees that a desk cannot serve: what it throws is no refusal.
+    const people = await desk.dibs(["serve"]);
+    expect(people).toMatchObject({ code: 6, out: "" });
+    expect(people.err).toMatch(
+      /^dibs: This is a defect in Dibs: .*server \(INTERNAL\)\nPlease report it.*DIBS_DEBUG=1.*\n$/,
+    );
+    const programs = await desk.dibs(["serve", "--json"]);
+    expect(programs).toMatchObject({ code: 6, err: "" });
+    expect(JSON.parse(programs.out)).toMatchObject({ success: false, error: "INTERNAL", retryable: false });
+    const told = await desk.dibs(["serve"], { env: { DIBS_DEBUG: "1" } });
+    expect(told.err.startsWith(people.err)).toBe(true);
+    expect(told.err).toMatch(/ {4}at .*desk\.ts/);
+  });
+
   test("3 when there is no such thing", async () => {
     const desk = await openDesk(way);
     const missing = [

@@ -32,6 +32,7 @@ export async function main(argv: readonly string[], parts: Parts): Promise<numbe
     const isProtocol = nextWord(argv).word === "mcp";
     if (isJson) (isProtocol ? parts.err : parts.out)(jsonLine(error));
     else parts.err(inWords(error));
+    if (error.code === "INTERNAL" && parts.env.DIBS_DEBUG) parts.err(`${stackOf(error.cause ?? error)}\n`);
     return exitCode[error.code];
   }
 }
@@ -42,8 +43,15 @@ function asDibsError(error: unknown): DibsError {
   if (error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined) {
     return new DibsError("STORE_UNAVAILABLE", error.message, { cause: error });
   }
-  throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new DibsError("INTERNAL", `This is a defect in Dibs: ${message}`, {
+    hint: "Please report it with the command and what dibs --version says; DIBS_DEBUG=1 shows where it happened.",
+    cause: error,
+  });
 }
+
+const stackOf = (error: unknown) =>
+  plainLines((error instanceof Error && error.stack) || String(error)).join("\n");
 
 async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { word, rest } = nextWord(argv);
