@@ -36,6 +36,25 @@ test("events name where to go on only if there is more", async () => {
   expect((await desk.dibs(["events", "--limit", "0"])).code).toBe(2);
 });
 
+test.each(ways)(
+  "--project '*' means --all where there is a list, and is refused elsewhere, %s",
+  async (way) => {
+    const desk = await openDesk(way);
+    await desk.says(["project", "create", "other"]);
+    await desk.says(["add", "One"]);
+    await desk.says(["add", "Two", "--project", "other"]);
+    for (const list of ["list", "events", "sessions", "inbox", "stats"]) {
+      expect(await desk.says([list, "--project", "*"]), list).toBe(await desk.says([list, "--all"]));
+    }
+    for (const argv of [["add", "Three"], ["graph"], ["show", "0001"]]) {
+      const { code, err } = await desk.dibs([...argv, "--project", "*"]);
+      expect(code, argv.join(" ")).toBe(2);
+      expect(err).toContain("works in one project");
+      expect(err).toContain("--all");
+    }
+  },
+);
+
 /** An idle session whose process was killed. */
 async function deadSession(desk: Desk, id: string): Promise<void> {
   const agent = spawn("sleep", ["60"], { stdio: "ignore" });

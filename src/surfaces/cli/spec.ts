@@ -114,10 +114,23 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
     before = isStrict ? { name: token.name, value: token.value! } : null;
   }
   if (!on.has("help")) {
+    if (values.get("project")?.at(-1) === "*") {
+      if (flags.all !== listFlags.all) throw oneProject();
+      on.add("all");
+      values.delete("project");
+    }
     refuseOtherChoices(flags, values);
     refuseWrongCount(spec, args);
   }
   return { args, literalFrom: literalFrom ?? args.length, values, on };
+}
+
+/** As in the API `*` is every project, where there is a list of them. */
+function oneProject(): DibsError {
+  return usageError(
+    "--project *: this command works in one project.",
+    `Name it; dibs project list shows all. In dibs list and other lists * means --all.`,
+  );
 }
 
 /** `add foo -d 0001 0002`: is that a second id, or text? */

@@ -1,7 +1,7 @@
 import type { SingleCommand } from "../command.js";
 import { whereFor } from "../connection.js";
 import type { WatchRequest } from "../parts.js";
-import { usageError } from "../spec.js";
+import { listFlags, usageError } from "../spec.js";
 
 const views = ["fleet", "queue", "inbox"] as const satisfies readonly WatchRequest["view"][];
 
@@ -12,7 +12,7 @@ export const commands: Record<string, SingleCommand> = {
     details:
       "Keys: 1-4 or Tab switch views, j/k and arrows move, Enter opens, Esc goes back, / filters, a answers, r retries, c cancels, x releases by force, p chooses the project, ? shows all of them, q quits.",
     flags: {
-      all: { short: "a", help: "of all projects" },
+      all: listFlags.all,
       view: { value: "<view>", choices: views, help: "begin with" },
       filter: {
         value: "<text>",
