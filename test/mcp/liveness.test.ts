@@ -212,6 +212,35 @@ test(
 );
 
 test(
+  "only who claims is registered: who acts on a task as a stranger is told so, and leaves no session behind",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "do it" });
+    await world.dibs.tasks.claim({ taskId: "0001", sessionId: "bob", register: true });
+    const agent = await world.agent({ env: { DIBS_SESSION: "ann" } });
+    const acts = {
+      start_task: {},
+      complete_task: {},
+      fail_task: { error: "no" },
+      ask_human: { question: "Why?" },
+      update_progress: { note: "half" },
+      release_task: {},
+    };
+    for (const [tool, more] of Object.entries(acts)) {
+      const refused = await agent.call(tool, { task_id: "0001", ...more });
+      expect(refused.isError && refused.text, tool).toMatch(/^SESSION_NOT_FOUND: .*Next: .*claim_task/s);
+      expect((await agent.call(tool, { task_id: "0404", ...more })).text).toMatch(/^TASK_NOT_FOUND/);
+    }
+    const { sessions } = await world.dibs.sessions.list({ all: true });
+    expect(sessions.map(({ id }) => id)).toEqual(["bob"]);
+    // A session that is known, such as one of the command line, goes on here.
+    expect(await agent.do("start_task", { agent_id: "bob", task_id: "0001" })).toContain("is running");
+    expect(await agent.do("claim_task")).toContain("Nothing to claim");
+    const late = await agent.call("start_task", { task_id: "0001" });
+    expect(late.text).toMatch(/^NOT_CLAIM_OWNER/);
+  }),
+);
+
+test(
   "a second process under the same name takes over: the first one is refused, and takes nothing with it when it ends",
   inWorld(async (world) => {
     await world.dibs.tasks.create({ prompt: "do it" });

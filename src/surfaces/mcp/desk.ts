@@ -5,7 +5,7 @@
 import type { Dibs } from "../../client/client.js";
 import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
-import type { WireClaim, WireTask } from "../../contract/shapes.js";
+import type { WireClaim, WireSession, WireTask } from "../../contract/shapes.js";
 import { Pulse } from "./pulse.js";
 import { asDibsError, lostCodes } from "./refusals.js";
 
@@ -60,6 +60,8 @@ interface Leaving {
   endSessions?: boolean;
   isElsewhere?: (agentId: string) => boolean;
 }
+
+type Action<T> = (dibs: Dibs) => Promise<T>;
 
 const nobody = () => false;
 const agentsMax = 1_000;
@@ -122,16 +124,18 @@ export class Desk {
   }
 
   /** What an agent does: its session is there, its lease lengths are known, and the end of the connection waits for it. */
-  act<T>(agentId: string, action: (dibs: Dibs) => Promise<T>): Promise<T> {
-    const done = this.acting(agentId, action);
+  act<T>(agentId: string, action: Action<T>, isHolder = false): Promise<T> {
+    const done = this.acting(agentId, action, isHolder);
     this.under.add(done);
     const settled = () => this.under.delete(done);
     done.then(settled, settled);
     return done;
   }
 
-  private async acting<T>(agentId: string, action: (dibs: Dibs) => Promise<T>): Promise<T> {
+  private async acting<T>(agentId: string, action: Action<T>, isHolder: boolean): Promise<T> {
     const dibs = await this.dibs();
+    // Only who claims is registered; who acts on a task without ever having claimed one hears so from the store.
+    if (isHolder && !(await this.isKnown(dibs, agentId))) return action(dibs);
     const agent = this.agentOf(dibs, agentId);
     agent.lastCallAt = this.now();
     try {
@@ -163,15 +167,26 @@ export class Desk {
     throw new DibsError("SESSION_BUSY", `Another process has taken the name ${agent.id} since.`);
   }
 
+  private async isKnown(dibs: Dibs, id: string): Promise<boolean> {
+    const { process, held } = this.options;
+    if (!process || held?.sessionId === id || this.agents.has(id)) return true;
+    const session = await this.sessionOf(dibs, id);
+    return session !== null && session.endedAt === null;
+  }
+
   /** No other process has registered under its name since; what is unknown or over is nobody's. */
   private async isOurs(dibs: Dibs, { id }: Agent): Promise<boolean> {
     const { process } = this.options;
+    const session = await this.sessionOf(dibs, id);
+    if (!session || session.endedAt !== null || session.pid === null) return true;
+    return session.pid === process?.pid && session.host === process?.host;
+  }
+
+  private async sessionOf(dibs: Dibs, sessionId: string): Promise<WireSession | null> {
     try {
-      const { session } = await dibs.sessions.get({ sessionId: id });
-      const isSame = session.pid === process?.pid && session.host === process?.host;
-      return isSame || session.endedAt !== null || session.pid === null;
+      return (await dibs.sessions.get({ sessionId })).session;
     } catch (error) {
-      if (asDibsError(error).code === "SESSION_NOT_FOUND") return true;
+      if (asDibsError(error).code === "SESSION_NOT_FOUND") return null;
       throw error;
     }
   }

@@ -261,7 +261,8 @@ export function asHolder<T>(
   action: (dibs: Dibs, holder: ReturnType<Desk["holder"]>) => Promise<T>,
 ): Promise<T> {
   const agentId = desk.nameOf(input.agent_id);
-  return desk.act(agentId, (dibs) => action(dibs, desk.holder(agentId, input.task_id as string)));
+  const act = (dibs: Dibs) => action(dibs, desk.holder(agentId, input.task_id as string));
+  return desk.act(agentId, act, true);
 }
 
 const pageMax = 50;

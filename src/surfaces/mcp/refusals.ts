@@ -13,7 +13,7 @@ const lost = "Stop working on it and do not write its files any more. Call claim
 const next = {
   TASK_NOT_FOUND: "Check the id with list_tasks.",
   PROJECT_NOT_FOUND: tellHuman,
-  SESSION_NOT_FOUND: "Your session is over. Call claim_task with your agent_id to begin again.",
+  SESSION_NOT_FOUND: "Your session is over, or never began. Call claim_task with your agent_id to begin.",
   NOT_FOUND: "Check the name with list_tasks.",
   TASK_ALREADY_CLAIMED: "Somebody else works on it. Call claim_task without task_id for the best free task.",
   TASK_NOT_CLAIMABLE:
