@@ -37,12 +37,13 @@ export async function testDatabase(options: { migrated?: boolean } = {}): Promis
     await admin.end();
     await drop();
   });
-  const tables = orgTables.map((table) => `dibs.${table}`).join(", ");
+  // Each test leaves few rows: emptying the files takes fifty times as long.
+  const empty = orgTables.map((table) => `DELETE FROM dibs.${table}`).join(";");
   return {
     url,
     admin,
     async empty() {
-      await admin.unsafe(`TRUNCATE ${tables}`);
+      await admin.unsafe(empty);
     },
   };
 }
