@@ -119,7 +119,8 @@ export const projectOrAll = once(() =>
 export const limit = once(() =>
   z.coerce.number().int().min(1).max(limits.pageMax).default(limits.pageDefault),
 );
-export const cursor = once(() => text(200).optional());
+/** Some hold a project's name and another, with a time. */
+export const cursor = once(() => text(3 * limits.idLengthMax).optional());
 export const flag = once(() =>
   z.union([z.boolean(), z.enum(["true", "false"]).transform((value) => value === "true")]),
 );

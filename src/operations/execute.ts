@@ -15,6 +15,7 @@ import { authorise, boundTo } from "./authorise.js";
 import { bulkOperations } from "./bulk-preview.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
+import { inFlightQuery } from "./in-flight.js";
 import { lockOperations } from "./lock-operations.js";
 import { logOperations } from "./log-operations.js";
 import { metricsOperations } from "./metrics/operations.js";
@@ -33,6 +34,7 @@ import { tokenOperations } from "./token-operations.js";
 const handlers: { [N in OperationName]: Handler<N> } = {
   ...taskCommands,
   ...taskQueries,
+  ...inFlightQuery,
   ...sessionOperations,
   ...claimOperations,
   ...eventOperations,

@@ -1,26 +1,21 @@
 import type { WireTask } from "../contract/shapes.js";
-import { isOver } from "../core/claim.js";
 import { reachable } from "../core/dependency.js";
 import { Draft } from "../core/draft.js";
 import { explainReasons, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
-import { priorityLabel } from "../core/priority.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
-import { accept, type Outcome, refuse } from "../core/refusal.js";
+import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task } from "../core/task.js";
 import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
-import { countsOf } from "./counts.js";
 import { type CallContext, forQuery } from "./handler.js";
 import {
   maybeIso,
   wireAttempt,
-  wireClaim,
   wireEvent,
-  wireLostClaim,
   wireOpenAttempt,
   wireReason,
   wireTask,
@@ -66,7 +61,10 @@ function findSession(
 export function decodeCursor(cursor: string | undefined): Outcome<number> {
   if (cursor === undefined) return accept(0);
   const ordinal = /^[1-9]\d{0,15}$/.test(cursor) ? Number(cursor) : 0;
-  if (ordinal > 0) return accept(ordinal);
+  return ordinal > 0 ? accept(ordinal) : foreignCursor();
+}
+
+export function foreignCursor(): Refusal {
   const message = "The cursor is not one that a list has returned.";
   return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "cursor", message }] } });
 }
@@ -213,33 +211,6 @@ export const taskQueries = {
     const { project, id } = found.value;
     const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
     return accept({ events: events.map(wireEvent), nextAfter: events.at(-1)?.seq ?? input.after });
-  }),
-  "tasks.inFlight": forQuery("tasks.inFlight", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
-    const open = view
-      .openClaims(filter)
-      .map((claim) => ({ held: claim, over: isOver(claim, now), wire: wireClaim(view, claim, now) }));
-    // Lost ones too, ended or not: nobody can tell whether a sweeper has run.
-    const lost = input.includeExpired === true ? view.lostClaims(filter) : [];
-    const shown = [
-      ...open.filter(({ over }) => input.includeExpired === true || !over),
-      ...lost.map((attempt) => ({ held: attempt, over: true, wire: wireLostClaim(attempt) })),
-    ];
-    const bySession = countsOf(shown.map(({ held }) => held.sessionId));
-    const inFlight = shown.slice(0, limits.pageMax).map(({ held, wire }) => {
-      const task = view.task(held.project, held.taskId)!;
-      const state = stateOf(task, view.claim(task.project, task.id));
-      const { title, phase } = task;
-      return {
-        taskId: task.id,
-        project: task.project,
-        task: { title, phase, priority: priorityLabel(task.priority), state },
-        claim: wire,
-      };
-    });
-    return accept({ inFlight, summary: { total: shown.length, bySession } });
   }),
   "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
     const name = input.project ?? context.caller.project;

@@ -55,6 +55,21 @@ test.each(ways)(
   },
 );
 
+test("what is in flight has pages", async () => {
+  const desk = await openDesk();
+  for (const name of ["One", "Two", "Three"]) {
+    await desk.says(["add", name]);
+    await desk.says(["claim", "--session", name]);
+  }
+  const first = await desk.says(["in-flight", "--limit", "2"]);
+  expect(first).toContain("Two");
+  expect(first).not.toContain("Three");
+  const [, cursor = ""] = /more: --cursor (\S+)/.exec(first)!;
+  const rest = await desk.says(["in-flight", "--limit", "2", "--cursor", cursor]);
+  expect(rest).toContain("Three");
+  expect(rest).not.toMatch(/Two|more:/);
+});
+
 /** An idle session whose process was killed. */
 async function deadSession(desk: Desk, id: string): Promise<void> {
   const agent = spawn("sleep", ["60"], { stdio: "ignore" });

@@ -278,6 +278,51 @@ describe.each(storeNames)("tasks on %s", (store) => {
       expect(new Set(seen).size).toBe(seen.length);
     });
 
+    test("what is in flight has pages, and what ends while I turn them takes nothing else along", async () => {
+      const here = await desk();
+      const first = must(await here.get("/api/projects")).projects[0].settings.claim;
+      await here.session("worker", { capacity: 100 });
+      const tasks = Array.from({ length: 12 }, (_, n) => ({ prompt: `task ${n}` }));
+      const made = ids(must(await here.post("/api/tasks/batch", { tasks })).tasks);
+      const claim = (id: string, start: boolean) =>
+        here.post(`/api/tasks/${id}/claim`, { sessionId: "worker", start });
+      const [lost, held] = [made.slice(0, 4), made.slice(4)];
+      for (const id of lost) must(await claim(id, false));
+      here.clock.advance(first.startTimeoutMs);
+      // All but the last two in the same instant.
+      for (const [n, id] of held.entries()) {
+        if (n >= held.length - 2) here.clock.advance(1_000);
+        must(await claim(id, true));
+      }
+      const inFlight = { list: "inFlight", field: "taskId" };
+      const path = "/api/tasks/in-flight";
+      for (const limit of [1, 3, 8, 9]) {
+        const { seen, pages } = await walk(here, `${path}?limit=${limit}`, undefined, inFlight);
+        expect(seen).toEqual(held);
+        expect(pages).toBe(Math.ceil(8 / limit));
+      }
+      const whole = must(await here.get(path));
+      expect(whole).not.toHaveProperty("nextCursor");
+      const page = must(await here.get(`${path}?limit=2`));
+      expect(page.summary).toEqual(whole.summary);
+      const { seen } = await walk(
+        here,
+        `${path}?includeExpired=true&limit=3`,
+        // Where the page ended, and one that is still to come.
+        async (at) => {
+          if (at > 0) return;
+          for (const id of [held[2], held[5]])
+            must(await here.post(`/api/tasks/${id}/complete`, { sessionId: "worker" }));
+        },
+        inFlight,
+      );
+      expect(seen).toEqual([...held.filter((id) => id !== held[5]), ...lost]);
+      for (const cursor of ["1", "open/x/y/z", "open/1/", "lost"]) {
+        const refused = await here.get(`${path}?cursor=${encodeURIComponent(cursor)}`);
+        expect(refused.body.error, cursor).toBe("VALIDATION_FAILED");
+      }
+    });
+
     test("sessions, notifications, projects, locks and tokens have pages, too", async () => {
       const here = await desk();
       const { world, project } = here;
@@ -639,7 +684,7 @@ async function walk(
   for (let pages = 1; ; pages++) {
     const body = must(await get(cursor === null ? path : `${path}&cursor=${encodeURIComponent(cursor)}`));
     seen.push(...body[list].map((each: Record<string, string>) => each[field]));
-    cursor = body.nextCursor as string | null;
+    cursor = (body.nextCursor ?? null) as string | null;
     if (cursor === null) return { pages, seen };
     await between(pages - 1);
   }

@@ -2,6 +2,7 @@
 // no process: the proxy may be killed and come back while workers go on, and only silence ends them.
 
 import type { Dibs } from "../../client/client.js";
+import { everyClaim } from "../../client/every-claim.js";
 import { newKey } from "../../client/keys.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
@@ -89,9 +90,9 @@ export class Slots {
   async held(): Promise<Claimed[]> {
     const { dibs, project, now } = this.options;
     const askedAt = now();
-    const { inFlight } = await dibs.tasks.inFlight(project);
     const claimed: Claimed[] = [];
-    for (const { claim, taskId } of inFlight.filter((each) => this.isOurs(each.claim.sessionId))) {
+    for await (const { claim, taskId } of everyClaim(dibs, project)) {
+      if (!this.isOurs(claim.sessionId)) continue;
       const found = await dibs.tasks.get({ ...project, taskId }).catch(unlessCode("TASK_NOT_FOUND"));
       if (found) claimed.push({ claim, task: found.task, askedAt });
     }

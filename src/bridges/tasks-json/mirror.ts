@@ -1,6 +1,7 @@
 // The store's side: all tasks once, and then only those that the event feed names.
 
 import type { Dibs } from "../../client/client.js";
+import { everyClaim } from "../../client/every-claim.js";
 import type { WireClaim, WireEvent, WireTask } from "../../contract/shapes.js";
 import { isFinal } from "./report.js";
 
@@ -162,8 +163,8 @@ export class Mirror {
     const held = [...this.tasks.values()].filter(({ claim }) => claim !== null);
     if (held.length === 0) return;
     await this.dibs.claims.cleanup();
-    const { inFlight } = await this.dibs.tasks.inFlight();
-    const claims = new Map<string, WireClaim>(inFlight.map(({ taskId, claim }) => [taskId, claim]));
+    const claims = new Map<string, WireClaim>();
+    for await (const { taskId, claim } of everyClaim(this.dibs)) claims.set(taskId, claim);
     for (const task of held) {
       const claim = claims.get(task.id);
       if (claim?.epoch !== task.claim!.epoch) this.touch(task.id);

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { limits } from "../../core/limits.js";
 import { taskStates } from "../../core/task.js";
-import { flag, id, projectOrAll } from "../fields.js";
+import { cursor, flag, id, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape } from "../shapes.js";
 
@@ -10,7 +11,13 @@ export const tasksInFlight = operation({
   kind: "query",
   role: "viewer",
   input: () =>
-    z.object({ project: projectOrAll(), sessionId: id().optional(), includeExpired: flag().optional() }),
+    z.object({
+      project: projectOrAll(),
+      sessionId: id().optional(),
+      includeExpired: flag().optional(),
+      limit: limit().default(limits.pageMax),
+      cursor: cursor(),
+    }),
   output: () =>
     z.object({
       inFlight: z.array(
@@ -26,7 +33,10 @@ export const tasksInFlight = operation({
           claim: claimShape(),
         }),
       ),
-      summary: z.object({ total: z.number(), bySession: z.record(z.string(), z.number()) }),
+      summary: z
+        .object({ total: z.number(), bySession: z.record(z.string(), z.number()) })
+        .describe("About all of them, on this page or not"),
+      nextCursor: z.string().optional().describe("Only if there are more"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks/in-flight" },

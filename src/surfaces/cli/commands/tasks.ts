@@ -130,7 +130,8 @@ export const commands: Record<string, SingleCommand> = {
     summary: "List what is claimed, and by whom; --session limits it to one",
     flags: {
       expired: { help: "also leases that are over" },
-      all: listFlags.all,
+      ...listFlags,
+      limit: { ...listFlags.limit, help: "how many at most; default 1000" },
     },
     examples: ["dibs in-flight", "dibs in-flight --session agent-1"],
     async run(context) {
@@ -140,9 +141,12 @@ export const commands: Record<string, SingleCommand> = {
           // Only if it is named: this is about everybody.
           sessionId: context.text("session"),
           includeExpired: context.on("expired") || undefined,
+          limit: context.number("limit"),
+          cursor: context.text("cursor"),
         }),
       });
-      context.say(answer, (look) => inFlightTable(answer, look));
+      const { nextCursor = null } = answer;
+      context.say(answer, (look) => `${inFlightTable(answer, look)}${moreLine({ nextCursor }, look)}`);
     },
   },
   explain: {
