@@ -5,6 +5,20 @@ import type { DibsEvent, EventType } from "../core/event.js";
 import { limits } from "../core/limits.js";
 import type { Store } from "../store/store.js";
 
+/** Where an org's log begins and ends. */
+export interface LogEnds {
+  firstAvailable: number;
+  lastSeq: number;
+}
+
+/**
+ * The number to go on after. It is another than the one that was seen last if what follows is not all there: it was archived, or
+ * the log is shorter than it was, because it was restored from a backup. Then a reader must forget what it knows.
+ */
+export function resumeFrom(seen: number, { firstAvailable, lastSeq }: LogEnds): number {
+  return seen > lastSeq ? lastSeq : Math.max(seen, firstAvailable - 1);
+}
+
 export interface FeedOptions {
   /** Number of the last event already seen; absent: only what comes from now on. */
   after?: number | undefined;
@@ -12,8 +26,8 @@ export interface FeedOptions {
   taskId?: string | undefined;
   types?: readonly EventType[] | undefined;
   signal?: AbortSignal | undefined;
-  /** Events were archived before they were seen: it goes on with the first there is. */
-  onReset?: ((ends: { firstAvailable: number; lastSeq: number }) => void) | undefined;
+  /** It goes on elsewhere than where it was told to begin. */
+  onReset?: ((ends: LogEnds) => void) | undefined;
 }
 
 /** A missed wake-up costs at most this. */
@@ -45,22 +59,20 @@ async function* eventsFrom(
   try {
     while (!signal?.aborted) {
       wake.arm();
-      const { page, end, first } = await store.read(org, (view) => ({
+      const { page, ends } = await store.read(org, (view) => ({
         page: view.events({ ...filter, after, limit: limits.pageMax }),
-        end: view.org().eventSeq,
-        first: view.org().eventMin,
+        ends: { firstAvailable: view.org().eventMin, lastSeq: view.org().eventSeq },
       }));
-      if (after < first - 1) {
-        onReset?.({ firstAvailable: first, lastSeq: end });
-        after = first - 1;
-      }
+      const from = resumeFrom(after, ends);
+      if (from !== after) onReset?.(ends);
+      after = from;
       for (const event of page) {
         if (signal?.aborted) return;
         after = event.seq;
         yield event;
       }
       if (page.length < limits.pageMax) {
-        after = Math.max(after, end);
+        after = Math.max(after, ends.lastSeq);
         await wake.wait(safetyMs);
       }
     }

@@ -3,7 +3,7 @@
 
 import type { DibsEvent, EventType } from "../core/event.js";
 import type { Store } from "../store/store.js";
-import { followEvents, Wake } from "./event-feed.js";
+import { followEvents, type LogEnds, Wake } from "./event-feed.js";
 
 export interface ReaderOptions {
   /** Number of the last event already seen. */
@@ -12,12 +12,6 @@ export interface ReaderOptions {
   taskId?: string | undefined;
   types?: readonly EventType[] | undefined;
   signal: AbortSignal;
-}
-
-/** Where an org's log begins and ends. */
-export interface LogEnds {
-  firstAvailable: number;
-  lastSeq: number;
 }
 
 /** The newest events, at most so many and so long together. */

@@ -17,6 +17,7 @@ import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { countsOf } from "./counts.js";
+import { resumeFrom } from "./event-feed.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
@@ -173,9 +174,10 @@ export const eventOperations = {
     const events = view.events({ project: project.value, after, taskId, types, limit });
     const { eventSeq, eventMin } = view.org();
     // A filtered page that is not full has looked at everything: go on from the end of the log.
-    const nextAfter = events.length === limit ? events.at(-1)!.seq : Math.max(after, eventSeq);
+    const nextAfter = events.length === limit ? events.at(-1)!.seq : eventSeq;
     const ends = { firstAvailable: eventMin, lastSeq: eventSeq };
-    return accept({ events: events.map(wireEvent), nextAfter, ...ends, now: iso(now) });
+    const reset = resumeFrom(after, ends) !== after;
+    return accept({ events: events.map(wireEvent), nextAfter, reset, ...ends, now: iso(now) });
   }),
 };
 

@@ -210,7 +210,9 @@ export const taskQueries = {
     if (!found.ok) return found;
     const { project, id } = found.value;
     const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
-    return accept({ events: events.map(wireEvent), nextAfter: events.at(-1)?.seq ?? input.after });
+    // Beyond the end, as after a restored backup, nobody would hear of what comes.
+    const nextAfter = events.at(-1)?.seq ?? Math.min(input.after, view.org().eventSeq);
+    return accept({ events: events.map(wireEvent), nextAfter });
   }),
   "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
     const name = input.project ?? context.caller.project;

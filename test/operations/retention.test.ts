@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { followEvents } from "../../src/operations/event-feed.js";
 import { catchUp } from "../../src/operations/metrics/recorder.js";
 import { retireEvents } from "../../src/operations/retention.js";
 import { driverNames, on, org, type Pipeline } from "./world.js";
@@ -28,6 +29,36 @@ describe.each(driverNames)("old events over %s", (driver) => {
         events: [{ seq: 7 }, { seq: 8 }],
         firstAvailable: 7,
       });
+      // Whoever asks for what follows 5 has missed one; whoever has seen 6 has not.
+      const isReset = async (after: number) => (await pipeline.call("events.list", { after })).reset;
+      expect([await isReset(5), await isReset(6), await isReset(8)]).toEqual([true, false, false]);
+    }),
+  );
+
+  test(
+    "who has seen more than there is, as after a restored backup, goes on at the end and is told",
+    on(driver, async (pipeline) => {
+      await pipeline.call("tasks.create", { prompt: "do it" });
+      const page = await pipeline.call("events.list", { after: 500 });
+      expect(page).toMatchObject({ events: [], nextAfter: 2, lastSeq: 2, reset: true });
+      expect(await pipeline.call("tasks.events", { taskId: "0001", after: 500 })).toMatchObject({
+        events: [],
+        nextAfter: 2,
+      });
+      const ending = new AbortController();
+      const told: unknown[] = [];
+      const following = followEvents(pipeline.store, org, {
+        after: 500,
+        signal: ending.signal,
+        onReset: (ends) => void told.push(ends),
+      });
+      const next = following.next();
+      await vi.waitFor(() => expect(told).toEqual([{ firstAvailable: 1, lastSeq: 2 }]));
+      await pipeline.call("tasks.create", { prompt: "do it" });
+      expect((await next).value).toMatchObject({ seq: 3 });
+      expect(told).toHaveLength(1);
+      ending.abort();
+      await following.return();
     }),
   );
 

@@ -21,6 +21,11 @@ export const listEvents = operation({
     z.object({
       events: z.array(eventShape()),
       nextAfter: z.number().describe("Continue after this number"),
+      reset: z
+        .boolean()
+        .describe(
+          "What came after the given number is not all here: it was archived, or the log is an older one, such as a restored backup's. Read anew what you know of tasks",
+        ),
       firstAvailable: z.number().describe("Lower numbers have been archived"),
       lastSeq: z.number().describe("Number of the newest event of the org"),
       now: time().describe("What the store's clock says; leases go by it"),

@@ -5,7 +5,8 @@ import type { ServerResponse } from "node:http";
 import { DibsError } from "../../contract/error.js";
 import type { WireEvent } from "../../contract/shapes.js";
 import type { Caller } from "../../operations/environment.js";
-import type { EventHub, LogEnds, ReaderOptions } from "../../operations/event-hub.js";
+import { type LogEnds, resumeFrom } from "../../operations/event-feed.js";
+import type { EventHub, ReaderOptions } from "../../operations/event-hub.js";
 
 export interface StreamLimits {
   commentMs: number;
@@ -118,11 +119,10 @@ export class Streams {
   }
 }
 
-/** Below what is kept, or ahead of the log (it was restored from a backup): the reader must forget what it knows. */
 function beginning(after: number | undefined, ends: LogEnds): { after: number; text: string } {
   if (after === undefined) return { after: ends.lastSeq, text: "" };
-  if (after >= ends.firstAvailable - 1 && after <= ends.lastSeq) return { after, text: "" };
-  const from = after > ends.lastSeq ? ends.lastSeq : ends.firstAvailable - 1;
+  const from = resumeFrom(after, ends);
+  if (from === after) return { after, text: "" };
   return { after: from, text: `id: ${from}\ndata: ${JSON.stringify({ type: "reset", data: ends })}\n\n` };
 }
 
