@@ -28,6 +28,18 @@ test.each(["", ...byName(groups), ...byName(callable)])("dibs %s --help", async 
   await expect(out).toMatchFileSnapshot(`golden/help/${name.replaceAll(" ", "-") || "dibs"}.txt`);
 });
 
+test.each(byName(groups))(
+  "dibs %s --help tells of --json and of the exit codes of its parts",
+  async (name) => {
+    const desk = await openDesk();
+    const { out } = await desk.dibs([name, "--help"]);
+    expect(out).toContain("  --json ");
+    const parts = callable.filter((command) => command.name.startsWith(`${name} `));
+    const own = new Set(parts.flatMap(({ exits = {} }) => Object.keys(exits)));
+    for (const code of own) expect(out).toMatch(new RegExp(`^Exit codes\n(.*\n)* {2}${code} `, "m"));
+  },
+);
+
 describe.each(callable.map((command) => [command.name, command] as const))("dibs %s", (name, command) => {
   test("names its exit codes and shows an example", async () => {
     const desk = await openDesk();

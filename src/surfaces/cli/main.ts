@@ -11,6 +11,8 @@ import { jsonLine } from "./print/json.js";
 import { columnsOf } from "./print/look.js";
 import { plainLines } from "./print/text.js";
 import {
+  commonHelp,
+  type ExitCode,
   exitCodes,
   exitLines,
   globalFlags,
@@ -123,8 +125,15 @@ function overview(columns: number): string {
 
 function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {
   const head = `dibs ${name} <${Object.keys(parts).join("|")}> [flags]\n\n`;
-  const tail = `dibs ${name} <part> --help tells more.\n`;
-  return `${head}${introduction(summary, details, columns)}\n${summaries(parts, columns)}\n${tail}`;
+  const more = `dibs ${name} <part> --help tells more.\n`;
+  const tail = commonHelp(exitsOf(Object.values(parts)), columns);
+  return `${head}${introduction(summary, details, columns)}\n${summaries(parts, columns)}\n${more}\n${tail}`;
+}
+
+/** What any of them may end with, in words that fit all. */
+function exitsOf(commands: readonly SingleCommand[]): SingleCommand["exits"] {
+  const codes = commands.flatMap(({ exits = {} }) => Object.keys(exits).map(Number) as ExitCode[]);
+  return Object.fromEntries(codes.map((code) => [code, exitCodes[code]]));
 }
 
 function summaries(commands: Record<string, { summary: string }>, columns: number): string {

@@ -255,13 +255,17 @@ export function exitLines(told: CommandSpec["exits"], columns: number): string {
   return `Exit codes\n${lines.join("")}`;
 }
 
+/** What every help ends with. */
+export function commonHelp(exits: CommandSpec["exits"], columns: number): string {
+  return `Everywhere\n${flagLines(globalFlags, columns)}\n${exitLines(exits, columns)}`;
+}
+
 export function helpOf(spec: CommandSpec, columns = 80): string {
   const { summary, details, flags, exits, examples } = spec;
   return [
     `${usageOf(spec)}\n\n${introduction(summary, details, columns)}`,
     flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags, columns)}` : "",
-    `\nEverywhere\n${flagLines(globalFlags, columns)}`,
-    `\n${exitLines(exits, columns)}`,
+    `\n${commonHelp(exits, columns)}`,
     examples ? `\nExamples\n${examples.map((each) => `  ${each}\n`).join("")}` : "",
   ].join("");
 }
