@@ -17,6 +17,8 @@ describe("the fleet", () => {
       const id = await world.task({ prompt: "Write the parser", phase: "implementation" });
       const card = page.locator(".card", { hasText: "agent-7" });
       await card.getByText("idle").first().waitFor();
+      const graphLink = page.getByRole("link", { name: "Graph" });
+      const place = await placeOf(graphLink);
       await card.getByText("[CLI]").waitFor();
       await card.getByText("67% ctx").waitFor();
       await card.getByTitle("score").getByText("92").waitFor();
@@ -31,9 +33,18 @@ describe("the fleet", () => {
       await card.getByText("half way").waitFor();
       expect(await card.getByRole("progressbar").getAttribute("value")).toBe("50");
 
+      const patience = (staleAfterMs: number) =>
+        world.patch("/api/projects/demo", { settings: { claim: { staleAfterMs } } });
+      await patience(1);
+      await page.locator(".card[data-health=stalled]").waitFor();
+      await patience(300_000);
+      await page.locator(".card[data-health=working]").waitFor();
+
       await world.post(`/api/tasks/${id}/ask`, { sessionId: "agent-7", question: "Which grammar?" });
       await card.getByText("waits for an answer").waitFor();
       await card.getByText("lease paused").waitFor();
+      // Nothing else in the bar moved when the question came.
+      expect(await placeOf(graphLink)).toEqual(place);
       await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^\(1\) .*Dibs$/);
       await page.getByRole("button", { name: "working 0" }).click();
       await says(page, "No session is in that condition.");
@@ -99,8 +110,8 @@ describe("the fleet", () => {
       await card.getByText("[AUTO]").waitFor();
       await card.getByText(/^lease (?:29|30):/).waitFor();
       await card.getByText(/^\d+s ago$/).waitFor();
-      await card.getByRole("list", { name: "Also held" }).getByRole("link", { name: "Two" }).waitFor();
-      await world.post(`/api/tasks/${second}/ask`, { sessionId: "agent-7", question: "Which?" });
+      await card.getByRole("list", { name: "Also held" }).getByRole("link", { name: "One" }).waitFor();
+      await world.post(`/api/tasks/${first}/ask`, { sessionId: "agent-7", question: "Which?" });
       await page.locator(".card[data-health=waiting]").waitFor();
 
       await page.getByRole("link", { name: "One", exact: true }).click();
@@ -159,6 +170,18 @@ describe("the fleet", () => {
       expect(await page.locator(".card").allInnerTexts()).toEqual([expect.stringContaining("there")]);
       await page.getByRole("link", { name: "Queue", exact: true }).click();
       expect(page.url()).toBe(`${world.url}/queue?project=other`);
+
+      // What looks ready is not to be had in a project that is paused.
+      await world.post("/api/projects/demo/pause");
+      await world.post("/api/projects/other/pause");
+      const paused = page.getByRole("button", { name: "paused" });
+      await paused.click();
+      await page.getByRole("dialog").getByText("dibs project resume other").waitFor();
+      expect(await page.getByRole("dialog").textContent()).not.toContain("demo");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await world.post("/api/projects/other/resume");
+      await paused.waitFor({ state: "detached" });
     }),
   );
 
@@ -176,6 +199,10 @@ describe("the fleet", () => {
         .locator(".card")
         .nth(attackWords.length - 1)
         .waitFor();
+      await expectHarmless(visit, world.url);
+      await page.keyboard.press("g");
+      await page.keyboard.press("m");
+      await page.getByRole("rowheader", { name: "s9", exact: true }).waitFor();
       await expectHarmless(visit, world.url);
     }),
   );

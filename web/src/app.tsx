@@ -15,6 +15,7 @@ import { useKeys } from "./keys.js";
 import { hrefTo, Link, navigate, usePlace } from "./router.js";
 import { Boundary } from "./shell/boundary.js";
 import { LiveMark, StaleBanner } from "./shell/live-mark.js";
+import { PausedMark } from "./shell/paused-mark.js";
 import { ProjectChoice } from "./shell/project-choice.js";
 import { SignedOut } from "./shell/signed-out.js";
 import { toggleTheme } from "./theme.js";
@@ -83,8 +84,8 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
               title={`keys: ${keys}`}
             >
               {name}
-              {name === "Inbox" && questions > 0 && (
-                <span className="count" title="open questions">
+              {name === "Inbox" && (
+                <span className="count" title="open questions" data-none={questions === 0 || undefined}>
                   {questions === 100 ? "99+" : questions}
                 </span>
               )}
@@ -92,6 +93,7 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
           ))}
         </nav>
         <div className="end">
+          <PausedMark />
           <ProjectChoice />
           <LiveMark />
           <button
@@ -101,7 +103,10 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
             title="Light or dark"
             onClick={toggleTheme}
           >
-            ◐
+            <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+              <circle cx="8" cy="8" r="6.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+              <path d="M8 1.5a6.5 6.5 0 0 1 0 13z" fill="currentColor" />
+            </svg>
           </button>
           <button
             type="button"
