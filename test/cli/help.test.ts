@@ -54,6 +54,11 @@ describe.each(callable.map((command) => [command.name, command] as const))("dibs
     }
   });
 
+  test("is known to change nothing if all that it calls only asks", () => {
+    const called = operations.filter(({ cli }) => cli === name);
+    if (called.length > 0) expect(command.reads === true).toBe(called.every(({ kind }) => kind === "query"));
+  });
+
   test("ends with 1 where the contract refuses by state", () => {
     const refusals = operations.filter(({ cli }) => cli === name).flatMap((operation) => operation.refusals);
     if (operations.some(({ cli }) => cli === name))

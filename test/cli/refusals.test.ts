@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Calling, type Desk, openDesk, ways } from "./desk.js";
@@ -105,6 +105,23 @@ describe.each(ways)("exit codes, %s", (way) => {
     expect(await codeOf(desk, ["worker", "claim", "a"])).toBe(5);
     expect(await codeOf(desk, ["plan", "-", "--yes"], { input: "- [x] Done already\n" })).toBe(5);
   });
+});
+
+test("a command that only reads makes no database where one was named that is not there", async () => {
+  const desk = await openDesk();
+  const missing = join(desk.directory, "wrong", "x.db");
+  const readers = [["list"], ["show", "0001"], ["events"], ["lock", "list"], ["leader", "status"], ["stats"]];
+  for (const argv of readers) {
+    const refused = await desk.dibs([...argv, "--db", "wrong/x.db"]);
+    expect(refused, argv.join(" ")).toMatchObject({ code: 6, out: "" });
+    expect(refused.err).toMatch(/There is no database .*x\.db\..*STORE_UNAVAILABLE.*dibs add/s);
+    expect(await codeOf(desk, argv, { env: { DIBS_DATABASE_URL: missing } })).toBe(6);
+  }
+  expect(existsSync(join(desk.directory, "wrong"))).toBe(false);
+  await desk.says(["add", "One", "--db", "wrong/x.db"]);
+  expect(await desk.says(["list", "--db", "wrong/x.db"])).toContain("One");
+  // Where none was named, a directory without tasks is a beginning.
+  expect(await codeOf(desk, ["list"])).toBe(0);
 });
 
 test("6 when the store or the network is not there", async () => {

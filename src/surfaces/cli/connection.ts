@@ -10,6 +10,8 @@ import { usageError } from "./spec.js";
 
 export interface Flags {
   text(name: string): string | undefined;
+  /** The command changes nothing: it makes no database where another one was meant. */
+  readonly isReader?: boolean;
 }
 
 const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
@@ -46,7 +48,16 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
     const own = server?.project ? { project: server.project } : {};
     if (server && tokens) return { server: { url: server.url, ...tokens, ...own, ...scope }, isNamed: false };
   }
+  if (flags.isReader && place.path !== undefined && databaseNamed(flags, parts) !== undefined)
+    await refuseMissing(place.path, parts);
   return { place };
+}
+
+async function refuseMissing(path: string, parts: Parts): Promise<void> {
+  if (await parts.files.exists(path)) return;
+  throw new DibsError("STORE_UNAVAILABLE", `There is no database ${path}.`, {
+    hint: "Check --db, or DIBS_DATABASE_URL. If it is to be there: dibs add makes it with its first task.",
+  });
 }
 
 export async function openTarget(
@@ -94,11 +105,14 @@ export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
   return place;
 }
 
+const databaseNamed = (flags: Flags, { env }: Parts) =>
+  flags.text("db") ?? (env.DIBS_DATABASE_URL || undefined);
+
 /** The database; nothing is made. */
 export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
   const { env, cwd } = parts;
   const project = flags.text("project") ?? (await settingFor(flags, parts, "project"));
-  const named = flags.text("db") ?? (env.DIBS_DATABASE_URL || undefined);
+  const named = databaseNamed(flags, parts);
   const org = flags.text("org") ?? env.DIBS_ORG;
   const scope = { ...(org && { org }), ...(project && { project }) };
   if (named && isPostgres(named)) return { url: named, ...scope };

@@ -18,6 +18,7 @@ export class Context {
     private readonly parsed: Parsed,
     /** Every command there is. */
     readonly catalogue: ReadonlyMap<string, Entry>,
+    readonly isReader = false,
   ) {}
 
   get args(): readonly string[] {

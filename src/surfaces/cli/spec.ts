@@ -46,6 +46,8 @@ export interface CommandSpec {
   /** Below the summary in its own help. */
   details?: string;
   flags?: Record<string, FlagSpec>;
+  /** It changes nothing. */
+  reads?: true;
   /** What 1 and 5 mean here, and others where they mean something of their own; null: it never ends so. */
   exits?: Partial<Record<ExitCode, string | null>>;
   examples?: readonly string[];

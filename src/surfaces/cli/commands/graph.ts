@@ -50,6 +50,7 @@ const graph: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, SingleCommand> = {
   graph: {
     name: "graph",
+    reads: true,
     args: "[id]",
     summary: "Draw who waits for whom, of the project or around one task",
     details:

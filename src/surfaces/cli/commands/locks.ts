@@ -104,6 +104,7 @@ export const commands: Record<string, CommandGroup> = {
       },
       status: {
         name: "lock status",
+        reads: true,
         args: "<name>",
         summary: "show who holds a lock",
         exits: { 0: "it is told, whether the lock is held or free" },
@@ -121,6 +122,7 @@ export const commands: Record<string, CommandGroup> = {
       },
       list: {
         name: "lock list",
+        reads: true,
         summary: "list the locks that are held",
         examples: ["dibs lock list"],
         async run(context) {

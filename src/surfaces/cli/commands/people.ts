@@ -62,6 +62,7 @@ const events: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, SingleCommand> = {
   inbox: {
     name: "inbox",
+    reads: true,
     summary: "Show what needs a human: open questions first",
     flags: {
       all: listFlags.all,
@@ -98,6 +99,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   sessions: {
     name: "sessions",
+    reads: true,
     summary: "Show who works on what",
     flags: {
       all: listFlags.all,
@@ -111,6 +113,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   events: {
     name: "events",
+    reads: true,
     args: "[id]",
     summary: "Show what happened, to all tasks or to one",
     flags: {
@@ -128,6 +131,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   stats: {
     name: "stats",
+    reads: true,
     summary: "Show figures: how much there is, how fast it goes",
     flags: { all: listFlags.all },
     examples: ["dibs stats", "dibs stats --all --json"],

@@ -96,6 +96,7 @@ export const commands: Record<string, CommandGroup> = {
     parts: {
       list: {
         name: "project list",
+        reads: true,
         summary: "list the projects",
         flags: {
           limit: listFlags.limit,
@@ -124,6 +125,7 @@ export const commands: Record<string, CommandGroup> = {
       },
       show: {
         name: "project show",
+        reads: true,
         args: "[project]",
         summary: "show a project and its settings",
         examples: ["dibs project show", "dibs project show docs"],

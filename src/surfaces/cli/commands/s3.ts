@@ -87,6 +87,7 @@ export const commands: Record<string, CommandGroup> = {
       },
       list: {
         name: "leader list",
+        reads: true,
         summary: "list the tasks",
         flags: { status: { value: "<state>", short: "s", many: true, help: stateHelp } },
         examples: ["dibs leader list", "dibs leader list -s available"],
@@ -97,6 +98,7 @@ export const commands: Record<string, CommandGroup> = {
       },
       status: {
         name: "leader status",
+        reads: true,
         summary: "show how many there are in each state, and how fast it goes",
         examples: ["dibs leader status"],
         async run(context) {

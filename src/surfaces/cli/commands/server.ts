@@ -156,6 +156,7 @@ export const commands: Record<string, Command> = {
       },
       list: {
         name: "token list",
+        reads: true,
         summary: "list the tokens",
         flags: { limit: { value: "<n>", help: "how many at most" } },
         examples: ["dibs token list"],

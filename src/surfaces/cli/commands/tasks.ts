@@ -62,6 +62,7 @@ async function showAttempts(context: Context): Promise<void> {
 export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
+    reads: true,
     summary: "List tasks in creation order",
     details:
       "[*] somebody works on it, [!] but is silent or nearly out of time, [?] waits for an answer, -- can be claimed.",
@@ -89,6 +90,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   ready: {
     name: "ready",
+    reads: true,
     summary: "List what can be claimed now, in the order of claiming",
     flags: { limit: listFlags.limit },
     examples: ["dibs ready", "dibs ready --session agent-1 --limit 1"],
@@ -103,6 +105,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   show: {
     name: "show",
+    reads: true,
     args: "[id]",
     summary: "Show one task with its claim, question and result",
     flags: {
@@ -119,6 +122,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   attempts: {
     name: "attempts",
+    reads: true,
     args: "[id]",
     summary: "List the attempts at a task, newest first",
     flags: { limit: listFlags.limit },
@@ -127,6 +131,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   "in-flight": {
     name: "in-flight",
+    reads: true,
     summary: "List what is claimed, and by whom; --session limits it to one",
     flags: {
       expired: { help: "also leases that are over" },
@@ -151,6 +156,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   explain: {
     name: "explain",
+    reads: true,
     args: "[id]",
     summary: "Say why a task is not running, and what would help",
     examples: ["dibs explain 0001", "dibs explain 0001 --session agent-1"],
@@ -163,6 +169,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   "blocked-by": {
     name: "blocked-by",
+    reads: true,
     args: "<id>",
     summary: "List who waits for a task, directly and through others",
     examples: ["dibs blocked-by 0001"],
