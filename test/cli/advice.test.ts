@@ -15,7 +15,7 @@ const reasons: [code: ReasonCode, make: string[][]][] = [
   ],
   ["ASSIGNED_TO_OTHER", [["add", "T", "--assignee", "somebody"]]],
   ["WRONG_AGENT_TYPE", [["add", "T", "--agent-type", "painter"]]],
-  ["MISSING_CAPABILITY", [["add", "T", "--requires", "gpu,cuda"]]],
+  ["MISSING_CAPABILITY", [["add", "T", "--requires", "gpu", "--requires", "cuda"]]],
   [
     "TERMINAL",
     [

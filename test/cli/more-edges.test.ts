@@ -286,7 +286,7 @@ test("what nobody here may take is told with the command that helps", async () =
   };
   expect(await fixFor()).toBe("dibs work -- <command>");
   expect(await fixFor("--assignee", "bob")).toBe("dibs work --session bob -- <command>");
-  expect(await fixFor("--requires", "gpu,big disk")).toBe(
+  expect(await fixFor("--requires", "gpu", "--requires", "big disk")).toBe(
     "dibs work --capability gpu --capability 'big disk' -- <command>",
   );
   expect(await fixFor("--agent-type", "claude")).toBe("dibs work --agent-type claude -- <command>");
@@ -297,8 +297,11 @@ test.each([
   ["worker claim", ["worker", "claim", "agent-1"]],
 ])("%s --capability takes what requires it, and the session keeps it", async (_, argv) => {
   const desk = await openDesk();
-  await desk.says(["add", "One", "--requires", "gpu,linux"]);
+  const { task } = await desk.json(["add", "One", "--requires", "gpu", "--requires", "red, green"]);
+  // As with labels, a comma is a part of it.
+  expect(task.requires).toEqual(["gpu", "red, green"]);
   expect((await desk.dibs(argv)).code).toBe(5);
-  expect(await desk.says([...argv, "--capability", "gpu,linux"])).toContain("0001");
-  expect((await desk.json(["sessions"])).sessions[0].capabilities).toEqual(["gpu", "linux"]);
+  const able = [...argv, "--capability", "gpu", "--capability", "red, green"];
+  expect(await desk.says(able)).toContain("0001");
+  expect((await desk.json(["sessions"])).sessions[0].capabilities).toEqual(["gpu", "red, green"]);
 });

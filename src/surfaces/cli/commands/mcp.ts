@@ -58,7 +58,7 @@ const mcp: SingleCommand["run"] = async (context) => {
       onTrouble: (error) => parts.err(`dibs mcp: ${plain((error as Error).message)}\n`),
       ...given({
         agentType: context.text("agent-type"),
-        capabilities: context.list("capability"),
+        capabilities: context.texts("capability"),
         held: heldBy(context, named),
       }),
     });
@@ -76,7 +76,11 @@ export const commands: Record<string, Command> = {
     flags: {
       directory: { value: "<path>", help: "whose store is meant, where a client starts this elsewhere" },
       "agent-type": { value: "<word>", help: "what kind of agent this is, for tasks that ask for one" },
-      capability: { value: "<word>", many: true, help: "what it can do, for tasks that require it" },
+      capability: {
+        value: "<word>",
+        many: true,
+        help: "what it can do, for tasks that require it; several: one flag each",
+      },
     },
     examples: ["dibs mcp", "claude mcp add dibs -- dibs mcp"],
     run: mcp,

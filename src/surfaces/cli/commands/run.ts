@@ -32,7 +32,11 @@ const sharedFlags: Record<string, FlagSpec> = {
   worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
   ttl: { value: "<duration>", help: "lease length; renewed while the command runs" },
   "agent-type": { value: "<word>", help: "what kind of agent this is" },
-  capability: { value: "<word>", many: true, help: "what it can do, for tasks that require it" },
+  capability: {
+    value: "<word>",
+    many: true,
+    help: "what it can do, for tasks that require it; several: one flag each",
+  },
   quiet: { short: "q", help: "do not show what the command prints" },
 };
 
@@ -108,7 +112,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
     ...given({
       project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
       agentType: await kindOf(context),
-      capabilities: context.list("capability"),
+      capabilities: context.texts("capability"),
       ttlMs: context.duration("ttl"),
       worktree: context.on("worktree")
         ? { root: parts.cwd, fenceCommand: [...parts.program, "fence"] }
