@@ -114,6 +114,8 @@ test(
     await start("t80");
     await open(page, `${world.url}/graph`);
     await says(page, "80 of 200 tasks");
+    // Places are worked out beside the page.
+    expect(page.workers().map((worker) => worker.url())).toEqual([expect.stringContaining("/elk-worker")]);
     const isReadable = (id: string) => expect.poll(() => canBeRead(page, id), { timeout: 10_000 }).toBe(true);
     await isReadable("t80");
 
@@ -181,7 +183,7 @@ test(
     const tile = (name: string) => page.locator(".metrics-now div", { hasText: name });
     expect(await tile("oldest that can be claimed").locator("dd").innerText()).toMatch(/^\d/);
     for (const name of ["waiting in the queue", "in flight"]) {
-      const figure = tile(name).getByRole("link");
+      const figure = tile(name).getByRole("link", { name: /^\d/ });
       const shown = await figure.innerText();
       await figure.click();
       await page.locator(`[aria-rowcount="${Number(shown) + 1}"]`).waitFor();

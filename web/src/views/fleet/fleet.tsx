@@ -61,7 +61,8 @@ export function Fleet() {
 }
 
 function Tasks({ counts }: { counts: Record<string, number> }) {
-  const { queued = 0, claimed = 0, running = 0, awaiting_response: waiting = 0, completed = 0 } = counts;
+  const { queued = 0, claimed = 0, running = 0, awaiting_response: waiting = 0 } = counts;
+  const { completed = 0, failed = 0 } = counts;
   return (
     <p className="quiet fleet-tasks">
       <Link href={hrefTo("/queue", { q: "is:queued" })}>{grouped(queued)} queued</Link>
@@ -69,6 +70,8 @@ function Tasks({ counts }: { counts: Record<string, number> }) {
       <Link href={hrefTo("/queue", { q: "is:working,waiting" })}>
         {grouped(claimed + running + waiting)} in flight
       </Link>
+      {" · "}
+      <Link href={hrefTo("/queue", { q: "is:failed" })}>{grouped(failed)} failed</Link>
       {" · "}
       <Link href={hrefTo("/queue", { q: "is:done" })}>{grouped(completed)} done</Link>
     </p>

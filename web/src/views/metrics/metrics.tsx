@@ -56,7 +56,7 @@ export default function Metrics() {
         </fieldset>
       </div>
       <Trouble live={history} />
-      {stats.data && <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />}
+      <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />
       {agent !== "" && <OfOne agent={agent} backHref={hrefOf("")} />}
       {history.data && <Charts history={history.data} range={range} agent={agent} />}
       {history.data && <Agents rows={agentsOf(history.data)} agent={agent} hrefOf={hrefOf} />}
@@ -65,19 +65,23 @@ export default function Metrics() {
 }
 
 interface NowProps {
-  stats: OutputOf<OperationNamed<"stats.get">>;
-  /** Undefined: not known yet. */
+  /** Undefined: not known yet; its place is kept. */
+  stats: OutputOf<OperationNamed<"stats.get">> | undefined;
   oldestReadyMs: number | null | undefined;
 }
 
-function Now({ stats: { by_status: by, throughput, agents }, oldestReadyMs }: NowProps) {
+const unknown = "–";
+
+function Now({ stats, oldestReadyMs }: NowProps) {
+  const { by_status: by, throughput, agents } = stats ?? {};
+  const count = (value: number | undefined) => (value === undefined ? unknown : grouped(value));
   const figures: [string, string, string?][] = [
-    ["completed per minute, last hour", throughput.tasks_per_minute.toFixed(2)],
-    ["waiting in the queue", grouped(by.available), "is:queued"],
-    ["oldest that can be claimed", oldestReadyMs == null ? "–" : exactly(oldestReadyMs), "is:ready"],
-    ["in flight", grouped(by.claimed + by.in_progress), "is:working,waiting"],
-    ["failed", grouped(by.failed), "is:failed"],
-    ["agents at work / idle", `${grouped(agents.active)} / ${grouped(agents.idle)}`],
+    ["completed per minute, last hour", throughput?.tasks_per_minute.toFixed(2) ?? unknown],
+    ["waiting in the queue", count(by?.available), "is:queued"],
+    ["oldest that can be claimed", oldestReadyMs == null ? unknown : exactly(oldestReadyMs), "is:ready"],
+    ["in flight", count(by && by.claimed + by.in_progress), "is:working,waiting"],
+    ["failed", count(by?.failed), "is:failed"],
+    ["agents at work / idle", `${count(agents?.active)} / ${count(agents?.idle)}`],
   ];
   return (
     <dl className="metrics-now">

@@ -105,7 +105,7 @@ function EndedAttempt({ attempt, project, taskId, logs }: EndedProps) {
     </span>,
     agentType && <bdi key="type">{agentType}</bdi>,
     took !== null && `held for ${duration(took)}`,
-    heartbeatCount > 0 && `${heartbeatCount} heartbeats`,
+    heartbeatCount > 0 && `${heartbeatCount} ${heartbeatCount === 1 ? "heartbeat" : "heartbeats"}`,
   ].filter(Boolean);
   return (
     <div className="task-attempt">
