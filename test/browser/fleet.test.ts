@@ -214,7 +214,10 @@ describe("the first minute", () => {
     visiting(async (visit) => {
       const { page, world } = visit;
       await says(page, "Nothing to do yet");
-      expect(await axeFindings(page)).toEqual([]);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await axeFindings(page), colorScheme).toEqual([]);
+      }
       await page.getByLabel("What should an agent do?").fill("Say hello");
       await page.getByRole("button", { name: "Add the first task" }).click();
       await page.waitForURL(/\/tasks\/demo\/0001$/);

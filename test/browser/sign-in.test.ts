@@ -59,7 +59,10 @@ describe("the link that serve prints", () => {
         expect(stranger.page.url()).toBe(`${world.url}/`);
         expect(await stranger.page.content()).not.toContain("not for everybody");
         expect(await stranger.context.cookies()).toEqual([]);
-        expect(await axeFindings(stranger.page)).toEqual([]);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await stranger.page.emulateMedia({ colorScheme });
+          expect(await axeFindings(stranger.page), colorScheme).toEqual([]);
+        }
       },
       { isStranger: true },
     ),

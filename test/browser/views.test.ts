@@ -32,6 +32,7 @@ test.each(["light", "dark"] as const)(
         await makeLively(world);
         for (const [size, viewport] of Object.entries(sizes)) {
           await page.setViewportSize(viewport);
+          await page.emulateMedia({ reducedMotion: size === "narrow" ? "reduce" : "no-preference" });
           for (const { name, path, shows } of views) {
             await page.goto(`${world.url}${path}`);
             await isLive(page);
@@ -41,6 +42,7 @@ test.each(["light", "dark"] as const)(
             const widths = "[document.documentElement.scrollWidth, innerWidth]";
             const [content, screen] = (await page.evaluate(widths)) as [number, number];
             expect(content, `${name}, ${size}`).toBeLessThanOrEqual(screen);
+            if (size === "narrow") expect(await page.evaluate(moving), name).toEqual([]);
             if (isShooting) await shoot(page, `${name}-${size}-${colorScheme}`);
           }
         }
@@ -50,6 +52,12 @@ test.each(["light", "dark"] as const)(
     )();
   },
 );
+
+/** What would move by itself, for somebody who asked that nothing does. */
+const moving = `[...document.querySelectorAll("*")].filter((element) => {
+  const { animationName, transitionDuration } = getComputedStyle(element);
+  return animationName !== "none" || !/^0s(, 0s)*$/.test(transitionDuration);
+}).map((element) => element.outerHTML.slice(0, 200))`;
 
 async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(images, { recursive: true });
