@@ -62,6 +62,12 @@ test("edges say what comes first; a parent is joined to the first of its parts",
     { from: "p", to: "x", kind: "parent" },
     { from: "x", to: "y", kind: "dependency" },
   ]);
+  // One that waits for somebody else's work is still the first of its own parent's.
+  const later = [...rows, row("q"), row("z", { parentId: "q", dependsOn: ["y"] })];
+  expect(select(later).edges.slice(2)).toMatchObject([
+    { from: "q", to: "z", kind: "parent" },
+    { from: "y", to: "z", kind: "dependency" },
+  ]);
 });
 
 test("the longest open chain is the critical one; finished tasks do not count", () => {

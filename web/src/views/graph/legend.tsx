@@ -13,7 +13,7 @@ const lines = [
 ] as const;
 
 const partsHint =
-  "Parts that wait for another one have no line to what they are part of: hover over their title.";
+  "Parts that wait for another part have no line to what they are part of: hover over their title.";
 
 export function Legend() {
   return (

@@ -217,16 +217,13 @@ function edgesAmong(
   return nodes.flatMap(({ row: { id } }): GraphEdge[] => {
     const { before, parent } = links.get(id)!;
     const drawn = before.filter((from) => kept.has(from));
-    // A parent is joined to those of its parts that come first: lines to all of them would hide everything else.
-    if (drawn.length === 0)
-      return parent !== null && kept.has(parent)
-        ? [{ from: parent, to: id, kind: "parent", isCritical: false }]
-        : [];
-    return drawn.map((from) => ({
-      from,
-      to: id,
-      kind: "dependency",
-      isCritical: places.has(id) && places.get(from) === places.get(id)! - 1,
-    }));
+    const waits = drawn.map((from): GraphEdge => {
+      const isCritical = places.has(id) && places.get(from) === places.get(id)! - 1;
+      return { from, to: id, kind: "dependency", isCritical };
+    });
+    // A parent is joined to those of its parts that come first among them: lines to all would hide everything else.
+    const isFirst = !drawn.some((from) => links.get(from)!.parent === parent);
+    if (parent === null || !kept.has(parent) || !isFirst || drawn.includes(parent)) return waits;
+    return [{ from: parent, to: id, kind: "parent", isCritical: false }, ...waits];
   });
 }
