@@ -30,7 +30,7 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
-/** `mayFree` is false when the change cannot have made anything claimable, such as a heartbeat. */
+/** `mayFree` is false when the change cannot have made anything claimable, nor ended a wait, such as a heartbeat. */
 export type ChangeListener = (change: { mayFree: boolean }) => void;
 
 export interface Store {

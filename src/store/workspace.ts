@@ -8,6 +8,7 @@ import { type Claim, dueAt } from "../core/claim.js";
 import type { DibsEvent } from "../core/event.js";
 import { type ReadyEntry, readyEntries } from "../core/ready.js";
 import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
+import { tokenKind } from "../core/token.js";
 import { KnownRows } from "./known-rows.js";
 import { movesBetween, QueueMoves } from "./queue-moves.js";
 import { canDoMore, edgeKey, eventsOfTasks, lengthOf, ofTasks } from "./row-facts.js";
@@ -53,7 +54,11 @@ export class Workspace extends KnownRows {
     for (const [key, record] of changes.records) this.recordRows.put(key, record);
     for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
     for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
-    for (const [at, document] of changes.documents) this.documentRows.put(at, document);
+    for (const [at, document] of changes.documents) {
+      // Claims that wait with a token end with it.
+      this.mayFree ||= document.kind === tokenKind && document.value === null;
+      this.documentRows.put(at, document);
+    }
     for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.newEvents.push(event);

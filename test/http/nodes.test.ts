@@ -138,7 +138,11 @@ test(
       expect((await b.get("/api/tasks", bearer)).status).toBe(200);
       const reader = await b.reader("", { token: made.token });
       const other = await b.reader();
+      const registered = { sessionId: "s", register: true };
+      const waiting = b.post("/api/tasks/claim-next", { ...registered, waitMs: 60_000 }, bearer);
+      await until("it waits", async () => (await b.get("/api/sessions/s")).status === 200);
       await a.ask("DELETE", `/api/tokens/${made.id}`);
+      expect((await waiting).status).toBe(401);
       expect((await a.get("/api/tasks", bearer)).status).toBe(401);
       await until(
         "the other server refuses it",
