@@ -392,5 +392,14 @@ test(
     await part(page, "Result").getByText(attacks[9]!).first().waitFor();
     await story(page, "answered").getByText(attacks[0]!).waitFor();
     await expectHarmless(visit, world.url);
+
+    // What those who wait for it say, and those who cancel it.
+    const [assignee, name, correlationId] = attackWords as [string, string, string];
+    const other = await world.task({ requires: attackWords.slice(0, 9), assignee, correlationId });
+    const token = await world.tokenFor("leader", name);
+    await world.post(`/api/tasks/${other}/cancel`, { reason: attacks[1] }, { token });
+    await open(page, world, other);
+    await story(page, `cancelled: ${attacks[1]}`).getByText(name).first().waitFor();
+    await expectHarmless(visit, world.url);
   }),
 );

@@ -78,7 +78,7 @@ export class World {
   patch = (path: string, body: unknown, asking?: Asking) => this.ask("PATCH", path, body, asking);
   delete = (path: string, asking?: Asking) => this.ask("DELETE", path, undefined, asking);
 
-  async tokenFor(role: Role, name = role): Promise<string> {
+  async tokenFor(role: Role, name: string = role): Promise<string> {
     return (await this.post("/api/tokens", { name, role })).body.token;
   }
 
