@@ -13,6 +13,7 @@ describe("the fleet", () => {
     visiting(async (visit) => {
       const { page, world } = visit;
       await world.session("agent-7", { agentType: "cli", capacity: 1 });
+      await world.session("agent-8");
       await world.post("/api/sessions/agent-7/heartbeat", { contextPercent: 67, score: 92 });
       const id = await world.task({ prompt: "Write the parser", phase: "implementation" });
       const card = page.locator(".card", { hasText: "agent-7" });
@@ -54,8 +55,12 @@ describe("the fleet", () => {
       await world.post(`/api/tasks/${id}/respond`, { response: "PEG" });
       await world.post(`/api/tasks/${id}/complete`, { sessionId: "agent-7", result: "done" });
       await card.getByText("1/1 tasks").waitFor();
+      const beside = page.locator(".card", { hasText: "agent-8" });
+      const height = async () => (await beside.boundingBox())?.height;
+      const before = await height();
       await card.getByText("Last claim").click();
       await card.getByText("completed").waitFor();
+      expect(await height()).toBe(before);
       await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^[^(]*Dibs$/);
       expectQuiet(visit);
     }),
@@ -239,6 +244,8 @@ test.each(["light", "dark"] as const)("the fleet is accessible in %s", async (co
       expect(await axeFindings(page)).toEqual([]);
       await page.keyboard.press("?");
       await says(page, "Keys and filters");
+      // It is longer than the screen, and is read from its beginning.
+      expect(await page.evaluate("document.querySelector('dialog').scrollTop")).toBe(0);
       expect(await axeFindings(page)).toEqual([]);
       await page.keyboard.press("Escape");
       await page.keyboard.press("g");

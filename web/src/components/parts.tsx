@@ -115,6 +115,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
     firstIn(dialog)?.focus();
+    // One that is longer than the screen is read from its beginning, wherever its button is.
+    dialog.scrollTop = 0;
     return () => {
       dialog.close();
       before?.focus?.();
