@@ -1,7 +1,6 @@
 // Query text as an operation's input. The contract's JSON Schema says what each field is, read once when the server starts; what
 // does not convert stays the text it was, so that the contract refuses it in its own words.
 
-import { DibsError } from "../../contract/error.js";
 import type { Operation } from "../../contract/operation.js";
 import { operations } from "../../contract/registry.js";
 import { inputSchemas, resolve, type Schema } from "./schema.js";
@@ -38,11 +37,7 @@ export function inputFields({ name }: Operation): Fields {
   return known.get(name) ?? new Map();
 }
 
-const nameLengthMax = 100;
-/** Every operation may be told of a project, and browsers add `_` so that nobody answers from a cache. */
-const everywhere: ReadonlySet<string> = new Set(["project", "_"]);
-
-/** A misspelt filter would show everything: it is refused. What may stand once and stands twice is refused by its schema. */
+/** Unknown parameters are ignored; a parameter that may stand once and stands twice is refused by its schema. */
 export function readQuery(
   operation: Operation,
   entries: Iterable<readonly [string, string]>,
@@ -52,7 +47,6 @@ export function readQuery(
   for (const [said, text] of entries) {
     const name = operation.http.aliases?.[said] ?? said;
     if (fields.has(name)) texts.set(name, [...(texts.get(name) ?? []), text]);
-    else if (!everywhere.has(name)) throw unknownParameter(said, operation);
   }
   const input: Record<string, unknown> = {};
   for (const [name, all] of texts) {
@@ -60,19 +54,6 @@ export function readQuery(
     if (value !== undefined) input[name] = value;
   }
   return input;
-}
-
-function unknownParameter(name: string, operation: Operation): DibsError {
-  const { path, aliases = {} } = operation.http;
-  const inPath = new Set(path.match(/(?<=:)\w+/g));
-  const known = [...inputFields(operation).keys(), ...Object.keys(aliases)].filter(
-    (each) => !inPath.has(each),
-  );
-  const shown = name.slice(0, nameLengthMax);
-  return new DibsError("VALIDATION_FAILED", `There is no parameter ${shown} here.`, {
-    hint: known.length > 0 ? `There is ${known.join(", ")}.` : "There is none.",
-    details: { issues: [{ path: shown, message: "is not known" }] },
-  });
 }
 
 function valueFrom(kind: Kind, texts: string[]): unknown {
