@@ -102,7 +102,7 @@ test(
   "a large graph begins with what runs at a readable size, and follows what runs if asked",
   visiting(async (visit) => {
     const { page, world } = visit;
-    const tasks = Array.from({ length: 200 }, (_, n) => ({
+    const tasks = Array.from({ length: 300 }, (_, n) => ({
       key: `t${n}`,
       id: `t${n}`,
       prompt: `task ${n}`,
@@ -113,7 +113,7 @@ test(
       world.post(`/api/tasks/${id}/claim`, { sessionId: `at-${id}`, start: true, register: true });
     await start("t80");
     await open(page, `${world.url}/graph`);
-    await says(page, "80 of 200 tasks");
+    await says(page, "80 of 300 tasks");
     // Places are worked out beside the page.
     expect(page.workers().map((worker) => worker.url())).toEqual([expect.stringContaining("/elk-worker")]);
     const isReadable = (id: string) => expect.poll(() => canBeRead(page, id), { timeout: 10_000 }).toBe(true);
@@ -125,7 +125,7 @@ test(
     await start("t40");
     await isReadable("t40");
     await page.getByRole("button", { name: "Show the whole graph" }).click();
-    await says(page, /^200 tasks/);
+    await says(page, /^300 tasks/);
     await isReadable("t40");
     expectQuiet(visit);
   }),

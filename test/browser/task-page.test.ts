@@ -243,6 +243,9 @@ describe("what it shows", () => {
       await part(page, "Result").getByText("yes").waitFor();
       await page.goto(`${world.url}/tasks/demo/${third}`);
       await part(page, "Why it is not running").getByRole("link", { name: id }).waitFor();
+      await page.goto(`${world.url}/tasks/demo/${group}`);
+      await part(page, "Parts").getByText("1/2 completed").waitFor();
+      await part(page, "Parts").getByRole("link", { name: "The second" }).waitFor();
       expectQuiet(visit);
     }),
   );
