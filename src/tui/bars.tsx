@@ -15,8 +15,9 @@ const names: Record<View, string> = { fleet: "Fleet", queue: "Queue", inbox: "In
 export function Top({ state }: { state: State }): ReactNode {
   const { live, columns } = state;
   const isNarrow = columns < 70;
-  const project = live.project === "*" ? "all projects" : plain(live.project);
-  const isPaused = live.projects.find(({ id }) => id === live.project)?.paused === true;
+  const isOfAll = live.project === "*";
+  const project = isOfAll ? "all projects" : plain(live.project);
+  const paused = live.projects.filter((each) => each.paused && (isOfAll || each.id === live.project)).length;
   return (
     <Box height={1} flexShrink={0} columnGap={1}>
       <Box flexShrink={0}>
@@ -26,7 +27,9 @@ export function Top({ state }: { state: State }): ReactNode {
         <Parts
           parts={[
             ...(isNarrow ? [] : [{ text: `${project}  `, bold: true }]),
-            ...(isPaused ? [{ text: "paused  ", tone: "yellow" as const }] : []),
+            ...(paused > 0
+              ? [{ text: isOfAll ? `${paused} paused  ` : "paused  ", tone: "yellow" as const }]
+              : []),
           ]}
         />
       </Cell>

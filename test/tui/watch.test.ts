@@ -198,6 +198,8 @@ test("through a server: projects, what is lost and caught up, and the store itse
   await terminal.hides("Here");
   terminal.press("p", "k", keys.enter);
   await terminal.shows("all projects", "Here", "There", "PROJECT");
+  await dibs.projects.pause({ id: "barn" });
+  await terminal.shows("all projects  1 paused", "● live");
 
   const port = Number(new URL(server.url).port);
   await server.close();
