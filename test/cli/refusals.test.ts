@@ -107,7 +107,7 @@ describe.each(ways)("exit codes, %s", (way) => {
   });
 });
 
-test("a command that only reads makes no database where one was named that is not there", async () => {
+test("a command that only reads makes no directories for a database that was named and is not there", async () => {
   const desk = await openDesk();
   const missing = join(desk.directory, "wrong", "x.db");
   const readers = [["list"], ["show", "0001"], ["events"], ["lock", "list"], ["leader", "status"], ["stats"]];
@@ -120,7 +120,8 @@ test("a command that only reads makes no database where one was named that is no
   expect(existsSync(join(desk.directory, "wrong"))).toBe(false);
   await desk.says(["add", "One", "--db", "wrong/x.db"]);
   expect(await desk.says(["list", "--db", "wrong/x.db"])).toContain("One");
-  // Where none was named, a directory without tasks is a beginning.
+  // A directory without tasks is a beginning.
+  expect(await codeOf(desk, ["list", "--db", "new.db"])).toBe(0);
   expect(await codeOf(desk, ["list"])).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 // Which store a command means: --url or DIBS_URL a server, --db or DIBS_DATABASE_URL a database, else the one of this directory's
 // repository; and through the server that runs for it, if one does.
 
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
 import { settingFor } from "./config.js";
@@ -53,8 +53,9 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   return { place };
 }
 
+/** A new file in a directory that is there may be a beginning; without the directory it is a slip. */
 async function refuseMissing(path: string, parts: Parts): Promise<void> {
-  if (await parts.files.exists(path)) return;
+  if (await parts.files.exists(dirname(path))) return;
   throw new DibsError("STORE_UNAVAILABLE", `There is no database ${path}.`, {
     hint: "Check --db, or DIBS_DATABASE_URL. If it is to be there: dibs add makes it with its first task.",
   });
