@@ -105,14 +105,14 @@ describe("a stream that breaks", () => {
     const comments: Behaviour = async (_seen, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(ready(0));
-      for (let n = 0; n < 20; n++) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
+      for (let n = 0; n < 30; n++) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
         response.write(":\n\n");
       }
       response.write(event(1));
     };
     const server = await FakeServer.start(comments);
-    expect(await take(1, server, { after: 0 }, { silenceMs: 100 })).toEqual([1]);
+    expect(await take(1, server, { after: 0 }, { silenceMs: 1_000 })).toEqual([1]);
     expect(server.seen).toHaveLength(1);
   });
 });
