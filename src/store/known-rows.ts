@@ -120,7 +120,9 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     if (known !== null) return known;
     const { guesses } = this.rows;
     const task = this.task(project, taskId);
-    return this.kept(this.attemptRows, key, task && this.rows.attempt(task, epoch), guesses);
+    // Not to be kept: the removal of the task may be taken back.
+    if (!task) return undefined;
+    return this.kept(this.attemptRows, key, this.rows.attempt(task, epoch), guesses);
   }
 
   attempts(project: string, taskId: string, limit: number): Attempt[] {

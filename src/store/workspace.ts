@@ -108,7 +108,8 @@ export class Workspace extends KnownRows {
       this.textRows.put(key, undefined);
     }
     for (const [key, attempt] of this.attemptRows.rows) {
-      if (attempt && removed.has(keyOf(attempt.project, attempt.taskId))) this.attemptRows.put(key, undefined);
+      if (attempt && removed.has(keyOf(attempt.project, attempt.taskId)))
+        this.attemptRows.put(key, undefined);
     }
   }
 

@@ -163,7 +163,8 @@ export class SqliteRows extends SqliteListings implements Rows {
     for (const project of flush.projects) db.run(sql.project, org, ...projectRow(project));
     this.writeTasks(flush.tasks);
     for (const { ordinal } of flush.removed) {
-      for (const remove of [sql.taskRemove, sql.textRemove, sql.attemptsRemove]) db.run(remove, first + ordinal);
+      for (const remove of [sql.taskRemove, sql.textRemove, sql.attemptsRemove])
+        db.run(remove, first + ordinal);
     }
     for (const { ordinal, row: text } of flush.texts) {
       const metadata = text.metadata === null ? null : JSON.stringify(text.metadata);
