@@ -130,7 +130,7 @@ class Batch {
     const message = isThere ? `Task ${id} exists already.` : `Task ${id} existed, and was archived.`;
     return refuse("ID_TAKEN", message, {
       hint: "Leave the id out to get a fresh one.",
-      details: { taskId: id, ...(gone === null ? {} : { archivedAt: new Date(gone).toISOString() }) },
+      details: { taskId: id, ...(gone === null ? {} : { archivedAt: gone }) },
     });
   }
 

@@ -27,10 +27,9 @@ export function taskNotFound(taskId: string): Refusal {
 export function noSuchTask(view: Pick<Draft, "document">, project: string, taskId: string): Refusal {
   const at = archivedAt(view, project, taskId);
   if (at === null) return taskNotFound(taskId);
-  const when = new Date(at).toISOString();
   return refuse("TASK_NOT_FOUND", `There is no task ${taskId} any more.`, {
-    hint: `It was archived at ${when}, with its attempts; an export or a backup from before still has it.`,
-    details: { taskId, archivedAt: when },
+    hint: "It was archived at {archivedAt}, with its attempts; an export or a backup from before still has it.",
+    details: { taskId, archivedAt: at },
   });
 }
 
