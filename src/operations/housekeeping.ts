@@ -31,8 +31,8 @@ export class Housekeeping {
   private timer: NodeJS.Timeout | null = null;
   private running: Promise<void> = Promise.resolve();
   private readonly last = new Map<string, number>();
-  /** By org: how far looking for old tasks has come. */
-  private readonly tasksLeft = new Map<string, number>();
+  /** Orgs that are being looked through for old tasks, and how far that has come. */
+  private readonly tasksLeft = new Map<string, number | undefined>();
   private stopped = false;
 
   constructor(
@@ -77,12 +77,14 @@ export class Housekeeping {
       }
     }
     const { retainTasksMs } = this.options;
-    if (retainTasksMs === undefined) return;
-    if (this.tasksLeft.has(org) || this.isTime(org, "tasks", tasksMs))
-      await this.retireTasks(org, retainTasksMs);
+    if (retainTasksMs !== undefined) await this.retireTasks(org, retainTasksMs);
   }
 
   private async retireTasks(org: string, olderThanMs: number): Promise<void> {
+    if (!this.tasksLeft.has(org)) {
+      if (!this.isTime(org, "tasks", tasksMs)) return;
+      this.tasksLeft.set(org, undefined);
+    }
     for (let step = 0; step < taskStepsMax && !this.stopped; step++) {
       const below = this.tasksLeft.get(org);
       const { next } = await retireTasks(this.executor, org, { olderThanMs, below });
