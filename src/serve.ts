@@ -79,6 +79,8 @@ export interface ServeOptions extends Omit<OpenOptions, "actor"> {
   allowHosts?: readonly string[];
   /** Archive events that are older. Default: keep all. */
   retainEventsMs?: number;
+  /** Archive tasks that were completed or cancelled longer ago. Default: keep all. */
+  retainTasksMs?: number;
   /** A tasks.json that is kept in step with the server's project. */
   sync?: { file: string; dialect?: "s0" | "s2" };
   logLevel?: LogLevel;
@@ -212,6 +214,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   const keeping = new Housekeeping(executor, {
     orgs: () => seenOrgs,
     retainEventsMs: options.retainEventsMs,
+    retainTasksMs: options.retainTasksMs,
     onTrouble: (error) => log.warn({ error: (error as Error).message }, "housekeeping will try again"),
   });
   undo.push(() => keeping.stop());

@@ -64,6 +64,8 @@ export interface Changes {
   org: Org | null;
   projects: ReadonlyMap<string, Project>;
   tasks: ReadonlyMap<Key, Task>;
+  /** Tasks that go, with their texts and attempts; nobody holds them and nothing hangs on them. */
+  removed: ReadonlyMap<Key, Task>;
   texts: ReadonlyMap<Key, TaskText>;
   /** null: the claim was closed. */
   claims: ReadonlyMap<Key, Claim | null>;
@@ -89,6 +91,7 @@ const nothing: Changes = {
   org: null,
   projects: none,
   tasks: none,
+  removed: none,
   texts: none,
   claims: none,
   attempts: none,

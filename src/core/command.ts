@@ -244,6 +244,13 @@ export interface ArchiveEventsCommand {
   /** The events below this number go. */
   below: number;
 }
+export interface ArchiveTasksCommand {
+  type: "archive-tasks";
+  /** Those that are considered. */
+  tasks: readonly { project: string; id: string }[];
+  /** Only what ended before this instant goes. */
+  before: number;
+}
 
 export type Command =
   | CreateCommand
@@ -276,6 +283,7 @@ export type Command =
   | ReleaseLockCommand
   | FreeLocksCommand
   | AppendLogCommand
-  | ArchiveEventsCommand;
+  | ArchiveEventsCommand
+  | ArchiveTasksCommand;
 
 export type CommandType = Command["type"];

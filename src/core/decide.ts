@@ -8,7 +8,7 @@ import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
 import { notOwner } from "./ownership.js";
 import type { Outcome } from "./refusal.js";
-import { archiveEvents } from "./transitions/archive.js";
+import { archiveEvents, archiveTasks } from "./transitions/archive.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
 import { claim, claimNext } from "./transitions/claim.js";
@@ -62,6 +62,7 @@ const transitions = {
   "free-locks": freeLocks,
   "append-log": appendLog,
   "archive-events": archiveEvents,
+  "archive-tasks": archiveTasks,
 } satisfies {
   [T in CommandType]: (draft: Draft, command: Extract<Command, { type: T }>) => Outcome<unknown>;
 };

@@ -36,6 +36,7 @@ class Collected implements Changes {
   org: Org | null = null;
   projects = untouched as Map<string, Project>;
   tasks = untouched as Map<Key, Task>;
+  removed = untouched as Map<Key, Task>;
   texts = untouched as Map<Key, TaskText>;
   claims = untouched as Map<Key, Claim | null>;
   attempts = untouched as Map<Key, Attempt>;
@@ -109,12 +110,21 @@ export class Draft {
   }
 
   task(project: string, id: string): Task | undefined {
-    return this.collected.tasks.get(keyOf(project, id)) ?? this.view.task(project, id);
+    const key = keyOf(project, id);
+    if (this.collected.removed.has(key)) return undefined;
+    return this.collected.tasks.get(key) ?? this.view.task(project, id);
   }
 
   putTask(task: Task): Task {
     this.put("tasks", keyOf(task.project, task.id), task);
     return task;
+  }
+
+  /** With all that is stored under it. */
+  removeTask(task: Task): void {
+    const { project, id } = task;
+    this.put("removed", keyOf(project, id), task);
+    for (const dependsOn of task.dependsOn) this.removeEdge({ project, taskId: id, dependsOn });
   }
 
   text(project: string, id: string): TaskText | undefined {

@@ -6,7 +6,8 @@ import { type TaskState, taskStates } from "./task.js";
 export interface Move {
   /** null: the task is new. */
   from: TaskState | null;
-  to: TaskState;
+  /** null: the task was archived. */
+  to: TaskState | null;
 }
 
 /**
@@ -31,7 +32,14 @@ const usual: { [T in EventType]?: Partial<Move> } = {
 
 const states: ReadonlySet<unknown> = new Set(taskStates);
 
-export function moveOf({ type, data }: DibsEvent): Move | null {
+/** The task is gone; its last event says so. */
+export function isArchival({ type, data }: Pick<DibsEvent, "type" | "data">): boolean {
+  return type === "task:updated" && data.archived === true;
+}
+
+export function moveOf(event: DibsEvent): Move | null {
+  const { type, data } = event;
+  if (isArchival(event)) return states.has(data.from) ? { from: data.from as TaskState, to: null } : null;
   const move = usual[type];
   if (!move) return null;
   const from = states.has(data.from) ? (data.from as TaskState) : move.from;

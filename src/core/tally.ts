@@ -112,7 +112,7 @@ export class Tally {
     const totals = this.totalsOf(project, event.at);
     const queuedBefore = totals.states.queued;
     if (move?.from) totals.states[move.from]--;
-    if (move) totals.states[move.to]++;
+    if (move?.to) totals.states[move.to]++;
     countTotals(totals, event);
     if (!move && !counted) return;
     for (const step of ["minute", "hour"] as const) {

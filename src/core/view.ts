@@ -45,6 +45,8 @@ export interface TaskFilter {
   /** Ready and due at this instant. */
   readyBy?: number | undefined;
   afterOrdinal: number;
+  /** Given: only those before it, and the newest first. */
+  beforeOrdinal?: number | undefined;
   limit: number;
 }
 
@@ -52,6 +54,7 @@ export interface EventFilter {
   after: number;
   limit: number;
   project?: string | null | undefined;
+  /** A task that is there: those of one that was archived are found in the whole log only. */
   taskId?: string | undefined;
   types?: readonly EventType[] | undefined;
 }

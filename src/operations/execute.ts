@@ -297,7 +297,9 @@ function validateKey(key: unknown): void {
 
 export function refusalError(refusal: Refusal): DibsError {
   const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
-  return DibsError.from({ ...refusal, details });
+  // The core knows no calendar: where a hint tells a time, it names the detail.
+  const hint = refusal.hint?.replace(/\{(\w+At)\}/g, (name, at) => String(details[at] ?? name));
+  return DibsError.from({ ...refusal, ...(hint === undefined ? {} : { hint }), details });
 }
 
 export function rethrow(error: unknown): never {

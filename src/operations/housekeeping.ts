@@ -4,7 +4,7 @@
 import { dispatch } from "./dispatch.js";
 import type { Executor } from "./execute.js";
 import { catchUp } from "./metrics/recorder.js";
-import { retireEvents } from "./retention.js";
+import { retireEvents, retireTasks } from "./retention.js";
 import { endDeadHolders } from "./sweep.js";
 import { dropExpiredTokens } from "./tokens.js";
 
@@ -12,6 +12,8 @@ export interface HousekeepingOptions {
   orgs: () => Iterable<string>;
   /** Older events are archived; absent: all are kept. */
   retainEventsMs?: number | undefined;
+  /** Tasks that were completed or cancelled longer ago are archived; absent: all are kept. */
+  retainTasksMs?: number | undefined;
   /** Trouble is told, and tried again. */
   onTrouble: (error: unknown) => void;
 }
@@ -21,11 +23,16 @@ const figuresMs = 5_000;
 const forgetMs = 60_000;
 const retireMax = 1_000;
 const retireRoundsMax = 100;
+const tasksMs = 60 * 60_000;
+/** In each round, so that a million tasks do not keep it from all else. */
+const taskStepsMax = 5;
 
 export class Housekeeping {
   private timer: NodeJS.Timeout | null = null;
   private running: Promise<void> = Promise.resolve();
   private readonly last = new Map<string, number>();
+  /** Orgs that are being looked through for old tasks, and how far that has come. */
+  private readonly tasksLeft = new Map<string, number | undefined>();
   private stopped = false;
 
   constructor(
@@ -68,6 +75,24 @@ export class Housekeeping {
       if (retainEventsMs !== undefined) {
         await this.retire(org, retainEventsMs);
       }
+    }
+    const { retainTasksMs } = this.options;
+    if (retainTasksMs !== undefined) await this.retireTasks(org, retainTasksMs);
+  }
+
+  private async retireTasks(org: string, olderThanMs: number): Promise<void> {
+    if (!this.tasksLeft.has(org)) {
+      if (!this.isTime(org, "tasks", tasksMs)) return;
+      this.tasksLeft.set(org, undefined);
+    }
+    for (let step = 0; step < taskStepsMax && !this.stopped; step++) {
+      const below = this.tasksLeft.get(org);
+      const { next } = await retireTasks(this.executor, org, { olderThanMs, below });
+      if (next === null) {
+        this.tasksLeft.delete(org);
+        return;
+      }
+      this.tasksLeft.set(org, next);
     }
   }
 

@@ -8,7 +8,7 @@ import { listReady, misfits, whoIs } from "../core/ready.js";
 import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task } from "../core/task.js";
-import { sessionNotFound, taskNotFound } from "../core/transitions/holder.js";
+import { noSuchTask, sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forQuery } from "./handler.js";
@@ -44,7 +44,7 @@ export function findTask(
   const project = input.project ?? caller.project;
   if (!view.project(project)) return projectNotFound(project);
   const task = view.task(project, input.taskId);
-  return task ? accept(task) : taskNotFound(input.taskId);
+  return task ? accept(task) : noSuchTask(view, project, input.taskId);
 }
 
 function findSession(

@@ -53,6 +53,8 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   protected readonly putTogether = new Set<Key>();
   protected readonly claimsBySession = new Map<Key, Set<string>>();
   protected readonly newChildren = new Map<Key, string[]>();
+  /** Tasks that go, as they were last. */
+  protected readonly removed = new Map<Key, Task>();
   /** Dependencies added (true) or removed (false), the last word on each. */
   protected readonly edges = new Map<string, { edge: Edge; isAdded: boolean }>();
   protected newKeys: IdempotencyRecord[] = [];
@@ -118,7 +120,9 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     if (known !== null) return known;
     const { guesses } = this.rows;
     const task = this.task(project, taskId);
-    return this.kept(this.attemptRows, key, task && this.rows.attempt(task, epoch), guesses);
+    // Not to be kept: the removal of the task may be taken back.
+    if (!task) return undefined;
+    return this.kept(this.attemptRows, key, this.rows.attempt(task, epoch), guesses);
   }
 
   attempts(project: string, taskId: string, limit: number): Attempt[] {
@@ -126,7 +130,7 @@ export abstract class KnownRows extends FlushedReads implements Reads {
     const stored = task ? this.rows.attempts(task, limit) : [];
     const byEpoch = new Map(stored.map((attempt) => [attempt.epoch, attempt]));
     for (const attempt of this.attemptRows.changed()) {
-      if (attempt.project === project && attempt.taskId === taskId) byEpoch.set(attempt.epoch, attempt);
+      if (attempt?.project === project && attempt.taskId === taskId) byEpoch.set(attempt.epoch, attempt);
     }
     return [...byEpoch.values()].sort((a, b) => b.epoch - a.epoch).slice(0, limit);
   }
@@ -220,7 +224,10 @@ export abstract class KnownRows extends FlushedReads implements Reads {
   children(project: string, id: string): string[] {
     const added = this.newChildren.get(keyOf(project, id));
     const stored = this.rows.children(project, id);
-    return added ? [...stored, ...added] : stored;
+    const children = added ? [...stored, ...added] : stored;
+    return this.removed.size === 0
+      ? children
+      : children.filter((child) => !this.removed.has(keyOf(project, child)));
   }
 
   due(now: number, limit: number): ClaimKey[] {

@@ -32,6 +32,8 @@ export interface Flush {
   org: Org | null;
   projects: Iterable<Project>;
   tasks: Iterable<Change<Task>>;
+  /** They go, with their texts and attempts; what else is told of them does not matter. */
+  removed: Iterable<Task>;
   texts: Iterable<OfTask<TaskText>>;
   claims: Iterable<OfTask<Change<Claim>>>;
   attempts: Iterable<OfTask<Change<Attempt>>>;

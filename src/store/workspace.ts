@@ -59,6 +59,7 @@ export class Workspace extends KnownRows {
       this.mayFree ||= document.kind === tokenKind && document.value === null;
       this.documentRows.put(at, document);
     }
+    if (changes.removed.size > 0) this.applyRemoved(changes.removed);
     for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.newEvents.push(event);
@@ -98,6 +99,18 @@ export class Workspace extends KnownRows {
     }
     if (!known) this.claimRows.rows.set(key, undefined);
     this.taskRows.put(key, task);
+  }
+
+  private applyRemoved(removed: Changes["removed"]): void {
+    for (const [key, task] of removed) {
+      this.removed.set(key, task);
+      this.taskRows.put(key, undefined);
+      this.textRows.put(key, undefined);
+    }
+    for (const [key, attempt] of this.attemptRows.rows) {
+      if (attempt && removed.has(keyOf(attempt.project, attempt.taskId)))
+        this.attemptRows.put(key, undefined);
+    }
   }
 
   private applyClaim(key: Key, claim: Claim | undefined): void {
@@ -143,19 +156,21 @@ export class Workspace extends KnownRows {
   }
 
   private pending(): Flush {
+    const tasks = { task: (project: string, id: string) => this.taskOrRemoved(keyOf(project, id)) };
     return {
       org: this.orgDirty ? this.orgRow : null,
       projects: this.projectRows.changed(),
       tasks: this.taskRows.changes(),
+      removed: this.removed.values(),
       texts: this.changedTexts(),
-      claims: ofTasks(this.claimRows.changes(), this),
-      attempts: ofTasks(this.attemptRows.changes(), this),
+      claims: ofTasks(this.claimRows.changes(), tasks),
+      attempts: ofTasks(this.attemptRows.changes(), tasks),
       sessions: this.sessionRows.changed(),
       records: this.recordRows.changed(),
       counters: this.counterRows.changed(),
       edges: this.edges.values(),
       notifications: this.notificationRows.changed(),
-      events: eventsOfTasks(this.newEvents, this),
+      events: eventsOfTasks(this.newEvents, tasks),
       archived: this.archived,
       idempotency: this.newKeys,
       documents: this.documentRows.changed(),
@@ -163,11 +178,17 @@ export class Workspace extends KnownRows {
     };
   }
 
+  private taskOrRemoved(key: Key): Task | undefined {
+    return this.removed.get(key) ?? this.loadByKey(key);
+  }
+
   /** Looks up the tasks that writing needs, so that a store which must fetch them learns of it in time. */
   lookBeforeFlush(): void {
     for (const key of this.textRows.dirty.keys()) this.loadByKey(key);
     for (const key of this.claimRows.dirty.keys()) this.loadByKey(key);
-    for (const { project, taskId } of this.attemptRows.changed()) this.task(project, taskId);
+    for (const attempt of this.attemptRows.changed()) {
+      if (attempt) this.task(attempt.project, attempt.taskId);
+    }
     for (const { project, taskId } of this.newEvents) {
       if (project !== null && taskId !== null) this.task(project, taskId);
     }
@@ -179,7 +200,12 @@ export class Workspace extends KnownRows {
     this.wrote = true;
     this.rows.write(this.pending());
     for (const key of this.taskRows.dirty.keys()) {
-      if (isTerminal(this.taskRows.rows.get(key)!.state)) this.ended.push(key);
+      const task = this.taskRows.rows.get(key);
+      if (!task || isTerminal(task.state)) this.ended.push(key);
+    }
+    for (const key of this.removed.keys()) {
+      const text = this.textRows.dirty.get(key);
+      if (text) this.textLength -= lengthOf(text);
     }
     for (const { edge } of this.edges.values()) this.knownFree.delete(keyOf(edge.project, edge.dependsOn));
     for (const table of this.tables) table.settle();
@@ -194,7 +220,8 @@ export class Workspace extends KnownRows {
 
   private *changedTexts(): Generator<OfTask<TaskText>> {
     for (const key of this.textRows.dirty.keys()) {
-      yield { ordinal: this.loadByKey(key)!.ordinal, row: this.textRows.rows.get(key)! };
+      const row = this.textRows.rows.get(key);
+      if (row) yield { ordinal: this.loadByKey(key)!.ordinal, row };
     }
   }
 
@@ -250,6 +277,7 @@ export class Workspace extends KnownRows {
     this.orgDirty = false;
     this.isReordered = false;
     this.newChildren.clear();
+    this.removed.clear();
     this.edges.clear();
     this.queueMoves.clear();
     this.newEvents = [];

@@ -1,6 +1,7 @@
-// Many tasks at once, the logs of attempts, and what becomes of old events, over HTTP.
+// Many tasks at once, the logs of attempts, and what becomes of old events and tasks, over HTTP.
 
 import { describe, expect, test, vi } from "vitest";
+import { until } from "../support.js";
 import { type Desk, desks, Following, minutes, must } from "./desk.js";
 import { on, storeNames } from "./support.js";
 
@@ -273,6 +274,37 @@ describe.each(storeNames)("old events, on %s,", (store) => {
         following.close();
       },
       { retainEventsMs: 60_000 },
+    ),
+  );
+});
+
+describe.each(storeNames)("old tasks, on %s,", (store) => {
+  test(
+    "are archived after the time that the server was told, and whoever asks for one learns when",
+    on(
+      store,
+      async (world) => {
+        const done = async () => {
+          const id = await world.task();
+          must(await world.post(`/api/tasks/${id}/claim`, { sessionId: "worker", register: true }));
+          must(await world.post(`/api/tasks/${id}/complete`, { sessionId: "worker" }));
+          return id;
+        };
+        const old = await done();
+        world.clock.advance(minutes(2));
+        const young = await done();
+        await world.restart(); // Which looks for old tasks soon.
+        await until(
+          "the old task is gone",
+          async () => (await world.get(`/api/tasks/${old}`)).status === 404,
+        );
+        const { body } = await world.get(`/api/tasks/${old}`);
+        expect(body).toMatchObject({ error: "TASK_NOT_FOUND", hint: expect.stringContaining("archived") });
+        const { tasks } = must(await world.get("/api/tasks"));
+        expect(tasks.map(({ id }: { id: string }) => id)).toEqual([young]);
+        expect(must(await world.get("/api/stats")).by_status).toMatchObject({ done: 1 });
+      },
+      { retainTasksMs: 60_000 },
     ),
   );
 });

@@ -311,6 +311,7 @@ test("help is given, and what is not understood is refused with code 2", async (
     ["serve", "--port", "70000"],
     ["serve", "--log-level", "loud"],
     ["serve", "--retain-events", "soon"],
+    ["serve", "--retain-tasks", "soon"],
     ["token", "create", "--role", "king"],
     ["token", "create", "--expires", "never"],
     ["token", "revoke"],

@@ -133,7 +133,7 @@ function sameAs(view: Reads, totals: Map<string, Totals>): void {
 
 /** Each event moves its task on from where the one before has left it. */
 function checkMoves(view: Reads, events: readonly DibsEvent[]): void {
-  const states = new Map<string, string>();
+  const states = new Map<string, string | null>();
   for (const event of events) {
     const move = moveOf(event);
     if (!move) continue;

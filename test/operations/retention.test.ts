@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { followEvents } from "../../src/operations/event-feed.js";
 import { catchUp } from "../../src/operations/metrics/recorder.js";
-import { retireEvents } from "../../src/operations/retention.js";
+import { retireEvents, retireTasks } from "../../src/operations/retention.js";
 import { driverNames, on, org, type Pipeline } from "./world.js";
 
 const day = 24 * 60 * 60 * 1000;
@@ -73,6 +73,80 @@ describe.each(driverNames)("old events over %s", (driver) => {
       expect(await seqs(pipeline)).toEqual([3, 4]);
       await catchUp(pipeline.executor, org);
       expect(await retireEvents(pipeline.executor, org, old)).toBe(2);
+    }),
+  );
+});
+
+/** What lists show is what the figures say. */
+async function expectCounts(
+  pipeline: Pipeline,
+  expected: Record<"available" | "done" | "cancelled", number>,
+) {
+  const { tasks } = await pipeline.call("tasks.list", {});
+  const { by_status: told } = await pipeline.call("stats.get", {});
+  const count = (state: string) => tasks.filter((task) => task.state === state).length;
+  const shown = { available: count("queued"), done: count("completed"), cancelled: count("cancelled") };
+  expect(shown).toEqual(expected);
+  expect(told).toMatchObject(expected);
+}
+
+describe.each(driverNames)("old tasks over %s", (driver) => {
+  const chain = ["a", "b", "c", "d", "e"];
+
+  async function finish(pipeline: Pipeline, taskId: string): Promise<void> {
+    await pipeline.call("tasks.claim", { taskId, sessionId: "worker", register: true });
+    await pipeline.call("tasks.complete", { taskId, sessionId: "worker" });
+  }
+
+  test(
+    "they go from the newest to the oldest, some at a time, and the figures go along",
+    on(driver, async (pipeline) => {
+      const tasks = chain.map((id, at) => ({
+        id,
+        prompt: id,
+        dependsOn: chain.slice(Math.max(0, at - 1), at),
+      }));
+      await pipeline.call("tasks.batch", { tasks });
+      await pipeline.call("tasks.create", { prompt: "open" });
+      for (const id of chain) await finish(pipeline, id);
+      await catchUp(pipeline.executor, org);
+      const step = (below?: number) =>
+        retireTasks(pipeline.executor, org, { olderThanMs: day, below, limit: 3 });
+      pipeline.clock.advance(day);
+      expect(await step()).toEqual({ archived: 0, next: 4 });
+      pipeline.clock.advance(1);
+      expect(await step()).toEqual({ archived: 2, next: 4 });
+      await expectCounts(pipeline, { available: 1, done: 3, cancelled: 0 });
+      expect(await step(4)).toEqual({ archived: 3, next: 1 });
+      expect(await step(1)).toEqual({ archived: 0, next: null });
+      await expectCounts(pipeline, { available: 1, done: 0, cancelled: 0 });
+      const gone = pipeline.call("tasks.get", { taskId: "a" });
+      await expect(gone).rejects.toMatchObject({
+        code: "TASK_NOT_FOUND",
+        hint: expect.stringContaining(new Date(pipeline.clock.now()).toISOString()),
+      });
+      await expect(pipeline.call("tasks.create", { id: "a", prompt: "again" })).rejects.toMatchObject({
+        code: "ID_TAKEN",
+      });
+      const { events } = await pipeline.call("events.list", { types: ["task:updated"] });
+      expect(events.map(({ taskId, actor, data }) => [taskId, actor, data])).toEqual(
+        [...chain].reverse().map((id) => [id, "system", { taskId: id, archived: true, from: "completed" }]),
+      );
+    }),
+  );
+
+  test(
+    "more of them than one commit takes go in one step",
+    on(driver, async (pipeline) => {
+      const prompts = Array.from({ length: 450 }, (_, at) => ({ prompt: `task ${at}` }));
+      await pipeline.call("tasks.batch", { tasks: prompts });
+      await pipeline.call("tasks.bulk", { action: "cancel", filter: { state: "queued" } });
+      pipeline.clock.advance(day);
+      expect(await retireTasks(pipeline.executor, org, { olderThanMs: 1 })).toEqual({
+        archived: 450,
+        next: null,
+      });
+      await expectCounts(pipeline, { available: 0, done: 0, cancelled: 0 });
     }),
   );
 });

@@ -195,6 +195,11 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
       ...present({ incarnation: pick.of([undefined, incarnation, 1]) }),
     };
   },
+  "archive-tasks": (pick, scene) => ({
+    type: "archive-tasks",
+    tasks: scene.tasks.filter(() => !pick.chance(10)).map(({ id }) => ({ project: scene.project, id })),
+    before: scene.now + pick.of([1, 0, -1, -1000, 60_000]),
+  }),
   "reserve-id": (pick, scene) => ({
     type: "reserve-id",
     project: scene.project,

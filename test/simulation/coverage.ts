@@ -12,7 +12,10 @@ export class Coverage {
   note(command: Command, outcome: Outcome<unknown>, stale: boolean): void {
     this.add(command.type, outcome.ok ? "ok" : outcome.code);
     if (stale && outcome.ok) this.add(command.type, "repeated");
-    const value = outcome.ok ? (outcome.value as { taskId?: string | null; resumed?: boolean } | null) : null;
+    const value = outcome.ok
+      ? (outcome.value as { taskId?: string | null; resumed?: boolean; archived?: number } | null)
+      : null;
+    if (command.type === "archive-tasks" && value?.archived) this.add("archive-some", "ok");
     if (command.type === "claim-next" && value?.taskId === null) this.add(command.type, "nothing");
     if (command.type === "claim-next" && value?.resumed) this.add(command.type, "resumed");
   }

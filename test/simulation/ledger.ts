@@ -71,6 +71,7 @@ export class Ledger {
   private readonly grants = new Map<string, string>();
   private readonly ids = new Set<string>();
   private readonly tasks = new Set<string>();
+  private readonly archived = new Set<string>();
   private eventSeq = 0;
 
   /** What is wrong after the deeds of one job; empty when all is well. To be called only for what stays. */
@@ -90,7 +91,13 @@ export class Ledger {
     const broken = silent
       ? [`I3: ${command.type} was ${outcome.ok ? "stale" : "refused"} but ${silent}`]
       : [];
+    for (const [key, task] of changes?.removed ?? []) {
+      if (!isFinished(task, command)) broken.push(`I4: ${key} was archived while it was ${task.state}`);
+      this.tasks.delete(key);
+      this.archived.add(key);
+    }
     for (const { id, generated } of newIds(command, outcome)) {
+      if (this.archived.has(id)) broken.push(`I9: ${id} was archived, and given a second time`);
       if (generated && this.ids.has(id)) broken.push(`I9: ${id} was given a second time`);
       this.ids.add(id);
     }
@@ -115,6 +122,11 @@ export class Ledger {
     }
     for (const key of this.tasks) if (!present.has(key)) broken.push(`I4: ${key} is lost`);
   }
+}
+
+function isFinished({ state, endedAt }: Task, command: Command): boolean {
+  const before = command.type === "archive-tasks" ? command.before : 0;
+  return ["completed", "cancelled"].includes(state) && endedAt !== null && endedAt < before;
 }
 
 function newIds(command: Command, outcome: Outcome<unknown>): { id: string; generated: boolean }[] {

@@ -1,5 +1,6 @@
 // Everything that a store shows, for comparing: the rows, the sets, the lists and the order of the queue.
 
+import { archivedKind } from "../../src/core/archive.js";
 import type { Everything } from "../../src/core/invariants.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
@@ -28,7 +29,7 @@ export function stateOf(view: Reads, now: number) {
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
-    documents: documentKinds.map((kind) => view.documents({ kind, limit: all })),
+    documents: [...documentKinds, archivedKind].map((kind) => view.documents({ kind, limit: all })),
     due: view.due(now, all),
     nextDue: view.nextDue(now),
     sets: setsOf(view, whole.tasks),
@@ -46,6 +47,7 @@ const filters = [
   { parentId: null },
   { text: "TEST" },
   { text: "%_" },
+  { beforeOrdinal: 7 },
 ];
 
 /** The state, and every way to list it. */

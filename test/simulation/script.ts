@@ -32,6 +32,8 @@ const weights = {
   "read-notification": 2,
   /** Writes, removes and reads some. */
   documents: 5,
+  /** Finished tasks go. */
+  "archive-tasks": 3,
   /** The oldest events go. */
   archive: 1,
   /** An earlier command of the script once more, letter for letter. */

@@ -1,6 +1,10 @@
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { TaskIndex, type TaskIndexOptions } from "../../src/client/view/rows.js";
 import { type Dibs, openDibs } from "../../src/index.js";
+import { TestClock } from "../../src/store/conformance/index.js";
+import { archiveFinished } from "../archive.js";
+import { tempDir } from "../support.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -98,6 +102,24 @@ describe("an index of tasks", () => {
       [5, true],
       [2, false],
     ]);
+  });
+
+  test("drops what was archived", async () => {
+    const path = join(tempDir(), "dibs.db");
+    const clock = new TestClock();
+    const dibs = await openDibs({ path, project: "shop", clock });
+    cleanups.push(() => dibs.close());
+    for (const prompt of ["old", "open"]) await dibs.tasks.create({ prompt });
+    await finish(dibs, "0001");
+    clock.advance(60_000);
+    const index = new TaskIndex(dibs);
+    cleanups.push(() => index.close());
+    await complete(index);
+    follow(dibs, index);
+    expect(index.rows().map(({ id }) => id)).toEqual(["0001", "0002"]);
+    expect(await archiveFinished(path, clock)).toBe(1);
+    await eventually(() => expect(index.rows().map(({ id }) => id)).toEqual(["0002"]));
+    expect(index.progress).toMatchObject({ loaded: 1, error: null });
   });
 
   test("follows events: what is added, claimed, freed and completed, and what a task is part of", async () => {

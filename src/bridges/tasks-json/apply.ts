@@ -115,8 +115,9 @@ export class Applier {
   }
 
   private notCreated({ id, value }: NewEntry, error: DibsError): void {
-    if (error.code === "ID_TAKEN" && id !== null) this.mirror.touch(id);
-    else this.refused(id, "task", error, { file: value });
+    const isTaken = error.code === "ID_TAKEN" && id !== null;
+    if (isTaken) this.mirror.touch(id);
+    if (!isTaken || error.details.archivedAt !== undefined) this.refused(id, "task", error, { file: value });
   }
 
   private async createNameless(entries: readonly NewEntry[], dialect: Dialect, copyOf: number) {

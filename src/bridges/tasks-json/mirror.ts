@@ -2,6 +2,7 @@
 
 import type { Dibs } from "../../client/client.js";
 import { everyClaim } from "../../client/every-claim.js";
+import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../../contract/shapes.js";
 import { isFinal } from "./report.js";
 
@@ -10,6 +11,8 @@ const atOnce = 16;
 
 export class Mirror {
   readonly tasks = new Map<string, WireTask>();
+  /** Tasks that the store has archived, until they are out of the file. */
+  readonly archived = new Set<string>();
   /** Tasks came that were not there before. */
   hasGrown = false;
   /** The last event that was seen. */
@@ -49,6 +52,7 @@ export class Mirror {
 
   private async reload(): Promise<void> {
     this.mustReload = false;
+    const unseen = new Set([...this.changed, ...this.tasks.keys()]);
     this.changed.clear();
     let cursor: string | undefined;
     do {
@@ -56,9 +60,14 @@ export class Mirror {
         limit: pageMax,
         ...(cursor === undefined ? {} : { cursor }),
       });
-      for (const task of page.tasks) this.put(task);
+      for (const task of page.tasks) {
+        this.put(task);
+        unseen.delete(task.id);
+      }
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
+    for (const taskId of unseen) this.changed.add(taskId);
+    await this.readChanged();
   }
 
   /** What has been committed by now. */
@@ -101,7 +110,7 @@ export class Mirror {
   private note({ seq, taskId, type, at, data }: WireEvent): void {
     this.cursor = Math.max(this.cursor, seq);
     if (taskId === null) return;
-    if (type === "task:updated") {
+    if (type === "task:updated" && Array.isArray(data.changed)) {
       const edits = this.edits.get(taskId) ?? new Map<string, number>();
       for (const field of data.changed as string[]) edits.set(field, Date.parse(at));
       this.edits.set(taskId, edits);
@@ -118,6 +127,7 @@ export class Mirror {
 
   /** What both sides agree on by now need not be remembered. */
   forgetEdits(): void {
+    this.archived.clear();
     for (const taskId of this.edits.keys()) if (!this.changed.has(taskId)) this.edits.delete(taskId);
     this.isPatchy = false;
   }
@@ -134,17 +144,33 @@ export class Mirror {
   /** Reads what has changed. */
   async refresh(): Promise<void> {
     if (this.mustReload || this.changed.size > Math.max(100, this.tasks.size / 5)) return this.reload();
+    return this.readChanged();
+  }
+
+  private async readChanged(): Promise<void> {
     const ids = [...this.changed];
     this.changed.clear();
     try {
       for (let at = 0; at < ids.length; at += atOnce) {
         const part = ids.slice(at, at + atOnce);
-        const answers = await Promise.all(part.map((taskId) => this.dibs.tasks.get({ taskId })));
-        for (const { task } of answers) this.put(task);
+        const answers = await Promise.all(part.map((taskId) => this.read(taskId)));
+        for (const task of answers) if (task) this.put(task);
       }
     } catch (error) {
       for (const id of ids) this.changed.add(id);
       throw error;
+    }
+  }
+
+  /** Null: it is there no more. */
+  private async read(taskId: string): Promise<WireTask | null> {
+    try {
+      return (await this.dibs.tasks.get({ taskId })).task;
+    } catch (error) {
+      if (!(error instanceof DibsError && error.code === "TASK_NOT_FOUND")) throw error;
+      this.tasks.delete(taskId);
+      if (error.details.archivedAt !== undefined) this.archived.add(taskId);
+      return null;
     }
   }
 

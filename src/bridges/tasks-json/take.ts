@@ -81,6 +81,15 @@ function sorted({ sight, base, mirror, dialect, tell }: Taking): Sorted {
       continue;
     }
     if (id !== null) ids.add(id);
+    if (id !== null && mirror.archived.has(id)) {
+      // It goes out of the file, too; an edit that comes so late is recorded.
+      const before = base.tasks.get(id);
+      const isEdited = recognised(before, entry.value as Raw) !== before?.entry;
+      const message = "The store has archived it: it goes out of the file.";
+      if (isEdited)
+        tell({ what: "refused", taskId: id, field: "task", message, file: entry.value, taken: "store" });
+      continue;
+    }
     if (id !== null && mirror.tasks.has(id)) {
       entry.value = recognised(base.tasks.get(id), entry.value as Raw);
       known.set(id, entry.value as Raw);

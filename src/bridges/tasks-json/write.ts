@@ -68,7 +68,10 @@ function rendered({ sight: { document }, base, dialect, mirror }: Writing) {
     written.set(task.id, value);
     return value;
   };
-  const entries = document.entries.map((entry): Entry => {
+  const isGone = (entry: Entry) => mirror.archived.has(String(idOf(entry, dialect)));
+  const present = document.entries.filter((entry) => !isGone(entry));
+  changed += document.entries.length - present.length;
+  const entries = present.map((entry): Entry => {
     const id = idOf(entry, dialect);
     const task = typeof id === "string" && !written.has(id) ? mirror.tasks.get(id) : undefined;
     return task ? { key: entry.key ?? task.id, value: shown(task, entry.value as Raw, true) } : entry;

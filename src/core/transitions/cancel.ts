@@ -5,7 +5,7 @@ import { accept, type Outcome, refuse } from "../refusal.js";
 import { isReady, isTerminal, stateOf, type Task } from "../task.js";
 import { closeClaim } from "./close.js";
 import { setFree } from "./finish.js";
-import { taskNotFound } from "./holder.js";
+import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
 
 export interface Cancelled {
@@ -15,7 +15,7 @@ export interface Cancelled {
 export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled> {
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return noSuchTask(draft, project, taskId);
   const state = stateOf(task, draft.claim(project, taskId));
   if (isTerminal(state)) {
     return refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is ${state} already.`, {

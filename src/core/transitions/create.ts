@@ -1,5 +1,6 @@
 // create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
 
+import { archivedAt } from "../archive.js";
 import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
 import { edgesFrom, findCycle, writeCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
@@ -105,7 +106,8 @@ class Batch {
       if (known) known.push(plan);
       else this.byTitle.set(plan.title, [plan]);
       if (input.id !== undefined) {
-        if (this.byId.has(input.id) || this.draft.task(this.project, input.id)) return this.taken(input.id);
+        const refusal = this.takenProblem(input.id);
+        if (refusal) return refusal;
         this.byId.set(input.id, plan);
       }
       if (input.key !== undefined) {
@@ -121,10 +123,14 @@ class Batch {
     return null;
   }
 
-  private taken(id: string): Refusal {
-    return refuse("ID_TAKEN", `Task ${id} exists already.`, {
+  private takenProblem(id: string): Refusal | null {
+    const isThere = this.byId.has(id) || this.draft.task(this.project, id) !== undefined;
+    const gone = isThere ? null : archivedAt(this.draft, this.project, id);
+    if (!isThere && gone === null) return null;
+    const message = isThere ? `Task ${id} exists already.` : `Task ${id} existed, and was archived.`;
+    return refuse("ID_TAKEN", message, {
       hint: "Leave the id out to get a fresh one.",
-      details: { taskId: id },
+      details: { taskId: id, ...(gone === null ? {} : { archivedAt: gone }) },
     });
   }
 
@@ -278,7 +284,8 @@ function allocateId(
       return refuse("COUNTER_EXHAUSTED", `All generated ids of project ${project} are used up.`);
     if (id.length > limits.idLengthMax) return at(0, "parentId", `Id '${id}' would be too long.`);
     draft.putCounter(project, counter, n);
-    if (!reserved(id) && !draft.task(project, id)) return accept({ id, sequence: n });
+    const isTaken = reserved(id) || draft.task(project, id) || archivedAt(draft, project, id) !== null;
+    if (!isTaken) return accept({ id, sequence: n });
   }
 }
 

@@ -1,5 +1,6 @@
 // Who may act on a held task. Every move of a holder starts here, so that all are refused alike and in one order.
 
+import { archivedAt } from "../archive.js";
 import type { Attempt, AttemptEnd, Claim, HeldState } from "../claim.js";
 import type { ByHolder } from "../command.js";
 import type { Draft } from "../draft.js";
@@ -19,6 +20,16 @@ export function taskNotFound(taskId: string): Refusal {
   return refuse("TASK_NOT_FOUND", `There is no task ${taskId}.`, {
     hint: "List the tasks to see the ids; ids are case-sensitive.",
     details: { taskId },
+  });
+}
+
+/** The same for what people ask for, who may look for a task that was archived. (What a holder has in hand was not.) */
+export function noSuchTask(view: Pick<Draft, "document">, project: string, taskId: string): Refusal {
+  const at = archivedAt(view, project, taskId);
+  if (at === null) return taskNotFound(taskId);
+  return refuse("TASK_NOT_FOUND", `There is no task ${taskId} any more.`, {
+    hint: "It was archived at {archivedAt}, with its attempts; an export or a backup from before still has it.",
+    details: { taskId, archivedAt: at },
   });
 }
 

@@ -3,14 +3,14 @@ import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
 import { stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
-import { taskNotFound } from "./holder.js";
+import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
 
 /** awaiting_response → running with a fresh lease, or → queued with the answer kept, if nobody holds it any more. */
 export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return noSuchTask(draft, project, taskId);
   const claim = draft.claim(project, taskId);
   const { question } = task;
   if (stateOf(task, claim) !== "awaiting_response" || !question) {

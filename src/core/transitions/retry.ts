@@ -4,14 +4,14 @@ import { accept, type Outcome, refuse } from "../refusal.js";
 import { isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { endGroupIfOver } from "./finish.js";
-import { taskNotFound } from "./holder.js";
+import { noSuchTask } from "./holder.js";
 import { closeFailure } from "./notification.js";
 
 /** failed, cancelled → queued, by a person, with all counts back to zero. The epoch never goes back. */
 export function retry(draft: Draft, command: RetryCommand): Outcome<null> {
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return noSuchTask(draft, project, taskId);
   const state = stateOf(task, draft.claim(project, taskId));
   if (state !== "failed" && state !== "cancelled") {
     return refuse(

@@ -8,7 +8,7 @@ import { isReady, isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { cycleRefusal } from "./create.js";
 import { endGroupIfOver } from "./finish.js";
-import { taskNotFound } from "./holder.js";
+import { noSuchTask } from "./holder.js";
 
 const onlyWhileQueued = ["dependsOn", "requires"] as const;
 const textFields = ["prompt", "description", "metadata"] as const;
@@ -16,7 +16,7 @@ const textFields = ["prompt", "description", "metadata"] as const;
 export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed: string[] }> {
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return noSuchTask(draft, project, taskId);
   const patch = withoutDoubles(withAllLabels(command.patch, task));
   const refusal =
     stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);

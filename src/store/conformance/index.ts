@@ -1,3 +1,4 @@
+import { archiving } from "./archiving.js";
 import { capacity } from "./capacity.js";
 import { claims } from "./claims.js";
 import { copying } from "./copying.js";
@@ -50,4 +51,5 @@ export function conformance(driver: Driver): void {
   tokens(driver);
   locks(driver);
   logs(driver);
+  archiving(driver);
 }

@@ -52,6 +52,17 @@ export function pages(driver: Driver): void {
       expect(seen).toEqual(ids);
     });
 
+    it("tasks before one, the newest first", async (world) => {
+      const ids: string[] = [];
+      for (let n = 0; n < 4; n++) ids.push(await world.task());
+      const [first, second, third, last] = ids as [string, string, string, string];
+      await world.ok({ type: "cancel", taskId: second });
+      expect(await found(world, { beforeOrdinal: 5, project: null })).toEqual([last, third, second, first]);
+      expect(await found(world, { beforeOrdinal: 4, limit: 2 })).toEqual([third, second]);
+      expect(await found(world, { beforeOrdinal: 4, afterOrdinal: 1, states: ["queued"] })).toEqual([third]);
+      expect(await found(world, { beforeOrdinal: 1 })).toEqual([]);
+    });
+
     it("tasks by state, where a held task has the state of its claim", async (world) => {
       await oneOfEach(world);
       for (const state of [

@@ -1,4 +1,4 @@
-import type { Changes, Key } from "../../core/changes.js";
+import { type Changes, type Key, keyOf } from "../../core/changes.js";
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
@@ -89,6 +89,19 @@ function setAll<K, V>(into: Map<K, V>, from: Iterable<[K, V | null]>, undo: (() 
   return count;
 }
 
+/** Tasks, with what is stored under them. */
+function remove(tables: MemoryOrg, removed: Changes["removed"], undo: (() => void)[]): number {
+  if (removed.size === 0) return 0;
+  const isGone = ({ project, taskId }: Attempt) => removed.has(keyOf(project, taskId));
+  const attempts = [...tables.attempts].filter(([, attempt]) => isGone(attempt)).map(([key]) => key);
+  const absent = (keys: Iterable<Key>) => [...keys].map((key): [Key, null] => [key, null]);
+  return (
+    setAll(tables.tasks, absent(removed.keys()), undo) +
+    setAll(tables.texts, absent(removed.keys()), undo) +
+    setAll(tables.attempts, absent(attempts), undo)
+  );
+}
+
 /** Applies the changes and notes how to undo them. Edges need no table: each task names its dependencies. */
 export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): void {
   const counters = new Map([...changes.counters].map(([key, { value }]) => [key, value]));
@@ -107,7 +120,8 @@ export function put(tables: MemoryOrg, changes: Changes, undo: (() => void)[]): 
     setAll(tables.counters, counters, undo) +
     setAll(tables.notifications, changes.notifications, undo) +
     setAll(tables.idempotency, keys, undo) +
-    setAll(tables.documents, documents, undo);
+    setAll(tables.documents, documents, undo) +
+    remove(tables, changes.removed, undo);
   const { org, writes } = tables;
   const { events } = tables;
   const eventCount = events.length;

@@ -157,9 +157,11 @@ export class MemoryView implements Reads {
 
   tasks(filter: TaskFilter): Task[] {
     const needle = filter.text === undefined ? undefined : lowerAscii(filter.text);
-    return this.tasksWhere((task) => {
+    const { beforeOrdinal } = filter;
+    const found = this.tasksWhere((task) => {
       const claim = this.claim(task.project, task.id);
       if (task.ordinal <= filter.afterOrdinal) return false;
+      if (beforeOrdinal !== undefined && task.ordinal >= beforeOrdinal) return false;
       if (filter.project !== null && task.project !== filter.project) return false;
       if (filter.states && !filter.states.includes(stateOf(task, claim))) return false;
       if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
@@ -170,7 +172,8 @@ export class MemoryView implements Reads {
       if (needle === undefined) return true;
       const prompt = this.text(task.project, task.id)?.prompt ?? "";
       return [task.id, task.title, prompt].some((text) => lowerAscii(text).includes(needle));
-    }).slice(0, filter.limit);
+    });
+    return (beforeOrdinal === undefined ? found : found.reverse()).slice(0, filter.limit);
   }
 
   openClaims({ project, sessionId, limit }: Parameters<Reads["openClaims"]>[0]): Claim[] {
@@ -195,7 +198,7 @@ export class MemoryView implements Reads {
     for (let at = Math.max(0, after - this.tables.org.eventMin + 1); at < this.tables.events.length; at++) {
       const event = this.tables.events[at]!;
       if (project !== null && project !== undefined && event.project !== project) continue;
-      if (taskId !== undefined && event.taskId !== taskId) continue;
+      if (taskId !== undefined && !(event.taskId === taskId && this.task(event.project!, taskId))) continue;
       if (types && !types.includes(event.type)) continue;
       if (found.push(event) === limit) break;
     }

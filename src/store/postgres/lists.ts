@@ -50,6 +50,7 @@ class Where {
 
 export function tasks(org: string, filter: TaskFilter): Statement {
   const where = new Where().add("t.org = $ AND t.no > 0", org).add("t.no > $", filter.afterOrdinal);
+  if (filter.beforeOrdinal !== undefined) where.add("t.no < $", filter.beforeOrdinal);
   if (filter.project !== null) where.add("t.project = $", filter.project);
   if (filter.states) {
     const state = stateCondition(filter.states, { schema: "dibs.", value: "$", org });
@@ -83,7 +84,7 @@ export function tasks(org: string, filter: TaskFilter): Statement {
   const limit = where.value(filter.limit);
   return {
     text: `SELECT ${taskOf("t")} FROM dibs.task t LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
-      WHERE ${where.text} ORDER BY t.no LIMIT ${limit}`,
+      WHERE ${where.text} ORDER BY t.no ${filter.beforeOrdinal === undefined ? "" : "DESC"} LIMIT ${limit}`,
     values: where.values,
   };
 }

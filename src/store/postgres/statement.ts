@@ -104,7 +104,7 @@ export function updateOf(table: string, definition: string) {
   });
 }
 
-/** Deletes rows of one org by their whole keys. */
+/** Deletes rows of one org by their keys, or by the beginnings of keys. */
 export function deleteFrom(table: string, definition: string) {
   const columns = new Columns(definition);
   const text = `DELETE FROM dibs.${table} WHERE org = $1

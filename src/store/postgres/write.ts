@@ -32,6 +32,9 @@ const make = {
     "task",
     "no bigint, pending_deps integer, open_children integer, completed_children integer, ready_at bigint",
   ),
+  taskRemove: deleteFrom("task", "no bigint"),
+  textRemove: deleteFrom("task_text", "no bigint"),
+  attemptsRemove: deleteFrom("attempt", "no bigint"),
   text: insertInto("task_text", "no bigint, prompt text, description text, metadata json", "no"),
   claimOpen: insertInto("claim", claimDefinition),
   claimUpdate: updateOf("claim", claimDefinition),
@@ -115,6 +118,10 @@ export function statementsFor(orgId: string, flush: Flush, rebuilt: ReadonlySet<
     ]),
   );
   addTasks(add, flush.tasks);
+  const removed = [...flush.removed].map(({ ordinal }) => ordinal);
+  add(make.taskRemove, removed);
+  add(make.textRemove, removed);
+  add(make.attemptsRemove, removed);
   add(
     make.text,
     each(flush.texts, ({ ordinal, row: { prompt, description, metadata } }) => [

@@ -180,7 +180,8 @@ export class SqliteReads {
     // The numbers tell the org. Its name would make the planner, as long as it has no statistics, sort them all for each page.
     const where = ["t.no > ?", "t.no < ?"];
     const { first } = this;
-    const values: Value[] = [first + filter.afterOrdinal, first + numbersPerOrg];
+    const { beforeOrdinal } = filter;
+    const values: Value[] = [first + filter.afterOrdinal, first + (beforeOrdinal ?? numbersPerOrg)];
     const add = (condition: string, ...more: Value[]) => {
       where.push(condition);
       values.push(...more);
@@ -217,7 +218,7 @@ export class SqliteReads {
     const columns = `${taskKeyColumns}, ${taskColumns}`.replaceAll(/\w+/g, "t.$&");
     const text = `SELECT ${columns} FROM task t
       LEFT JOIN claim c ON c.no = t.no
-      WHERE ${where.join(" AND ")} ORDER BY t.no LIMIT ?`;
+      WHERE ${where.join(" AND ")} ORDER BY t.no ${beforeOrdinal === undefined ? "" : "DESC"} LIMIT ?`;
     return this.db.once(text, values).map(toTask);
   }
 

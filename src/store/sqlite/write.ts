@@ -51,6 +51,9 @@ const sql = {
   taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
   taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? WHERE no = ?`,
   taskFull: `UPDATE task SET ${assignments(taskColumns)} WHERE no = ?`,
+  taskRemove: "DELETE FROM task WHERE no = ?",
+  textRemove: "DELETE FROM task_text WHERE no = ?",
+  attemptsRemove: "DELETE FROM attempt WHERE no = ?",
   text: "INSERT OR REPLACE INTO task_text (no, prompt, description, metadata) VALUES (?, ?, ?, ?)",
   claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE no = ?`,
   claimDelete: "DELETE FROM claim WHERE no = ?",
@@ -159,6 +162,10 @@ export class SqliteRows extends SqliteListings implements Rows {
     }
     for (const project of flush.projects) db.run(sql.project, org, ...projectRow(project));
     this.writeTasks(flush.tasks);
+    for (const { ordinal } of flush.removed) {
+      for (const remove of [sql.taskRemove, sql.textRemove, sql.attemptsRemove])
+        db.run(remove, first + ordinal);
+    }
     for (const { ordinal, row: text } of flush.texts) {
       const metadata = text.metadata === null ? null : JSON.stringify(text.metadata);
       db.run(sql.text, first + ordinal, text.prompt, text.description, metadata);

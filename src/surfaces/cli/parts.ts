@@ -26,6 +26,7 @@ export interface ServeRequest extends Place {
   auth: boolean;
   allowHosts: string[];
   retainEventsMs?: number;
+  retainTasksMs?: number;
   /** A tasks.json to keep in step. */
   sync?: { file: string; dialect?: "s0" | "s2" } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";

@@ -34,7 +34,11 @@ const serve: SingleCommand["run"] = async (context) => {
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
-    ...given({ retainEventsMs: context.duration("retain-events"), sync: syncOf(context) }),
+    ...given({
+      retainEventsMs: context.duration("retain-events"),
+      retainTasksMs: context.duration("retain-tasks"),
+      sync: syncOf(context),
+    }),
   });
   // At once: whoever reads the first line only must not end the server.
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
@@ -119,6 +123,10 @@ export const commands: Record<string, Command> = {
       "retain-events": {
         value: "<duration>",
         help: "archive events older than this, such as 90d; default: keep all",
+      },
+      "retain-tasks": {
+        value: "<duration>",
+        help: "archive tasks that ended longer ago, such as 90d; default: keep all",
       },
       sync: { value: "<file>", help: "a tasks.json to keep in step with the project, see dibs sync" },
       "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },

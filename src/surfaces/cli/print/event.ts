@@ -30,8 +30,9 @@ export function eventLine(event: WireEvent, look: Look): string {
   const { seq, at, type, taskId, data } = event;
   const time = timeText(at, look.now);
   const who = whoOf(event);
-  const { title, error, note, question, response, reason } = data;
-  const detail = plain(title ?? error ?? note ?? question ?? response ?? reason);
+  const { title, error, note, question, response, reason, archived } = data;
+  const told = title ?? error ?? note ?? question ?? response ?? reason;
+  const detail = plain(archived === true ? "archived" : told);
   const lead = `${String(seq).padStart(6)}  ${time}  `;
   const kind = padTo(type.replace(/^task:/, ""), Math.min(20, look.columns - lead.length));
   const rest = `  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}  ${detail}`.trimEnd();

@@ -77,8 +77,9 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     tone: "bad",
   }),
   "task:unblocked": ({ by }) => ({ what: "unblocked", tone: "calm", taskId: textOf(by) }),
-  "task:updated": ({ changed }) => ({
-    what: Array.isArray(changed) ? `edited: ${changed.join(", ")}` : "edited",
+  "task:updated": ({ changed, archived }) => ({
+    what:
+      archived === true ? "archived" : Array.isArray(changed) ? `edited: ${changed.join(", ")}` : "edited",
   }),
   "notification:created": () => null,
   "notification:read": () => null,
