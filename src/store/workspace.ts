@@ -156,7 +156,7 @@ export class Workspace extends KnownRows {
   }
 
   private pending(): Flush {
-    const tasks = { task: (project: string, id: string) => this.taskOrRemoved(keyOf(project, id)) };
+    const tasks = this.removed.size === 0 ? this : { task: this.taskOrRemoved.bind(this) };
     return {
       org: this.orgDirty ? this.orgRow : null,
       projects: this.projectRows.changed(),
@@ -178,8 +178,8 @@ export class Workspace extends KnownRows {
     };
   }
 
-  private taskOrRemoved(key: Key): Task | undefined {
-    return this.removed.get(key) ?? this.loadByKey(key);
+  private taskOrRemoved(project: string, id: string): Task | undefined {
+    return this.removed.get(keyOf(project, id)) ?? this.task(project, id);
   }
 
   /** Looks up the tasks that writing needs, so that a store which must fetch them learns of it in time. */

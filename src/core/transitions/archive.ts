@@ -1,6 +1,6 @@
 // What is old goes: events by their numbers, and finished tasks once nothing hangs on them. Of a task its id stays (archive.ts).
 
-import { archivedKey, archivedKind } from "../archive.js";
+import { noteArchived } from "../archive.js";
 import type { ArchiveEventsCommand, ArchiveTasksCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import type { DibsEvent } from "../event.js";
@@ -64,7 +64,7 @@ function archive(draft: Draft, task: Task): void {
   const { project, id, state } = task;
   draft.removeTask(task);
   removeLogs(draft, task);
-  draft.putDocument(archivedKind, archivedKey(project, id), { at: draft.now });
+  noteArchived(draft, project, id);
   draft.emit("task:updated", { project, taskId: id, actor: "system", data: { archived: true, from: state } });
 }
 
