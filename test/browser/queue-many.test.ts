@@ -11,7 +11,7 @@ import { openWorld, type World } from "../http/support.js";
 import { launchBrowser, openPage } from "./chromium.js";
 import { isLive } from "./dashboard.js";
 
-const count = process.env.DIBS_LONG === "1" ? 100_000 : 30_000;
+const count = process.env.DIBS_LONG === "1" ? 100_000 : 20_000;
 const batch = 10_000;
 const agentCount = 1_100;
 /** What the page may use at most, and for how long it may not answer. Generous: measured are a third, and nothing. */
