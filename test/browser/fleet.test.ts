@@ -121,7 +121,7 @@ describe("the fleet", () => {
 
       await page.getByRole("link", { name: "One", exact: true }).click();
       await page.waitForURL(`${world.url}/tasks/demo/${first}?project=demo`);
-      await page.getByLabel("Project").selectOption("other");
+      await page.getByLabel("Project", { exact: true }).selectOption("other");
       await page.waitForURL(`${world.url}/queue?project=other`);
     }),
   );
@@ -169,7 +169,7 @@ describe("the fleet", () => {
       await world.post("/api/sessions", { id: "there", project: "other" });
       await world.task();
       await page.locator(".card", { hasText: "there" }).waitFor();
-      await page.getByLabel("Project").selectOption("other");
+      await page.getByLabel("Project", { exact: true }).selectOption("other");
       await page.locator(".card", { hasText: "here" }).first().waitFor({ state: "visible" });
       await page.locator(".card").nth(1).waitFor({ state: "detached" });
       expect(await page.locator(".card").allInnerTexts()).toEqual([expect.stringContaining("there")]);

@@ -227,9 +227,9 @@ describe("the filter", () => {
       await world.task({ id: "c", prompt: "mango", priority: 50, project: "other" });
       await open(page, world);
       await lists(page, "ademo", "cother", "bdemo");
-      await page.getByLabel("Project").selectOption("other");
+      await page.getByLabel("Project", { exact: true }).selectOption("other");
       await lists(page, "c");
-      await page.getByLabel("Project").selectOption("demo");
+      await page.getByLabel("Project", { exact: true }).selectOption("demo");
       await lists(page, "a", "b");
       const task = page.getByRole("columnheader", { name: "Task" });
       const sort = async (name: string) => {
