@@ -11,6 +11,7 @@ import { Retry } from "../task/actions.js";
 import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
 import { More } from "./more.js";
+import { PartHead } from "./part-head.js";
 import { type Failure, markRead } from "./use-inbox.js";
 
 interface FailuresProps {
@@ -28,23 +29,17 @@ export function Failures({ failures, hasMore, onMore, isAllProjects, now }: Fail
   const steady = useSteady(failures, keyOf, "before");
   return (
     <section className="inbox-part" aria-labelledby="inbox-failures">
-      <div className="row">
-        <h2 id="inbox-failures">
-          Failures{" "}
-          <span className="quiet">
-            {failures.length}
-            {hasMore && "+"}
-          </span>
-        </h2>
-        {steady.waiting > 0 && (
-          <button type="button" className="small" onClick={steady.release}>
-            {steady.waiting} new
-          </button>
-        )}
+      <PartHead
+        id="inbox-failures"
+        title="Failures"
+        count={failures.length}
+        hasMore={hasMore}
+        steady={steady}
+      >
         <Link className="small" href={hrefTo("/queue", { q: "is:failed" })}>
           All that failed
         </Link>
-      </div>
+      </PartHead>
       {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((failure) => (

@@ -9,6 +9,7 @@ import { Link, taskHref } from "../../router.js";
 import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
 import { More } from "./more.js";
+import { PartHead } from "./part-head.js";
 import type { AskingTask } from "./use-inbox.js";
 
 interface QuestionsProps {
@@ -26,20 +27,13 @@ export function Questions({ questions, hasMore, onMore, isAllProjects, now }: Qu
   const steady = useSteady(questions, keyOf, "after");
   return (
     <section className="inbox-part" aria-labelledby="inbox-questions">
-      <div className="row">
-        <h2 id="inbox-questions">
-          Questions{" "}
-          <span className="quiet">
-            {questions.length}
-            {hasMore && "+"}
-          </span>
-        </h2>
-        {steady.waiting > 0 && (
-          <button type="button" className="small" onClick={steady.release}>
-            {steady.waiting} new
-          </button>
-        )}
-      </div>
+      <PartHead
+        id="inbox-questions"
+        title="Questions"
+        count={questions.length}
+        hasMore={hasMore}
+        steady={steady}
+      />
       {steady.shown.length === 0 && (
         <p className="quiet">
           {steady.waiting > 0 ? "Somebody has just asked." : "Nobody waits for an answer."}

@@ -1,0 +1,32 @@
+// The head of a part of the inbox: how many there are, and what has come while the list was held still.
+
+import type { ReactNode } from "react";
+
+interface PartHeadProps {
+  id: string;
+  title: string;
+  count: number;
+  hasMore: boolean;
+  steady: { waiting: number; release: () => void };
+  children?: ReactNode;
+}
+
+export function PartHead({ id, title, count, hasMore, steady, children }: PartHeadProps) {
+  return (
+    <div className="row">
+      <h2 id={id}>
+        {title}{" "}
+        <span className="quiet">
+          {count}
+          {hasMore && "+"}
+        </span>
+      </h2>
+      {steady.waiting > 0 && (
+        <button type="button" className="small" onClick={steady.release}>
+          {steady.waiting} new
+        </button>
+      )}
+      {children}
+    </div>
+  );
+}
