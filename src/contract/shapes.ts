@@ -63,6 +63,17 @@ export const claimShape = once(() =>
   }),
 );
 
+/** What a session works on. */
+export const currentTaskShape = once(() =>
+  z.object({
+    taskId: z.string(),
+    title: z.string(),
+    phase: z.string().nullable(),
+    state: z.enum(taskStates),
+    claim: claimShape(),
+  }),
+);
+
 export const attemptShape = once(() =>
   claimShape()
     .omit({ healthStatus: true, remainingMs: true, releasedAt: true, releaseReason: true, lateResult: true })

@@ -215,6 +215,15 @@ test(
     const cells = page.locator(".chart", { hasText: "Throughput" }).getByRole("cell");
     expect((await cells.allInnerTexts()).slice(0, 2)).toEqual(["6", "1"]);
 
+    const drawn = (said: RegExp) => page.getByRole("img", { name: said }).waitFor();
+    await drawn(/^Wait for a claim: \d.* on average$/);
+    await drawn(/^Wait for a human: none yet$/);
+    await drawn(/^Lost leases: 0 lost$/);
+    await world.post("/api/tasks/mcp/respond", { response: "All of them" });
+    await world.delete("/api/sessions/bo");
+    await drawn(/^Wait for a human: \d.* on average$/);
+    await drawn(/^Lost leases: 1 lost$/);
+
     const other = await another();
     await other.page.goto(world.server.link());
     await isLive(other.page);

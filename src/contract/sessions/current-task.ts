@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { taskStates } from "../../core/task.js";
 import { id, project } from "../fields.js";
 import { operation } from "../operation.js";
-import { claimShape } from "../shapes.js";
+import { currentTaskShape } from "../shapes.js";
 
 export const currentTask = operation({
   name: "sessions.currentTask",
@@ -13,15 +12,7 @@ export const currentTask = operation({
   output: () =>
     z.object({
       sessionId: z.string(),
-      currentTask: z
-        .object({
-          taskId: z.string(),
-          title: z.string(),
-          phase: z.string().nullable(),
-          state: z.enum(taskStates),
-          claim: claimShape(),
-        })
-        .nullable(),
+      currentTask: currentTaskShape().nullable(),
     }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/sessions/:sessionId/current-task" },

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { taskStates } from "../../core/task.js";
 import { limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { claimShape, sessionShape } from "../shapes.js";
+import { currentTaskShape, sessionShape } from "../shapes.js";
 
 export const sessionsSummary = operation({
   name: "sessions.summary",
@@ -15,15 +14,7 @@ export const sessionsSummary = operation({
       sessions: z
         .array(
           sessionShape().extend({
-            currentTask: z
-              .object({
-                taskId: z.string(),
-                title: z.string(),
-                phase: z.string().nullable(),
-                state: z.enum(taskStates),
-                claim: claimShape(),
-              })
-              .nullable(),
+            currentTask: currentTaskShape().nullable(),
             tasksDone: z.number(),
             tasksTotal: z.number().describe("Tasks of its project"),
           }),
