@@ -64,7 +64,11 @@ export function misfits(wants: Wants, who: Who): Misfit[] {
   return found;
 }
 
+const plainLane = `${labelEnd}${partEnd}${partEnd}`;
+
 export function laneOf(wants: Wants, label = ""): string {
+  if (label === "" && wants.assignee === null && wants.agentType === null && wants.requires.length === 0)
+    return plainLane;
   const requires = [...wants.requires].sort().join(itemEnd);
   return `${label}${labelEnd}${wants.assignee ?? ""}${partEnd}${wants.agentType ?? ""}${partEnd}${requires}`;
 }
@@ -78,6 +82,11 @@ export function wantsOf(lane: string): Wants {
     agentType: agentType || null,
     requires: requires ? requires.split(itemEnd) : [],
   };
+}
+
+/** A lane under one of the session's prefixes: only what it requires is to be seen, and most require nothing. */
+function fits(lane: string, prefix: string, who: Who): boolean {
+  return lane.length === prefix.length || misfits(wantsOf(lane), who).length === 0;
 }
 
 function lanePrefixes(who: Who, labels: string[] | undefined): string[] {
@@ -151,7 +160,7 @@ export function pickNext(
   let soonestAt: number | null = null;
   for (const prefix of lanePrefixes(who, query.labels)) {
     for (const lane of view.readyLanes(project, prefix)) {
-      if (misfits(wantsOf(lane), who).length > 0) continue;
+      if (!fits(lane, prefix, who)) continue;
       for (const level of view.readyLevels(project, lane)) {
         if (!best.canBeBeatenBy(level)) break;
         for (const entry of view.readyEntries(project, lane, level)) {
@@ -179,7 +188,7 @@ export function listReady(
   const inOrderOfTime = isInOrderOfTime(view, settings, now);
   for (const prefix of who ? lanePrefixes(who, undefined) : [labelEnd]) {
     for (const lane of view.readyLanes(project, prefix)) {
-      if (who && misfits(wantsOf(lane), who).length > 0) continue;
+      if (who && !fits(lane, prefix, who)) continue;
       for (const level of view.readyLevels(project, lane)) {
         let count = 0;
         for (const entry of view.readyEntries(project, lane, level)) {

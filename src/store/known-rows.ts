@@ -232,7 +232,7 @@ export abstract class KnownRows extends FlushedReads implements Reads {
 
   due(now: number, limit: number): ClaimKey[] {
     if (now < this.dueFloor) return [];
-    const stored = this.rows.due(now, limit + this.claimRows.dirty.size);
+    const stored = this.rows.due(now, limit + this.claimRows.dirtyCount);
     const due = this.withChanged(stored, (dueAt) => dueAt <= now).slice(0, limit);
     if (due.length === 0) this.dueFloor = this.earliestDue() ?? this.nextDue(now) ?? Number.POSITIVE_INFINITY;
     return due.map(({ project, taskId }) => ({ project, taskId }));
@@ -250,15 +250,14 @@ export abstract class KnownRows extends FlushedReads implements Reads {
 
   nextDue(now: number): number | null {
     // At most so many of the stored ones have changed since.
-    const stored = this.rows.nextDue(now, this.claimRows.dirty.size + 1);
+    const stored = this.rows.nextDue(now, this.claimRows.dirtyCount + 1);
     return this.withChanged(stored, (dueAt) => dueAt > now)[0]?.dueAt ?? null;
   }
 
   /** The stored leases without those that have changed, and the changed ones that fit. */
   private withChanged(stored: DueClaim[], fits: (dueAt: number) => boolean): DueClaim[] {
-    const { dirty } = this.claimRows;
-    if (dirty.size === 0) return stored;
-    const leases = stored.filter(({ project, taskId }) => !dirty.has(keyOf(project, taskId)));
+    if (this.claimRows.dirtyCount === 0) return stored;
+    const leases = stored.filter(({ project, taskId }) => !this.claimRows.isDirty(keyOf(project, taskId)));
     for (const claim of this.claimRows.changed()) {
       const at = claim ? dueAt(claim) : null;
       if (at !== null && fits(at)) leases.push({ project: claim.project, taskId: claim.taskId, dueAt: at });

@@ -1,7 +1,6 @@
 // The heads of the ready queue as a transaction sees them: rows fetched in sorted chunks, with what the transaction has
 // added and taken. One fetch serves a whole group of claims.
 
-import { keyOf } from "../core/changes.js";
 import type { ReadyEntry } from "../core/ready.js";
 
 export interface ReadySource {
@@ -48,13 +47,15 @@ class Level {
 
   constructor(private readonly fetch: (after: ReadyEntry | null, limit: number) => ReadyEntry[]) {}
 
-  *[Symbol.iterator](): Generator<ReadyEntry> {
-    for (let at = 0; ; at++) {
-      while (at >= this.rows.length && !this.exhausted) this.extend();
-      const row = this.rows[at];
-      if (!row) return;
-      yield row;
-    }
+  [Symbol.iterator](): Iterator<ReadyEntry> {
+    let at = 0;
+    return {
+      next: () => {
+        while (at >= this.rows.length && !this.exhausted) this.extend();
+        const value = this.rows[at++];
+        return value ? { done: false, value } : { done: true, value: undefined };
+      },
+    };
   }
 
   private extend(): void {
@@ -150,9 +151,47 @@ class Lane {
   }
 }
 
+/** The lanes of one project, and which of them begin with a prefix that was asked for. */
+class ProjectQueue {
+  readonly lanes = new Map<string, Lane>();
+  readonly prefixes = new Map<string, string[]>();
+
+  constructor(
+    private readonly source: ReadySource,
+    private readonly project: string,
+  ) {}
+
+  lanesOf(prefix: string): string[] {
+    let lanes = this.prefixes.get(prefix);
+    if (!lanes) {
+      const known = new Set(this.source.lanes(this.project, prefix));
+      for (const lane of this.lanes.keys()) if (lane.startsWith(prefix)) known.add(lane);
+      lanes = [...known].sort();
+      this.prefixes.set(prefix, lanes);
+    }
+    return lanes;
+  }
+
+  lane(name: string): Lane {
+    let lane = this.lanes.get(name);
+    if (!lane) {
+      lane = new Lane(this.source, this.project, name);
+      this.lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  /** To be called before a row is added: its lane may be new. */
+  expect(name: string): void {
+    if (this.lanes.has(name)) return;
+    for (const [prefix, lanes] of this.prefixes) {
+      if (name.startsWith(prefix) && !lanes.includes(name)) this.prefixes.delete(prefix);
+    }
+  }
+}
+
 export class ReadyQueue {
-  private readonly lanes = new Map<string, Lane>();
-  private readonly prefixes = new Map<string, string[]>();
+  private readonly projects = new Map<string, ProjectQueue>();
   private readonly touched = new Set<Level>();
 
   constructor(
@@ -174,48 +213,36 @@ export class ReadyQueue {
   }
 
   lanesOf(project: string, prefix: string): string[] {
-    const key = keyOf(project, prefix);
-    let lanes = this.prefixes.get(key);
-    if (!lanes) {
-      const known = new Set(this.source.lanes(project, prefix));
-      for (const lane of this.lanes.keys()) {
-        if (lane.startsWith(key)) known.add(lane.slice(project.length + 1));
-      }
-      lanes = [...known].sort();
-      this.prefixes.set(key, lanes);
-    }
-    return lanes;
+    return this.of(project).lanesOf(prefix);
   }
 
   levelsOf(project: string, lane: string): number[] {
-    return this.lane(project, lane).sorted();
+    return this.of(project).lane(lane).sorted();
   }
 
   entriesOf(project: string, lane: string, level: number): Iterable<ReadyEntry> {
-    return this.lane(project, lane).level(level);
+    return this.of(project).lane(lane).level(level);
   }
 
   add(project: string, entry: ReadyEntry): void {
-    const key = keyOf(project, entry.lane);
-    if (!this.lanes.has(key)) {
-      for (const [prefix, lanes] of this.prefixes) {
-        if (key.startsWith(prefix) && !lanes.includes(entry.lane)) this.prefixes.delete(prefix);
-      }
-    }
-    const lane = this.lane(project, entry.lane);
+    const queue = this.of(project);
+    queue.expect(entry.lane);
+    const lane = queue.lane(entry.lane);
     this.touch(lane.level(entry.level));
     lane.add(entry);
   }
 
   take(project: string, entry: ReadyEntry): void {
-    const level = this.lane(project, entry.lane).level(entry.level);
+    const level = this.of(project).lane(entry.lane).level(entry.level);
     this.touch(level);
     level.take(entry);
   }
 
   /** How much it remembers. */
   get size(): number {
-    return this.lanes.size + this.prefixes.size;
+    let size = 0;
+    for (const { lanes, prefixes } of this.projects.values()) size += lanes.size + prefixes.size;
+    return size;
   }
 
   /** To be called when all changes are written. */
@@ -225,18 +252,16 @@ export class ReadyQueue {
   }
 
   clear(): void {
-    this.lanes.clear();
-    this.prefixes.clear();
+    this.projects.clear();
     this.touched.clear();
   }
 
-  private lane(project: string, lane: string): Lane {
-    const key = keyOf(project, lane);
-    let found = this.lanes.get(key);
-    if (!found) {
-      found = new Lane(this.source, project, lane);
-      this.lanes.set(key, found);
+  private of(project: string): ProjectQueue {
+    let queue = this.projects.get(project);
+    if (!queue) {
+      queue = new ProjectQueue(this.source, project);
+      this.projects.set(project, queue);
     }
-    return found;
+    return queue;
   }
 }

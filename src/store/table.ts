@@ -1,63 +1,108 @@
 import type { Key } from "../core/changes.js";
 import type { Change } from "./rows.js";
 
-/** Rows by key, with those that the transaction changed. */
-export class Table<T> {
-  readonly rows = new Map<Key, T | undefined>();
-  readonly dirty = new Map<Key, T | undefined>();
+/** A row as it is known now; `undefined` means absent. */
+interface Cell<T> extends Change<T> {
+  key: Key;
+  isDirty: boolean;
   /** Changed without having been known before. */
-  private readonly fresh = new Set<Key>();
+  isFresh: boolean;
+}
+
+/** Rows by key, with those that the transaction changed. One look finds what is known, was, and has changed of a row. */
+export class Table<T> {
+  private readonly cells = new Map<Key, Cell<T>>();
+  private dirty: Cell<T>[] = [];
+
+  /** How many rows are known. */
+  get size(): number {
+    return this.cells.size;
+  }
+
+  get dirtyCount(): number {
+    return this.dirty.length;
+  }
 
   /** What is known of a row; `null` when it has not been read yet. */
   known(key: Key): T | undefined | null {
-    const row = this.rows.get(key);
-    return row === undefined && !this.rows.has(key) ? null : row;
+    const cell = this.cells.get(key);
+    return cell === undefined ? null : cell.after;
   }
 
   keep(key: Key, row: T | undefined): T | undefined {
-    this.rows.set(key, row);
+    const cell = this.cells.get(key);
+    if (cell) cell.after = row;
+    else this.cells.set(key, { key, before: undefined, after: row, isDirty: false, isFresh: false });
     return row;
   }
 
-  /** The value before the transaction must have been read, or be known to be absent. */
-  put(key: Key, row: T | undefined): void {
-    if (!this.dirty.has(key)) {
-      const before = this.rows.get(key);
-      if (before === undefined && !this.rows.has(key)) this.fresh.add(key);
-      this.dirty.set(key, before);
+  /** The value before the transaction must have been read, or be known to be absent. Returns it, or that of the last change. */
+  put(key: Key, row: T | undefined): T | undefined {
+    const cell = this.cells.get(key);
+    if (!cell) {
+      const fresh = { key, before: undefined, after: row, isDirty: true, isFresh: true };
+      this.cells.set(key, fresh);
+      this.dirty.push(fresh);
+      return undefined;
     }
-    this.rows.set(key, row);
+    const last = cell.after;
+    if (!cell.isDirty) {
+      cell.isDirty = true;
+      cell.before = last;
+      this.dirty.push(cell);
+    }
+    cell.after = row;
+    return last;
   }
 
-  changes(): Change<T>[] {
-    const changes: Change<T>[] = [];
-    for (const [key, before] of this.dirty) changes.push({ before, after: this.rows.get(key) });
-    return changes;
+  isDirty(key: Key): boolean {
+    return this.cells.get(key)?.isDirty === true;
+  }
+
+  /** What a changed row was before. */
+  before(key: Key): T | undefined {
+    return this.cells.get(key)?.before;
+  }
+
+  /** To be used before the next change. */
+  changes(): readonly (Change<T> & { key: Key })[] {
+    return this.dirty;
   }
 
   changed(): T[] {
-    const changed: T[] = [];
-    for (const key of this.dirty.keys()) changed.push(this.rows.get(key)!);
-    return changed;
+    return this.dirty.map(({ after }) => after!);
+  }
+
+  rows(): [Key, T | undefined][] {
+    return [...this.cells.values()].map(({ key, after }) => [key, after]);
+  }
+
+  forget(key: Key): void {
+    this.cells.delete(key);
   }
 
   /** The changes are stored. */
   settle(): void {
-    this.dirty.clear();
-    this.fresh.clear();
+    if (this.dirty.length === 0) return;
+    for (const cell of this.dirty) {
+      cell.isDirty = false;
+      cell.isFresh = false;
+      cell.before = undefined;
+    }
+    this.dirty = [];
   }
 
   /** Back to what was before the changes. */
   undo(): void {
-    for (const [key, before] of this.dirty) {
-      if (this.fresh.has(key)) this.rows.delete(key);
-      else this.rows.set(key, before);
+    for (const cell of this.dirty) {
+      if (cell.isFresh) this.cells.delete(cell.key);
+      else cell.after = cell.before;
     }
     this.settle();
   }
 
   clear(): void {
-    this.rows.clear();
-    this.settle();
+    this.cells.clear();
+    this.dirty = [];
   }
 }

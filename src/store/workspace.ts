@@ -48,8 +48,8 @@ export class Workspace extends KnownRows {
     for (const [key, claim] of changes.claims) this.applyClaim(key, claim ?? undefined);
     for (const [key, attempt] of changes.attempts) this.attemptRows.put(key, attempt);
     for (const [key, session] of changes.sessions) {
-      this.mayFree ||= canDoMore(this.sessionRows.rows.get(key), session);
-      this.sessionRows.put(key, session);
+      const before = this.sessionRows.put(key, session);
+      this.mayFree ||= canDoMore(before, session);
     }
     for (const [key, record] of changes.records) this.recordRows.put(key, record);
     for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
@@ -90,15 +90,14 @@ export class Workspace extends KnownRows {
   }
 
   private applyTask(key: Key, task: Task): void {
-    const known = this.taskRows.rows.get(key);
+    const known = this.taskRows.put(key, task);
     if (!known && task.parentId !== null) {
       const parent = keyOf(task.project, task.parentId);
       const siblings = this.newChildren.get(parent);
       if (siblings) siblings.push(task.id);
       else this.newChildren.set(parent, [task.id]);
     }
-    if (!known) this.claimRows.rows.set(key, undefined);
-    this.taskRows.put(key, task);
+    if (!known) this.claimRows.keep(key, undefined);
   }
 
   private applyRemoved(removed: Changes["removed"]): void {
@@ -107,17 +106,16 @@ export class Workspace extends KnownRows {
       this.taskRows.put(key, undefined);
       this.textRows.put(key, undefined);
     }
-    for (const [key, attempt] of this.attemptRows.rows) {
+    for (const [key, attempt] of this.attemptRows.rows()) {
       if (attempt && removed.has(keyOf(attempt.project, attempt.taskId)))
         this.attemptRows.put(key, undefined);
     }
   }
 
   private applyClaim(key: Key, claim: Claim | undefined): void {
-    const known = this.claimRows.rows.get(key);
+    const known = this.claimRows.put(key, claim);
     // A claim that closes gives its session room for another.
     this.mayFree ||= claim === undefined;
-    this.claimRows.put(key, claim);
     const owner = claim ?? known;
     if (!owner) return;
     const held = this.claimsBySession.get(keyOf(owner.project, owner.sessionId));
@@ -129,7 +127,7 @@ export class Workspace extends KnownRows {
 
   /** The place in the ready queue that a task has now. */
   private entriesAt(key: Key): ReadyEntry[] {
-    const task = this.taskRows.rows.get(key) ?? this.loadByKey(key);
+    const task = this.taskRows.known(key) ?? this.loadByKey(key);
     if (!task || !isReady(task, undefined) || this.claim(task.project, task.id)) return [];
     return readyEntries(task, this.project(task.project)!.settings.order);
   }
@@ -184,8 +182,8 @@ export class Workspace extends KnownRows {
 
   /** Looks up the tasks that writing needs, so that a store which must fetch them learns of it in time. */
   lookBeforeFlush(): void {
-    for (const key of this.textRows.dirty.keys()) this.loadByKey(key);
-    for (const key of this.claimRows.dirty.keys()) this.loadByKey(key);
+    for (const { key } of this.textRows.changes()) this.loadByKey(key);
+    for (const { key } of this.claimRows.changes()) this.loadByKey(key);
     for (const attempt of this.attemptRows.changed()) {
       if (attempt) this.task(attempt.project, attempt.taskId);
     }
@@ -199,12 +197,11 @@ export class Workspace extends KnownRows {
     if (!this.isDirty()) return;
     this.wrote = true;
     this.rows.write(this.pending());
-    for (const key of this.taskRows.dirty.keys()) {
-      const task = this.taskRows.rows.get(key);
+    for (const { key, after: task } of this.taskRows.changes()) {
       if (!task || isTerminal(task.state)) this.ended.push(key);
     }
     for (const key of this.removed.keys()) {
-      const text = this.textRows.dirty.get(key);
+      const text = this.textRows.before(key);
       if (text) this.textLength -= lengthOf(text);
     }
     for (const { edge } of this.edges.values()) this.knownFree.delete(keyOf(edge.project, edge.dependsOn));
@@ -215,12 +212,11 @@ export class Workspace extends KnownRows {
 
   private isDirty(): boolean {
     const added = this.newKeys.length + this.newEvents.length + this.edges.size;
-    return this.orgDirty || added > 0 || this.tables.some((table) => table.dirty.size > 0);
+    return this.orgDirty || added > 0 || this.tables.some((table) => table.dirtyCount > 0);
   }
 
   private *changedTexts(): Generator<OfTask<TaskText>> {
-    for (const key of this.textRows.dirty.keys()) {
-      const row = this.textRows.rows.get(key);
+    for (const { key, after: row } of this.textRows.changes()) {
       if (row) yield { ordinal: this.loadByKey(key)!.ordinal, row };
     }
   }
@@ -230,15 +226,15 @@ export class Workspace extends KnownRows {
     const written = this.wrote ? { mayFree: this.mayFree } : null;
     this.wrote = false;
     this.mayFree = false;
-    this.attemptRows.rows.clear();
-    this.notificationRows.rows.clear();
-    this.documentRows.rows.clear();
+    this.attemptRows.clear();
+    this.notificationRows.clear();
+    this.documentRows.clear();
     for (const key of this.ended) {
-      const text = this.textRows.rows.get(key);
+      const text = this.textRows.known(key);
       if (text) this.textLength -= lengthOf(text);
-      this.taskRows.rows.delete(key);
-      this.textRows.rows.delete(key);
-      this.claimRows.rows.delete(key);
+      this.taskRows.forget(key);
+      this.textRows.forget(key);
+      this.claimRows.forget(key);
       this.knownFree.delete(key);
     }
     this.ended = [];
@@ -246,24 +242,23 @@ export class Workspace extends KnownRows {
       this.textRows.clear();
       this.textLength = 0;
     }
-    const size = this.tables.reduce((sum, table) => sum + table.rows.size, this.claimsBySession.size);
+    const size = this.tables.reduce((sum, table) => sum + table.size, this.claimsBySession.size);
     if (size + this.queue.size + this.knownFree.size > rowsCachedMax) this.clear();
     return written;
   }
 
   /** Takes back everything that is pending; what was read stays known. */
   undo(): void {
-    for (const [key, before] of this.claimRows.dirty) {
-      const after = this.claimRows.rows.get(key);
+    for (const { before, after } of this.claimRows.changes()) {
       // What was before may have been guessed: better forget whose claims they were than mend the sets.
       if (after) this.claimsBySession.delete(keyOf(after.project, after.sessionId));
       if (before) this.claimsBySession.delete(keyOf(before.project, before.sessionId));
     }
     for (const key of this.putTogether) this.claimsBySession.delete(key);
-    const created = [...this.taskRows.dirty].filter(([, before]) => before === undefined);
+    const created = this.taskRows.changes().filter(({ before }) => before === undefined);
     for (const table of this.tables) table.undo();
     // A new task was known to be unclaimed; one that only seemed new may be held.
-    for (const [key] of created) this.claimRows.rows.delete(key);
+    for (const { key } of created) this.claimRows.forget(key);
     this.queue.undo();
     if (this.isReordered) this.queue.clear();
     this.orgRow = null;

@@ -7,6 +7,7 @@ import { busyChunk } from "../ready-queue.js";
 import {
   attemptBody,
   attemptColumns,
+  toTask as decodeTask,
   isOnlyFreed,
   isOnlyMoved,
   notificationColumns,
@@ -40,7 +41,6 @@ const marks = (columns: string) =>
     .split(", ")
     .map(() => "?")
     .join(", ");
-const fetchedColumns = `${taskKeyColumns}, ${taskColumns}`.replaceAll(/\w+/g, "t.$&");
 const claimWritten = `${claimColumns}, due_at`;
 
 const sql = {
@@ -83,9 +83,14 @@ const sql = {
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
-  chunkWithTasks: `SELECT ${fetchedColumns}, r.k1, r.k2, r.not_before,
-      CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END, x.description, x.metadata,
-      NOT EXISTS (SELECT 1 FROM dependency d WHERE d.org = r.org AND d.project = r.project AND d.depends_on = r.id)
+  // A ready task is queued, has nothing open below or before it, and most have none of the rest: each column that is read costs.
+  chunkWithTasks: `SELECT t.id, t.title, t.priority, t.epoch, t.created_at, t.updated_at, t.ready_at, t.more,
+      r.k1, r.k2, r.not_before, CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END,
+      NOT EXISTS (SELECT 1 FROM dependency d WHERE d.org = r.org AND d.project = r.project AND d.depends_on = r.id),
+      CASE WHEN coalesce(t.parent_id, t.assignee, t.not_before, t.started_at, x.description, x.metadata) IS NOT NULL
+          OR t.lost_count + t.completed_children > 0 THEN
+        json_array(t.parent_id, t.assignee, t.not_before, t.started_at, t.lost_count, t.completed_children, x.description, x.metadata)
+      END
     FROM ready r CROSS JOIN task t ON t.no = ? + abs(r.k2)
     CROSS JOIN task_text x ON x.no = t.no
     WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
@@ -124,12 +129,10 @@ export class SqliteRows extends SqliteListings implements Rows {
     if (limit < busyChunk) return { entries: this.db.all(sql.chunk, ...from).map(toEntry), tasks: [] };
     // In either order, k2 is the task's number or its negative.
     const rows = this.db.all(sql.chunkWithTasks, this.first, ...from);
-    const tasks = rows.map(toFetched);
-    const entries = rows.map((row, at): ReadyEntry => {
-      const { id } = tasks[at]!.task;
-      return { id, lane, level, k1: row[taskWidth], k2: row[taskWidth + 1], notBefore: row[taskWidth + 2] };
-    });
-    return { entries, tasks };
+    const entries = rows.map(
+      (row): ReadyEntry => ({ id: row[0], lane, level, k1: row[8], k2: row[9], notBefore: row[10] }),
+    );
+    return { entries, tasks: rows.map((row) => toFetched(row, project)) };
   }
 
   /** Steps from lane to lane by seeks: the cost is the number of lanes, not of tasks. */
@@ -271,22 +274,22 @@ export class SqliteRows extends SqliteListings implements Rows {
   }
 }
 
-const taskWidth = fetchedColumns.split(",").length;
-/** After the task and its place in the queue. */
-const textAt = taskWidth + 3;
+/** What most ready tasks do not have. */
+const plain = [null, null, null, null, 0, 0, null, null];
 
-function toFetched(row: Row): Fetched {
-  const prompt = row[textAt];
-  const metadata = row[textAt + 2];
+function toFetched(row: Row, project: string): Fetched {
+  const [id, title, priority, epoch, createdAt, updatedAt, readyAt, more, , k2, , prompt, isFree, rest] = row;
+  const [parentId, assignee, notBefore, startedAt, lostCount, completedChildren, description, metadata] =
+    rest === null ? plain : JSON.parse(rest);
+  const ordinal = Math.abs(k2);
+  // biome-ignore format: in the order of the columns.
+  const columns = [null, project, id, "task", parentId, title, "queued", priority, assignee, lostCount, notBefore, epoch,
+    createdAt, updatedAt, readyAt, startedAt, null, 0, 0, completedChildren];
   const text =
     prompt === null
       ? null
-      : {
-          prompt,
-          description: row[textAt + 1],
-          metadata: metadata === null ? null : JSON.parse(metadata),
-        };
-  return { task: toTask(row), text, isFree: row[textAt + 3] === 1 };
+      : { prompt, description, metadata: metadata === null ? null : JSON.parse(metadata) };
+  return { task: decodeTask(columns, ordinal, JSON.parse(more)), text, isFree: isFree === 1 };
 }
 
 function toEntry(row: Row): ReadyEntry {
