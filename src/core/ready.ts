@@ -109,15 +109,14 @@ function prefixesFor(who: Identity, labels: string[]): string[] {
 /** The rows of a ready task: one, and one more per label. Smaller (k1, k2) comes first. */
 export function readyEntries(task: Task, order: Order): ReadyEntry[] {
   const readyAt = task.readyAt ?? task.createdAt;
-  const place =
-    order === "priority"
-      ? { level: task.priority, k1: readyAt, k2: task.ordinal }
-      : { level: task.depth, k1: -task.sequence, k2: -task.ordinal };
+  const isByPriority = order === "priority";
+  const level = isByPriority ? task.priority : task.depth;
+  const k1 = isByPriority ? readyAt : -task.sequence;
+  const k2 = isByPriority ? task.ordinal : -task.ordinal;
+  const { id, labels } = task;
   const notBefore = task.notBefore ?? 0;
-  const entries = [{ id: task.id, lane: laneOf(task), ...place, notBefore }];
-  for (const label of task.labels) {
-    entries.push({ id: task.id, lane: laneOf(task, label), ...place, notBefore });
-  }
+  const entries = [{ id, lane: laneOf(task), level, k1, k2, notBefore }];
+  for (const label of labels) entries.push({ id, lane: laneOf(task, label), level, k1, k2, notBefore });
   return entries;
 }
 

@@ -104,6 +104,8 @@ function toPast(text: string): PastClaim {
 }
 
 export const eventColumns = "no, project, type, body";
+/** With those of one project. */
+export const eventWritten = "task_no, no, type, body";
 
 /** Appends one row. `first` is the number that the org's events and tasks start from. */
 export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>, first: number): void {
@@ -111,7 +113,6 @@ export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>,
   values.push(
     ordinal === null ? null : first + ordinal,
     first + event.seq,
-    event.project,
     event.type,
     JSON.stringify([event.at, event.taskId, event.sessionId, event.epoch, event.actor, event.data]),
   );

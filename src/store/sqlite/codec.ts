@@ -42,14 +42,16 @@ export function toProject(row: Row): Project {
 
 export const toTask = (row: Row): Task => decodeTask(row, row[0] % numbersPerOrg, JSON.parse(row[20]));
 
-export const claimColumns =
-  "project, task_id, session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at, start_by, deadline_at, silent_at, paused_at, acknowledged";
+const claimFields =
+  "session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at, start_by, deadline_at, silent_at, paused_at, acknowledged";
+export const claimColumns = `project, task_id, ${claimFields}`;
+
+/** What of a claim can change. */
+export const claimWritten = `${claimFields}, due_at`;
 
 /** Appends one row. */
 export function claimRow(claim: Claim, row: Value[] = []): Value[] {
   row.push(
-    claim.project,
-    claim.taskId,
     claim.sessionId,
     claim.epoch,
     claim.state,

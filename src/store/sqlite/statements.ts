@@ -52,36 +52,63 @@ export class Statements {
   }
 
   /**
-   * Inserts many rows, given one after the other, with few statements. `OR FAIL` spares SQLite a journal per statement; the
-   * transaction undoes all.
+   * Inserts many rows, given one after the other, with few statements; what all of them share is bound once. `OR FAIL` spares
+   * SQLite a journal per statement; the transaction undoes all.
    */
-  insertMany({ text, width }: Insert, values: Value[]): void {
+  insertMany({ text, width }: Insert, shared: readonly Value[], values: Value[]): void {
     const rows = values.length / width;
     for (let at = 0; at < rows; ) {
       const left = rows - at;
       const count = left >= 32 ? 32 : left >= 8 ? 8 : 1;
       const some = count === rows ? values : values.slice(at * width, (at + count) * width);
-      this.prepared(text(count)).get(...some);
+      this.prepared(text(count)).get(...shared, ...some);
       at += count;
     }
   }
 }
 
+/** Values of rows, by the project that they share. */
+export class ByProject {
+  private readonly values = new Map<string | null, Value[]>();
+  private last: { project: string | null; values: Value[] } | null = null;
+
+  of(project: string | null): Value[] {
+    if (this.last?.project === project) return this.last.values;
+    const values = this.values.get(project) ?? [];
+    this.values.set(project, values);
+    this.last = { project, values };
+    return values;
+  }
+
+  entries(): Iterable<[string | null, Value[]]> {
+    return this.values;
+  }
+}
+
 export interface Insert {
+  /** Of a row, without what is shared. */
   width: number;
   text(rows: number): string;
 }
 
-export function insertInto(table: string, columns: string): Insert {
+export function insertInto(
+  table: string,
+  shared: string,
+  columns: string,
+  how: "INSERT OR FAIL" | "INSERT OR REPLACE" = "INSERT OR FAIL",
+): Insert {
   const width = columns.split(",").length;
-  const row = `(${Array(width).fill("?").join(",")})`;
+  // What is not shared stays without a number: the driver looks through all numbered ones for each.
+  const numbered = shared === "" ? [] : shared.split(",").map((_, at) => `?${at + 1}`);
+  const row = `(${[...numbered, ...Array(width).fill("?")].join(",")})`;
   const texts = new Map<number, string>();
   return {
     width,
     text(rows) {
       let text = texts.get(rows);
       if (text === undefined) {
-        text = `INSERT OR FAIL INTO ${table} (${columns}) VALUES ${Array(rows).fill(row).join(",")}`;
+        const names = shared === "" ? columns : `${shared}, ${columns}`;
+        text = `${how} INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(",")}`;
         texts.set(rows, text);
       }
       return text;

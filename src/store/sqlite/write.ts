@@ -19,17 +19,10 @@ import {
   type Value,
 } from "../row-codec.js";
 import type { Change, Chunk, Fetched, Flush, OfTask, Queued, ReadyRows, Rows } from "../rows.js";
-import { claimColumns, claimRow, orgRow, projectRow, toTask } from "./codec.js";
-import {
-  eventColumns,
-  historyText,
-  pushEvent,
-  recordColumns,
-  sessionColumns,
-  sessionRow,
-} from "./codec-sessions.js";
+import { claimRow, claimWritten, orgRow, projectRow, toTask } from "./codec.js";
+import { eventWritten, historyText, pushEvent, sessionColumns, sessionRow } from "./codec-sessions.js";
 import { SqliteListings } from "./listings.js";
-import { insertInto, type Statements } from "./statements.js";
+import { ByProject, type Insert, insertInto, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
   columns
@@ -41,7 +34,6 @@ const marks = (columns: string) =>
     .split(", ")
     .map(() => "?")
     .join(", ");
-const claimWritten = `${claimColumns}, due_at`;
 
 const sql = {
   org: `UPDATE org SET event_seq = ?, event_min = ?, ordinal = ?, notification_seq = ?, last_at = ?, highest_at = ?, default_project = ?,
@@ -59,7 +51,6 @@ const sql = {
   claimDelete: "DELETE FROM claim WHERE no = ?",
   attemptUpdate: "UPDATE attempt SET body = ? WHERE no = ? AND epoch = ?",
   session: `INSERT OR REPLACE INTO session (org, ${sessionColumns}) VALUES (?, ${marks(sessionColumns)})`,
-  record: `INSERT OR REPLACE INTO session_record (org, ${recordColumns}) VALUES (?, ${marks(recordColumns)})`,
   counter: "INSERT OR REPLACE INTO counter (org, project, parent, value) VALUES (?, ?, ?, ?)",
   edgeAdd: "INSERT OR IGNORE INTO dependency (org, project, depends_on, task_id) VALUES (?, ?, ?, ?)",
   edgeRemove: "DELETE FROM dependency WHERE org = ? AND project = ? AND depends_on = ? AND task_id = ?",
@@ -98,11 +89,12 @@ const sql = {
 };
 
 const inserts = {
-  task: insertInto("task", `no, org, project, id, ${taskColumns}`),
-  claim: insertInto("claim", `no, org, ${claimWritten}`),
-  attempt: insertInto("attempt", `no, ${attemptColumns}`),
-  event: insertInto("event", `task_no, ${eventColumns}`),
-  ready: insertInto("ready", "org, project, lane, level, k1, k2, id, not_before"),
+  task: insertInto("task", "org, project", `no, id, ${taskColumns}`),
+  claim: insertInto("claim", "org, project", `no, task_id, ${claimWritten}`),
+  attempt: insertInto("attempt", "", `no, ${attemptColumns}`),
+  record: insertInto("session_record", "org, project", "id, completed, history", "INSERT OR REPLACE"),
+  event: insertInto("event", "project", eventWritten),
+  ready: insertInto("ready", "org, project", "lane, level, k1, k2, id, not_before"),
 };
 const lowest = Number.MIN_SAFE_INTEGER;
 
@@ -176,10 +168,11 @@ export class SqliteRows extends SqliteListings implements Rows {
     this.writeClaims(flush.claims);
     this.writeAttempts(flush.attempts);
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
-    const record = db.prepared(sql.record);
+    const records = new ByProject();
     for (const { project, id, completed, history } of flush.records) {
-      record.get(org, project, id, completed, historyText(history));
+      records.of(project).push(id, completed, historyText(history));
     }
+    this.insertOf(inserts.record, records);
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
     for (const { edge, isAdded } of flush.edges) {
       db.run(isAdded ? sql.edgeAdd : sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
@@ -189,9 +182,9 @@ export class SqliteRows extends SqliteListings implements Rows {
     if (flush.archived) {
       db.run(sql.eventsArchive, first + flush.archived.from, first + flush.archived.below);
     }
-    const events: Value[] = [];
-    for (const event of flush.events) pushEvent(events, event, first);
-    db.insertMany(inserts.event, events);
+    const events = new ByProject();
+    for (const event of flush.events) pushEvent(events.of(event.row.project), event, first);
+    for (const [project, values] of events.entries()) db.insertMany(inserts.event, [project], values);
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
@@ -206,14 +199,18 @@ export class SqliteRows extends SqliteListings implements Rows {
     this.insertReady(flush.joinedQueue);
   }
 
+  private insertOf(insert: Insert, rows: ByProject): void {
+    for (const [project, values] of rows.entries()) this.db.insertMany(insert, [this.orgId, project], values);
+  }
+
   private writeTasks(tasks: Iterable<Change<Task>>): void {
-    const created: Value[] = [];
+    const created = new ByProject();
     const move = this.db.prepared(sql.taskMoved);
     for (const { before, after } of tasks) {
       if (!after) continue;
       const no = this.first + after.ordinal;
       if (!before) {
-        created.push(no, this.orgId, after.project, after.id, ...taskRow(after));
+        created.of(after.project).push(no, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
         move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
@@ -222,21 +219,22 @@ export class SqliteRows extends SqliteListings implements Rows {
         this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, no);
       } else this.db.run(sql.taskFull, ...taskRow(after), no);
     }
-    this.db.insertMany(inserts.task, created);
+    this.insertOf(inserts.task, created);
   }
 
   private writeClaims(claims: Iterable<OfTask<Change<Claim>>>): void {
-    const opened: Value[] = [];
+    const opened = new ByProject();
     const close = this.db.prepared(sql.claimDelete);
     for (const { ordinal, row } of claims) {
       const no = this.first + ordinal;
       if (row.before && row.after) this.db.run(sql.claimUpdate, ...claimRow(row.after), no);
       else if (row.after) {
-        opened.push(no, this.orgId);
-        claimRow(row.after, opened);
+        const values = opened.of(row.after.project);
+        values.push(no, row.after.taskId);
+        claimRow(row.after, values);
       } else if (row.before) close.get(no);
     }
-    this.db.insertMany(inserts.claim, opened);
+    this.insertOf(inserts.claim, opened);
   }
 
   private writeAttempts(attempts: Iterable<OfTask<Change<Attempt>>>): void {
@@ -248,16 +246,16 @@ export class SqliteRows extends SqliteListings implements Rows {
       else
         closed.push(no, row.after.epoch, row.after.sessionId, row.after.releasedAt, attemptBody(row.after));
     }
-    this.db.insertMany(inserts.attempt, closed);
+    this.db.insertMany(inserts.attempt, [], closed);
   }
 
   private insertReady(added: readonly Queued[]): void {
-    const values: Value[] = [];
+    const rows = new ByProject();
     for (const { project, entry } of added) {
       const { lane, level, k1, k2, id, notBefore } = entry;
-      values.push(this.orgId, project, lane, level, k1, k2, id, notBefore);
+      rows.of(project).push(lane, level, k1, k2, id, notBefore);
     }
-    this.db.insertMany(inserts.ready, values);
+    this.insertOf(inserts.ready, rows);
   }
 
   rebuildReady(project: string): void {
