@@ -49,9 +49,8 @@ export const claimColumns = `project, task_id, ${claimFields}`;
 /** What of a claim can change. */
 export const claimWritten = `${claimFields}, due_at`;
 
-/** Appends one row. */
-export function claimRow(claim: Claim, row: Value[] = []): Value[] {
-  row.push(
+export function claimRow(claim: Claim): Value[] {
+  return [
     claim.sessionId,
     claim.epoch,
     claim.state,
@@ -71,8 +70,46 @@ export function claimRow(claim: Claim, row: Value[] = []): Value[] {
     claim.pausedAt,
     claim.acknowledged ? 1 : 0,
     dueAt(claim),
+  ];
+}
+
+/** As it was granted, and nothing has happened since: most are written like this. */
+export const granted = {
+  columns:
+    "no, task_id, session_id, epoch, agent_type, claimed_at, expires_at, ttl_ms, last_heartbeat, metadata, updated_at, start_by, deadline_at, silent_at, due_at",
+  constant: { state: "'claimed'", heartbeat_count: "0", acknowledged: "0" },
+};
+
+export function isAsGranted(claim: Claim): boolean {
+  const { state, startedAt, heartbeatCount, progress, pausedAt, acknowledged } = claim;
+  return (
+    state === "claimed" &&
+    startedAt === null &&
+    heartbeatCount === 0 &&
+    progress === null &&
+    pausedAt === null &&
+    !acknowledged
   );
-  return row;
+}
+
+export function pushGranted(row: Value[], no: number, claim: Claim): void {
+  row.push(
+    no,
+    claim.taskId,
+    claim.sessionId,
+    claim.epoch,
+    claim.agentType,
+    claim.claimedAt,
+    claim.expiresAt,
+    claim.ttlMs,
+    claim.lastHeartbeat,
+    json(claim.metadata),
+    claim.updatedAt,
+    claim.startBy,
+    claim.deadlineAt,
+    claim.silentAt,
+    dueAt(claim),
+  );
 }
 
 export function toClaim(row: Row): Claim {

@@ -51,11 +51,8 @@ export class Statements {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /**
-   * Inserts many rows, given one after the other, with few statements; what all of them share is bound once. `OR FAIL` spares
-   * SQLite a journal per statement; the transaction undoes all.
-   */
-  insertMany({ text, width }: Insert, shared: readonly Value[], values: Value[]): void {
+  /** Writes many rows, given one after the other, with few statements; what all of them share is bound once. */
+  runMany({ text, width }: Many, shared: readonly Value[], values: Value[]): void {
     const rows = values.length / width;
     for (let at = 0; at < rows; ) {
       const left = rows - at;
@@ -85,33 +82,59 @@ export class ByProject {
   }
 }
 
-export interface Insert {
+/** A statement for any number of rows. */
+export interface Many {
   /** Of a row, without what is shared. */
   width: number;
   text(rows: number): string;
 }
 
-export function insertInto(
-  table: string,
-  shared: string,
-  columns: string,
-  how: "INSERT OR FAIL" | "INSERT OR REPLACE" = "INSERT OR FAIL",
-): Insert {
-  const width = columns.split(",").length;
-  // What is not shared stays without a number: the driver looks through all numbered ones for each.
-  const numbered = shared === "" ? [] : shared.split(",").map((_, at) => `?${at + 1}`);
-  const row = `(${[...numbered, ...Array(width).fill("?")].join(",")})`;
+function many(width: number, make: (rows: number) => string): Many {
   const texts = new Map<number, string>();
   return {
     width,
     text(rows) {
-      let text = texts.get(rows);
-      if (text === undefined) {
-        const names = shared === "" ? columns : `${shared}, ${columns}`;
-        text = `${how} INTO ${table} (${names}) VALUES ${Array(rows).fill(row).join(",")}`;
-        texts.set(rows, text);
-      }
+      const text = texts.get(rows) ?? make(rows);
+      texts.set(rows, text);
       return text;
     },
   };
+}
+
+interface Inserted {
+  /** Columns that all rows share, bound first. */
+  shared?: string;
+  columns: string;
+  /** Columns that are always the same. */
+  constant?: Record<string, string>;
+  /** `OR FAIL` spares SQLite a journal per statement; the transaction undoes all. */
+  or?: "FAIL" | "REPLACE";
+}
+
+export function insertInto(
+  table: string,
+  { shared = "", columns, constant = {}, or = "FAIL" }: Inserted,
+): Many {
+  const names = (list: string) => list.split(", ").filter(Boolean);
+  const width = names(columns).length;
+  const all = [...names(shared), ...Object.keys(constant), ...names(columns)].join(", ");
+  // What is not shared stays without a number: the driver looks through all numbered ones for each.
+  const row = [
+    ...names(shared).map((_, at) => `?${at + 1}`),
+    ...Object.values(constant),
+    ...Array(width).fill("?"),
+  ];
+  const start = `INSERT OR ${or} INTO ${table} (${all}) VALUES `;
+  return many(
+    width,
+    (rows) =>
+      start +
+      Array(rows)
+        .fill(`(${row.join(",")})`)
+        .join(","),
+  );
+}
+
+export function deleteFrom(table: string, key: string): Many {
+  return many(1, (rows) => `DELETE FROM ${table} WHERE ${key} IN (${Array(rows).fill("?").join(",")})`);
 }

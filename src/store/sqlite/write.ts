@@ -19,10 +19,19 @@ import {
   type Value,
 } from "../row-codec.js";
 import type { Change, Chunk, Fetched, Flush, OfTask, Queued, ReadyRows, Rows } from "../rows.js";
-import { claimRow, claimWritten, orgRow, projectRow, toTask } from "./codec.js";
+import {
+  claimRow,
+  claimWritten,
+  granted,
+  isAsGranted,
+  orgRow,
+  projectRow,
+  pushGranted,
+  toTask,
+} from "./codec.js";
 import { eventWritten, historyText, pushEvent, sessionColumns, sessionRow } from "./codec-sessions.js";
 import { SqliteListings } from "./listings.js";
-import { ByProject, type Insert, insertInto, type Statements } from "./statements.js";
+import { ByProject, deleteFrom, insertInto, type Many, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
   columns
@@ -41,6 +50,7 @@ const sql = {
   project:
     "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
   taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
+  taskCompleted: `UPDATE task SET state = 'completed', ready_at = NULL, epoch = ?, updated_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
   taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? WHERE no = ?`,
   taskFull: `UPDATE task SET ${assignments(taskColumns)} WHERE no = ?`,
   taskRemove: "DELETE FROM task WHERE no = ?",
@@ -48,7 +58,6 @@ const sql = {
   attemptsRemove: "DELETE FROM attempt WHERE no = ?",
   text: "INSERT OR REPLACE INTO task_text (no, prompt, description, metadata) VALUES (?, ?, ?, ?)",
   claimUpdate: `UPDATE claim SET ${assignments(claimWritten)} WHERE no = ?`,
-  claimDelete: "DELETE FROM claim WHERE no = ?",
   attemptUpdate: "UPDATE attempt SET body = ? WHERE no = ? AND epoch = ?",
   session: `INSERT OR REPLACE INTO session (org, ${sessionColumns}) VALUES (?, ${marks(sessionColumns)})`,
   counter: "INSERT OR REPLACE INTO counter (org, project, parent, value) VALUES (?, ?, ?, ?)",
@@ -88,13 +97,20 @@ const sql = {
     ORDER BY r.k1, r.k2 LIMIT ?`,
 };
 
-const inserts = {
-  task: insertInto("task", "org, project", `no, id, ${taskColumns}`),
-  claim: insertInto("claim", "org, project", `no, task_id, ${claimWritten}`),
-  attempt: insertInto("attempt", "", `no, ${attemptColumns}`),
-  record: insertInto("session_record", "org, project", "id, completed, history", "INSERT OR REPLACE"),
-  event: insertInto("event", "project", eventWritten),
-  ready: insertInto("ready", "org, project", "lane, level, k1, k2, id, not_before"),
+const ofProject = "org, project";
+const many = {
+  task: insertInto("task", { shared: ofProject, columns: `no, id, ${taskColumns}` }),
+  claimGranted: insertInto("claim", { shared: ofProject, ...granted }),
+  claim: insertInto("claim", { shared: ofProject, columns: `no, task_id, ${claimWritten}` }),
+  claimDelete: deleteFrom("claim", "no"),
+  attempt: insertInto("attempt", { columns: `no, ${attemptColumns}` }),
+  record: insertInto("session_record", {
+    shared: ofProject,
+    columns: "id, completed, history",
+    or: "REPLACE",
+  }),
+  event: insertInto("event", { shared: "project", columns: eventWritten }),
+  ready: insertInto("ready", { shared: ofProject, columns: "lane, level, k1, k2, id, not_before" }),
 };
 const lowest = Number.MIN_SAFE_INTEGER;
 
@@ -172,7 +188,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     for (const { project, id, completed, history } of flush.records) {
       records.of(project).push(id, completed, historyText(history));
     }
-    this.insertOf(inserts.record, records);
+    this.insertOf(many.record, records);
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
     for (const { edge, isAdded } of flush.edges) {
       db.run(isAdded ? sql.edgeAdd : sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
@@ -184,7 +200,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     }
     const events = new ByProject();
     for (const event of flush.events) pushEvent(events.of(event.row.project), event, first);
-    for (const [project, values] of events.entries()) db.insertMany(inserts.event, [project], values);
+    for (const [project, values] of events.entries()) db.runMany(many.event, [project], values);
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
@@ -199,13 +215,14 @@ export class SqliteRows extends SqliteListings implements Rows {
     this.insertReady(flush.joinedQueue);
   }
 
-  private insertOf(insert: Insert, rows: ByProject): void {
-    for (const [project, values] of rows.entries()) this.db.insertMany(insert, [this.orgId, project], values);
+  private insertOf(insert: Many, rows: ByProject): void {
+    for (const [project, values] of rows.entries()) this.db.runMany(insert, [this.orgId, project], values);
   }
 
   private writeTasks(tasks: Iterable<Change<Task>>): void {
     const created = new ByProject();
     const move = this.db.prepared(sql.taskMoved);
+    const complete = this.db.prepared(sql.taskCompleted);
     for (const { before, after } of tasks) {
       if (!after) continue;
       const no = this.first + after.ordinal;
@@ -213,28 +230,31 @@ export class SqliteRows extends SqliteListings implements Rows {
         created.of(after.project).push(no, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
-        move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
+        if (state === "completed" && readyAt === null) complete.get(epoch, updatedAt, startedAt, endedAt, no);
+        else move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
       } else if (isOnlyFreed(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
         this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, no);
       } else this.db.run(sql.taskFull, ...taskRow(after), no);
     }
-    this.insertOf(inserts.task, created);
+    this.insertOf(many.task, created);
   }
 
   private writeClaims(claims: Iterable<OfTask<Change<Claim>>>): void {
+    const asGranted = new ByProject();
     const opened = new ByProject();
-    const close = this.db.prepared(sql.claimDelete);
+    const closed: Value[] = [];
     for (const { ordinal, row } of claims) {
       const no = this.first + ordinal;
       if (row.before && row.after) this.db.run(sql.claimUpdate, ...claimRow(row.after), no);
-      else if (row.after) {
-        const values = opened.of(row.after.project);
-        values.push(no, row.after.taskId);
-        claimRow(row.after, values);
-      } else if (row.before) close.get(no);
+      else if (row.before) closed.push(no);
+      else if (row.after && isAsGranted(row.after))
+        pushGranted(asGranted.of(row.after.project), no, row.after);
+      else if (row.after) opened.of(row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
     }
-    this.insertOf(inserts.claim, opened);
+    this.db.runMany(many.claimDelete, [], closed);
+    this.insertOf(many.claimGranted, asGranted);
+    this.insertOf(many.claim, opened);
   }
 
   private writeAttempts(attempts: Iterable<OfTask<Change<Attempt>>>): void {
@@ -246,7 +266,7 @@ export class SqliteRows extends SqliteListings implements Rows {
       else
         closed.push(no, row.after.epoch, row.after.sessionId, row.after.releasedAt, attemptBody(row.after));
     }
-    this.db.insertMany(inserts.attempt, [], closed);
+    this.db.runMany(many.attempt, [], closed);
   }
 
   private insertReady(added: readonly Queued[]): void {
@@ -255,7 +275,7 @@ export class SqliteRows extends SqliteListings implements Rows {
       const { lane, level, k1, k2, id, notBefore } = entry;
       rows.of(project).push(lane, level, k1, k2, id, notBefore);
     }
-    this.insertOf(inserts.ready, rows);
+    this.insertOf(many.ready, rows);
   }
 
   rebuildReady(project: string): void {
