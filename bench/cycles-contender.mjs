@@ -1,7 +1,8 @@
 // One contender of the cycles benchmark, in a process of its own: nobody works in a heap, or with code, that others have left.
-// For every message it works once through the tasks of a fresh copy of the prepared store, and tells how many a second.
+// For every message it works once through the tasks of a fresh copy of the prepared store, and tells how many a second. What it
+// wrote is on the disk before the next begins, whose own writes would have to wait for it otherwise.
 
-import { copyFileSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { Statements } from "../dist/store/sqlite/statements.js";
@@ -11,16 +12,22 @@ import { plainjobPerSecond } from "./plainjob.mjs";
 const [name, directory, original, tasks, workers] = process.argv.slice(2);
 const workerIds = Array.from({ length: Number(workers) }, (_, index) => `worker-${index}`);
 
-let files = 0;
-const freshFile = () => join(directory, `${name}-${files++}.db`);
-function copyOfOriginal() {
-  const file = freshFile();
-  copyFileSync(original, file);
-  return file;
+const file = join(directory, `${name}.db`);
+
+function toDisk() {
+  for (const path of [file, `${file}-wal`].filter(existsSync)) {
+    const handle = openSync(path, "r+");
+    fsyncSync(handle);
+    closeSync(handle);
+  }
+}
+
+function remove() {
+  for (const end of ["", "-wal", "-shm"]) rmSync(file + end, { force: true });
 }
 
 async function dibsPerSecond(work) {
-  const dibs = await openDibs({ path: copyOfOriginal() });
+  const dibs = await openDibs({ path: file });
   let done = 0;
   const elapsed = await seconds(async () => {
     done = await work(dibs, workerIds);
@@ -56,7 +63,7 @@ async function recording(run) {
 }
 
 function replayPerSecond(calls) {
-  const db = new DatabaseSync(copyOfOriginal(), { timeout: 0 });
+  const db = new DatabaseSync(file, { timeout: 0 });
   db.exec(
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY",
   );
@@ -82,11 +89,27 @@ const contenders = {
   dibs: () => dibsPerSecond(workThrough),
   ahead: () => dibsPerSecond(workAhead),
   async bare() {
-    recorded ??= await recording(() => dibsPerSecond(workThrough));
+    if (!recorded) {
+      recorded = await recording(() => dibsPerSecond(workThrough));
+      copyOriginal();
+    }
     return replayPerSecond(recorded);
   },
-  plainjob1: () => plainjobPerSecond(freshFile(), Number(tasks), 1),
-  plainjob8: () => plainjobPerSecond(freshFile(), Number(tasks), 8),
+  plainjob1: () => plainjobPerSecond(file, Number(tasks), 1),
+  plainjob8: () => plainjobPerSecond(file, Number(tasks), 8),
 };
 
-process.on("message", async () => process.send(await contenders[name]()));
+function copyOriginal() {
+  remove();
+  copyFileSync(original, file);
+  toDisk();
+}
+
+process.on("message", async () => {
+  if (name.startsWith("plainjob")) remove();
+  else copyOriginal();
+  const perSecond = await contenders[name]();
+  toDisk();
+  remove();
+  process.send(perSecond);
+});
