@@ -55,6 +55,11 @@ export class Table<T> {
     return last;
   }
 
+  putAll(rows: ReadonlyMap<Key, T>): void {
+    if (rows.size === 0) return;
+    for (const [key, row] of rows) this.put(key, row);
+  }
+
   isDirty(key: Key): boolean {
     return this.cells.get(key)?.isDirty === true;
   }

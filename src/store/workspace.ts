@@ -17,6 +17,11 @@ import type { Flush, OfTask } from "./rows.js";
 const rowsCachedMax = 50_000;
 const textLengthCachedMax = 16 * 1024 * 1024;
 
+interface Place {
+  key: Key;
+  entries: ReadyEntry[];
+}
+
 export class Workspace extends KnownRows {
   private orgDirty = false;
   private isReordered = false;
@@ -30,10 +35,8 @@ export class Workspace extends KnownRows {
   private ended: Key[] = [];
 
   apply(changes: Changes): void {
-    const moving = [...changes.tasks.keys()];
-    for (const key of changes.claims.keys()) if (!changes.tasks.has(key)) moving.push(key);
-    const before = moving.map((key) => this.entriesAt(key));
-    const reordered = this.applyProjects(changes);
+    const before = this.placesBefore(changes);
+    const reordered = changes.projects.size > 0 ? this.applyProjects(changes) : [];
     this.mayFree ||= changes.projects.size > 0;
     if (changes.org) {
       this.archiveBelow(changes.org.eventMin);
@@ -41,35 +44,43 @@ export class Workspace extends KnownRows {
       this.orgDirty = true;
     }
     for (const [key, task] of changes.tasks) this.applyTask(key, task);
-    for (const [key, text] of changes.texts) {
-      this.textRows.put(key, text);
-      this.textLength += lengthOf(text);
-    }
+    for (const text of changes.texts.values()) this.textLength += lengthOf(text);
+    this.textRows.putAll(changes.texts);
     for (const [key, claim] of changes.claims) this.applyClaim(key, claim ?? undefined);
-    for (const [key, attempt] of changes.attempts) this.attemptRows.put(key, attempt);
+    this.attemptRows.putAll(changes.attempts);
     for (const [key, session] of changes.sessions) {
       const before = this.sessionRows.put(key, session);
       this.mayFree ||= canDoMore(before, session);
     }
-    for (const [key, record] of changes.records) this.recordRows.put(key, record);
-    for (const [key, counter] of changes.counters) this.counterRows.put(key, counter);
-    for (const [id, notification] of changes.notifications) this.notificationRows.put(id, notification);
-    for (const [at, document] of changes.documents) {
-      // Claims that wait with a token end with it.
-      this.mayFree ||= document.kind === tokenKind && document.value === null;
-      this.documentRows.put(at, document);
+    this.recordRows.putAll(changes.records);
+    this.counterRows.putAll(changes.counters);
+    this.notificationRows.putAll(changes.notifications);
+    // Claims that wait with a token end with it.
+    for (const { kind, value } of changes.documents.values()) {
+      this.mayFree ||= kind === tokenKind && value === null;
     }
+    this.documentRows.putAll(changes.documents);
     if (changes.removed.size > 0) this.applyRemoved(changes.removed);
     for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
     for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
     for (const event of changes.events) this.newEvents.push(event);
     if (changes.idempotency) this.newKeys.push(changes.idempotency);
-    for (let at = 0; at < moving.length; at++) this.moveInQueue(moving[at]!, before[at]!);
+    for (const place of before) this.moveInQueue(place);
     if (reordered.length === 0) return;
     this.beforeList();
     for (const project of reordered) this.rows.rebuildReady(project);
     this.isReordered = true;
     this.queue.clear();
+  }
+
+  /** Where the tasks stand in the queue that these changes may move. */
+  private placesBefore({ tasks, claims }: Changes): Place[] {
+    const places: Place[] = [];
+    for (const key of tasks.keys()) places.push({ key, entries: this.entriesAt(key) });
+    for (const key of claims.keys()) {
+      if (!tasks.has(key)) places.push({ key, entries: this.entriesAt(key) });
+    }
+    return places;
   }
 
   private applyProjects(changes: Changes): string[] {
@@ -137,7 +148,7 @@ export class Workspace extends KnownRows {
     return this.task(key.slice(0, slash), key.slice(slash + 1));
   }
 
-  private moveInQueue(key: Key, before: ReadyEntry[]): void {
+  private moveInQueue({ key, entries: before }: Place): void {
     const after = this.entriesAt(key);
     if (before.length === 0 && after.length === 0) return;
     const project = key.slice(0, key.indexOf("/"));

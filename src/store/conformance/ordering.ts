@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
 import type { NewTask } from "../../core/command.js";
-import { type Driver, minute, teller, type World } from "./harness.js";
+import type { Task } from "../../core/task.js";
+import type { Reads } from "../../core/view.js";
+import { type Driver, minute, org, project, teller, type World } from "./harness.js";
 
 let takers = 0;
 
@@ -59,6 +61,46 @@ export function ordering(driver: Driver): void {
       expect(given).toEqual(wanted);
       const seen = await world.read((view) => given.map((id) => view.text("demo", id)?.prompt));
       expect(seen).toEqual(given.map((id) => `task ${ids.indexOf(id)}`));
+    });
+
+    it("many at once are handed out as they were written, whatever they carry and have been through", async (world) => {
+      const odd = '"quoted" back\\slash \u0001\u001f\u2028 \u{1f9d1}‍🚀 </script> {"json":[1]}';
+      const group = await world.task({ type: "group" });
+      const kinds: Partial<NewTask>[] = [
+        {},
+        { prompt: odd, title: odd },
+        { description: odd },
+        { metadata: { odd, deep: { list: [1, null, odd] } } },
+        { parentId: group },
+        { notBefore: world.clock.now() - minute, timeoutMs: minute, maxRetries: 7, phase: odd },
+        { files: [odd], description: "", metadata: {} },
+        { prompt: "long ".repeat(2000) },
+      ];
+      const both = [undefined, "Ann"];
+      const ids = await many(
+        world,
+        Array.from({ length: 96 }, (_, n) => ({
+          ...kinds[n % kinds.length],
+          assignee: both[Math.floor(n / 48)],
+        })),
+      );
+      await world.session("ann", { name: "Ann", capacity: 1000 });
+      for (const taskId of [ids[0]!, ids[33]!, ids[50]!]) {
+        await world.claim(taskId, "ann", { start: true });
+        await world.ok({ type: "release", taskId, sessionId: "ann", spread: 0 });
+      }
+      await world.claim(ids[34]!, "ann");
+      world.clock.advance(60 * minute);
+      await world.sweep();
+      const seen = (view: Reads) => ids.map((id) => [view.task(project, id), view.text(project, id)]);
+      const stored = await world.read(seen);
+      await world.reopen();
+      await world.together(Array(96).fill({ type: "claim-next", sessionId: "ann" }));
+      const [known] = await world.store.commit(org, [({ view }) => seen(view)]);
+      expect(known).toEqual({ ok: true, value: stored });
+      expect(await world.read((view) => view.claimsOf(project, "ann").length)).toBe(96);
+      const lost = stored.filter(([task]) => (task as Task).lostCount > 0);
+      expect(lost.map(([task]) => (task as Task).id)).toEqual([ids[34]]);
     });
 
     it("of equal priority, what has been claimable for longer first", async (world) => {

@@ -58,7 +58,8 @@ export class Statements {
       const left = rows - at;
       const count = left >= 32 ? 32 : left >= 8 ? 8 : 1;
       const some = count === rows ? values : values.slice(at * width, (at + count) * width);
-      this.prepared(text(count)).get(...shared, ...some);
+      // One list: two spreads in a call are taken apart value by value.
+      this.prepared(text(count)).get(...shared.concat(some));
       at += count;
     }
   }
