@@ -265,6 +265,8 @@ test("without tokens a server listens on loopback only", async () => {
   await until("it listens", () => open.stdout.includes("listening on "));
   const url = /^listening on (\S+)/.exec(open.stdout)![1]!;
   expect((await fetch(`${url}/api/tasks`)).status).toBe(200);
+  const me = await (await fetch(`${url}/api/auth/me`)).json();
+  expect(me).toEqual({ success: true, org: "default", role: "admin", signedIn: false });
   expect(open.stdout).not.toContain("token");
   expect(existsSync(tokenFileOf(db))).toBe(false);
 });

@@ -6,7 +6,7 @@ import { Toasts } from "./components/toasts.js";
 import { Trouble } from "./components/trouble.js";
 import { dibs, isSignedOut } from "./data/dibs.js";
 import { useLive, useStreamStatus } from "./data/live.js";
-import { ownRole } from "./data/me.js";
+import { isSignedIn, ownRole } from "./data/me.js";
 import type { Refused } from "./data/sign-in.js";
 import { signOut } from "./data/sign-in.js";
 import { stream } from "./data/stream.js";
@@ -122,14 +122,16 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
               {role}
             </span>
           )}
-          <button
-            type="button"
-            className="plain"
-            title={role === null ? undefined : `Signed in as ${role}`}
-            onClick={() => void signOut()}
-          >
-            Sign out
-          </button>
+          {isSignedIn() && (
+            <button
+              type="button"
+              className="plain"
+              title={role === null ? undefined : `Signed in as ${role}`}
+              onClick={() => void signOut()}
+            >
+              Sign out
+            </button>
+          )}
         </div>
       </header>
       <StaleBanner />

@@ -24,7 +24,7 @@ const terms: [string, string][] = [
     "is:blocked",
     "ready, scheduled, claimed, running, waiting, done, failed, cancelled, open, ended, stale, group",
   ],
-  ["agent:a7", "held by a session (its id or its name) or an agent type"],
+  ["agent:a7", "held by a session (its id or its name) or an agent type; if nobody holds it: meant for them"],
   ["words", "in titles, ids and labels; from three letters on also in prompts"],
   ["label:ui,api", "any of these labels"],
   ["age:>1h", "older than; idle: since it last changed"],

@@ -11,8 +11,8 @@ export function factsOf(rows: readonly WireTaskRow[]): Facts {
     projects.add(row.project);
     phases.add(row.phase);
     for (const label of row.labels) labels.add(label);
-    agents.add(row.claim?.sessionId);
-    agents.add(row.claim?.agentType);
+    agents.add(row.claim ? row.claim.sessionId : row.assignee);
+    agents.add(row.claim ? row.claim.agentType : row.agentType);
   }
   return { labels: labels.top(), agents: agents.top(), projects: projects.top(), phases: phases.top() };
 }

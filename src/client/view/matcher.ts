@@ -117,7 +117,11 @@ const isSince = (at: string, { op, ms }: TimeTest, now: number) => compare(now -
 
 /** What a key looks at. Ids and names of agents are long: their beginning is enough. */
 const looks: Record<TextKey, { of: (row: WireTaskRow) => readonly (string | null)[]; isPrefix: boolean }> = {
-  agent: { of: ({ claim }) => (claim ? [claim.sessionId, claim.agentType] : []), isPrefix: true },
+  agent: {
+    of: ({ claim, assignee, agentType }) =>
+      claim ? [claim.sessionId, claim.agentType] : [assignee, agentType],
+    isPrefix: true,
+  },
   assignee: { of: ({ assignee }) => [assignee], isPrefix: true },
   id: { of: ({ id }) => [id], isPrefix: true },
   phase: { of: ({ phase }) => [phase], isPrefix: true },

@@ -26,7 +26,7 @@ export interface Suggestion {
 
 const help: Record<FilterKey, string> = {
   is: "a state, such as is:blocked",
-  agent: "who works on it",
+  agent: "who works on it, or should",
   label: "with this label",
   project: "of this project",
   parent: "part of this task",

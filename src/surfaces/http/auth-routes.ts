@@ -29,7 +29,7 @@ export function addAuth(app: Hono<{ Bindings: Bindings }>, parts: AuthParts): vo
   app.get("/api/auth/me", (http) => {
     http.env.call.route = "/api/auth/me";
     const { org, role } = http.env.call.caller!;
-    return json(http, { success: true, org, role });
+    return json(http, { success: true, org, role, signedIn: !parts.isOpen });
   });
   app.post("/api/auth/code", async (http) => {
     http.env.call.route = "/api/auth/code";

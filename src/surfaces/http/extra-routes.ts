@@ -138,9 +138,9 @@ const auth: Plan[] = [
     path: "/api/auth/me",
     method: "get",
     name: "auth.me",
-    summary: "Say who the caller is",
+    summary: "Say who the caller is, and whether anybody has to sign in here",
     role: roles[0],
-    answer: json(object({ success, role, org: text })),
+    answer: json(object({ success, role, org: text, signedIn: { type: "boolean" } })),
   },
   {
     path: "/api/auth/code",
