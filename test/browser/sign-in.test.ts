@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
-import { tempFile } from "../faults/support.js";
+import { tempFile, until } from "../faults/support.js";
 import { Serving } from "../http/program.js";
 import { axeFindings, dashboard, expectQuiet, isLive, placeOf, says } from "./dashboard.js";
 import { makeLively } from "./lively.js";
@@ -76,6 +76,21 @@ describe("the link that serve prints", () => {
         await says(page, "You are not signed in.");
         await says(page, "dibs serve");
         await says(page, "dibs token link");
+      },
+      { isStranger: true },
+    ),
+  );
+
+  test(
+    "is not needed where everybody is let in, and nobody is offered to leave",
+    visiting(
+      async ({ page }) => {
+        const server = new Serving(tempFile(), { args: ["--no-auth"] });
+        await until("it listens", () => server.stdout.includes("listening on "));
+        await page.goto(/^listening on (\S+)/.exec(server.stdout)![1]!);
+        await isLive(page);
+        expect(await page.getByRole("button", { name: "Keys and help" }).count()).toBe(1);
+        expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
       },
       { isStranger: true },
     ),

@@ -2,43 +2,25 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeAll, expect } from "vitest";
+import { beforeAll, expect } from "vitest";
 import { brokenInvariants, type Everything } from "../../src/core/invariants.js";
 import { type Dibs, DibsError, type OpenOptions, openDibs } from "../../src/index.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
+import { afterwards, tempDir, until } from "../support.js";
+
+export { afterwards, tempDir, until };
 
 const root = resolve(import.meta.dirname, "../..");
-const patienceMs = 30_000;
 const everything = 1_000_000;
-
-type Cleanup = () => unknown;
-const cleanups: Cleanup[] = [];
-
-/** Runs after the test, the latest first. */
-export function afterwards(cleanup: Cleanup): void {
-  cleanups.push(cleanup);
-}
 
 beforeAll(() => {
   if (!existsSync(join(root, "dist/index.js"))) {
     throw new Error("dist/index.js is missing, which the child processes load: run `npm run build` first.");
   }
 });
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export function tempDir(): string {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-faults-"));
-  afterwards(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 export function tempFile(): string {
   return join(tempDir(), "dibs.db");
@@ -54,15 +36,6 @@ export async function openStore(file: string): Promise<Store> {
   const store = await openSqliteStore(file, { now: Date.now });
   afterwards(() => store.close().catch(() => undefined));
   return store;
-}
-
-/** Looks until it is so; for what no event tells. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(5);
-  }
 }
 
 /** The refusal with which a call ends; any other end fails the test. */
