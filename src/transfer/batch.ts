@@ -1,6 +1,15 @@
 // Some rows of an export, as changes for one transaction.
 
-import { attemptKey, type Changes, type Edge, keyOf, noChanges } from "../core/changes.js";
+import { archivedDocuments } from "../core/archive.js";
+import {
+  attemptKey,
+  type Changes,
+  type Document,
+  documentKey,
+  type Edge,
+  keyOf,
+  noChanges,
+} from "../core/changes.js";
 import type { DibsEvent } from "../core/event.js";
 import type { Org } from "../core/project.js";
 import type { TaskText } from "../core/task.js";
@@ -14,6 +23,7 @@ export const batchMax = { rows: 2000, length: 8 * 1024 * 1024 };
 export class Batch {
   /** With the lines they stand in. */
   readonly tasks: { row: Rows["task"]; line: number }[] = [];
+  readonly archived: { row: Rows["archived"]; line: number }[] = [];
   private readonly projects = new Map<string, Rows["project"]>();
   private readonly texts = new Map<string, TaskText>();
   private readonly claims = new Map<string, Rows["claim"]>();
@@ -64,6 +74,9 @@ export class Batch {
       case "counter":
         this.counters.set(keyOf(of.row.project, of.row.parent), of.row);
         return;
+      case "archived":
+        this.archived.push({ row: of.row, line });
+        return;
       case "session":
         this.sessions.set(keyOf(of.row.project, of.row.id), { ...of.row, owner: of.row.owner ?? null });
         return;
@@ -106,7 +119,13 @@ export class Batch {
       notifications,
       events,
       edgesAdded,
+      documents: this.documents(),
     };
     for (const idempotency of this.keys) yield { ...noChanges(), idempotency };
+  }
+
+  private documents(): Map<string, Document> {
+    const documents = this.archived.flatMap(({ row }) => archivedDocuments(row));
+    return new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
   }
 }

@@ -1,6 +1,7 @@
 // Everything of one org as lines. All pages are read from one snapshot: not even a heartbeat, which leaves no event to notice
 // it by, can come between two pages, and a fleet that never rests does not make the export start again.
 
+import { type ArchivedTask, archivedTasks } from "../core/archive.js";
 import type { Counter } from "../core/changes.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import { limits } from "../core/limits.js";
@@ -13,8 +14,8 @@ import { endLine, headerLine, noRows, notificationNumber, type Row, rowLine } fr
 const pageMax = { light: 1000, heavy: 100 };
 
 /**
- * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind:
- * tokens and locks belong to an installation.
+ * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind, but
+ * for the ids of archived tasks: tokens and locks belong to an installation.
  */
 export async function* exportOrg(
   store: Store,
@@ -49,6 +50,7 @@ async function* pagesOf(snapshot: Snapshot, { light, heavy }: typeof pageMax): P
   yield projects.map((row) => ({ kind: "project", row }));
   yield* paged(snapshot, heavy, tasks, taskRows);
   for (const { id } of projects) yield* paged(snapshot, light, countersOf(id), counterRows);
+  for (const { id } of projects) yield* paged(snapshot, light, archivedOf(id), archivedRows);
   for (const { id } of projects) yield* paged(snapshot, light, sessionsOf(id), sessionRows);
   yield* paged(snapshot, light, notifications, notificationRows);
   yield* paged(snapshot, light, eventsAfter(org.eventMin - 1), eventRows);
@@ -89,6 +91,13 @@ const countersOf =
     view.counters({ project, limit, ...(last && { afterParent: last.parent }) });
 
 const counterRows = (row: Counter): Row[] => [{ kind: "counter", row }];
+
+const archivedOf =
+  (project: string): Look<ArchivedTask> =>
+  (view, limit, last) =>
+    archivedTasks(view, { project, limit, afterId: last?.taskId });
+
+const archivedRows = (row: ArchivedTask): Row[] => [{ kind: "archived", row }];
 
 interface WholeSession {
   session: Session;

@@ -1,6 +1,7 @@
 // The lines of an export: a header, one line per row, and at the end how many there are of each kind. The order of the lines
 // is part of the format: what hangs on a task follows it, so that a reader needs to remember only the task before.
 
+import type { ArchivedTask } from "../core/archive.js";
 import type { Counter } from "../core/changes.js";
 import type {
   Attempt,
@@ -43,6 +44,7 @@ export interface Rows {
   claim: Claim;
   attempt: Attempt;
   counter: Counter;
+  archived: ArchivedTask;
   session: Session;
   record: SessionRecord;
   notification: Notification;
@@ -227,6 +229,8 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
   }),
   // The parent of the top level is empty.
   counter: object<Counter>({ project: id, parent: text, value: whole }),
+  // What is left of them is their ids, which nobody may get again.
+  archived: object<ArchivedTask>({ project: id, taskId: id, at: whole }),
   session: object<Session>({
     project: id,
     id,

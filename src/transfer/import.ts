@@ -82,18 +82,24 @@ class Target {
 }
 
 /** The only thing about a file that cannot be judged without remembering all of it. */
-function refuseTwice(view: Reads, { tasks }: Batch): void {
+function refuseTwice(view: Reads, { tasks, archived }: Batch): void {
   const seen = new Set<Key>();
-  for (const { row, line } of tasks) {
-    const key = keyOf(row.project, row.id);
-    if (seen.has(key) || view.task(row.project, row.id)) {
-      throw new DibsError("VALIDATION_FAILED", `Line ${line}: there are two tasks ${row.id}.`, {
-        hint: "The import did not finish. Throw its org or file away, and export again.",
-        details: { line, issues: [{ path: `line ${line}`, message: `there are two tasks ${row.id}` }] },
-      });
-    }
+  const refuseKnown = (project: string, id: string, line: number, what: string) => {
+    const key = keyOf(project, id);
+    if (seen.has(key) || view.task(project, id)) throw twice(line, what);
     seen.add(key);
+  };
+  for (const { row, line } of tasks) refuseKnown(row.project, row.id, line, `there are two tasks ${row.id}`);
+  for (const { row, line } of archived) {
+    refuseKnown(row.project, row.taskId, line, `task ${row.taskId} is said to be archived, and is there`);
   }
+}
+
+function twice(line: number, message: string): DibsError {
+  return new DibsError("VALIDATION_FAILED", `Line ${line}: ${message}.`, {
+    hint: "The import did not finish. Throw its org or file away, and export again.",
+    details: { line, issues: [{ path: `line ${line}`, message }] },
+  });
 }
 
 function hasRows(view: Reads, { defaultProject }: Org): boolean {

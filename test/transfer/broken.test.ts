@@ -16,6 +16,9 @@ beforeAll(async () => {
   await world.claim(hold.taskId, "b");
   await world.ok({ type: "fail", ...(await world.hold("c", { maxRetries: 0 })), error: "x", spread: 0 });
   await world.task({ dependsOn: [hold.taskId] });
+  await world.finish(await world.task({ id: "gone" }));
+  const tasks = [{ project: "demo", id: "gone" }];
+  await world.ok({ type: "archive-tasks", tasks, before: Number.MAX_SAFE_INTEGER });
   good = await exported(store);
 });
 
@@ -187,6 +190,21 @@ test("two tasks of one id are refused", async () => {
   expect(await store.read(org, (view) => view.tasks({ project: null, afterOrdinal: 0, limit: 1 }))).toEqual(
     [],
   );
+});
+
+test("a task that is archived and there is refused", async () => {
+  const { lines, line } = changed("archived", (row) => ({ ...row, taskId: "0001" }));
+  const store = openMemoryStore(new TestClock());
+  await expect(importOrg(store, org, again(lines))).rejects.toMatchObject({
+    message: `Line ${line}: task 0001 is said to be archived, and is there.`,
+  });
+});
+
+test("an export of a program that left the ids of archived tasks behind is read", async () => {
+  const lines = without(linesOf("archived")[0]!).map((line) => line.replace('"archived":1,', ""));
+  expect(lines.join()).not.toMatch(/"kind":"archived"|"archived":1/);
+  const store = openMemoryStore(new TestClock());
+  expect(await importOrg(store, org, again(lines))).toMatchObject({ archived: 0 });
 });
 
 test("blank lines do not matter", async () => {

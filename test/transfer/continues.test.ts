@@ -219,6 +219,30 @@ describe.each(drivers)("after an import into $name", (to) => {
     });
   });
 
+  test("ids of tasks that were archived are not given again, and whoever asks learns when they went", async () => {
+    const prepare = async (world: World) => {
+      for (const id of ["old", "older"]) await world.finish(await world.task({ id }));
+      await world.finish(await world.task({ id: "young" }));
+      world.clock.advance(minute);
+      const tasks = ["old", "older"].map((id) => ({ project, id }));
+      await world.ok({ type: "archive-tasks", tasks, before: world.clock.now() });
+      world.clock.advance(minute);
+    };
+    await moved(to, prepare, async ({ original, copy }) => {
+      const create = (id: string) => ({
+        type: "create" as const,
+        correlationId: "corr-test",
+        tasks: [{ prompt: "x", id }],
+      });
+      for (const world of [original, copy]) {
+        for (const id of ["old", "older", "young"]) await world.refused("ID_TAKEN", create(id));
+        const gone = await world.refused("TASK_NOT_FOUND", { type: "retry", taskId: "old" });
+        expect(gone.details).toEqual({ taskId: "old", archivedAt: world.clock.now() - minute });
+      }
+      expect(await exported(copy.store)).toEqual(await exported(original.store));
+    });
+  });
+
   test("events that were archived stay archived, and the numbers go on", async () => {
     await withStores([memory, to], async ([from, target], clock) => {
       await from!.open(org, project);

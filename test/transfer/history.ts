@@ -1,6 +1,5 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
-import { archivedKind } from "../../src/core/archive.js";
 import { documentKey, noChanges } from "../../src/core/changes.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import type { Store, Transaction } from "../../src/store/store.js";
@@ -55,7 +54,7 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
 export async function carryDocuments(from: Store, to: Store): Promise<void> {
   const documentsOf = (store: Store) =>
     store.read(org, (view) =>
-      [...documentKinds, archivedKind].flatMap((kind) =>
+      documentKinds.flatMap((kind) =>
         view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each })),
       ),
     );
