@@ -56,7 +56,8 @@ function refuseWork(message: string): never {
 class WorkLoop implements Worker {
   readonly sessionId: Promise<string>;
   readonly done: Promise<void>;
-  private readonly running = new Map<string, Running>();
+  /** By attempt: an earlier one of the same task may still be tidying up. */
+  private readonly running = new Set<Running>();
   private isStopping = false;
   /** Ends the claims that wait now; renewed after each use. */
   private waiting = new AbortController();
@@ -144,7 +145,7 @@ class WorkLoop implements Worker {
     this.stopsNow ||= now;
     this.abortWaits();
     // A question may stay open for days: its task is given up, and the answer waits there for the next holder.
-    for (const { abort, answered } of this.running.values()) {
+    for (const { abort, answered } of this.running) {
       if (now || answered) abort.abort(new Error("the worker was stopped"));
     }
     await this.done;
@@ -199,7 +200,7 @@ class WorkLoop implements Worker {
   private async runTask(claim: WireClaim, task: WireTask): Promise<Next> {
     const leaseUntil = performance.now() + claim.ttlMs;
     const running: Running = { claim, leaseUntil, abort: new AbortController(), answered: null };
-    this.running.set(task.id, running);
+    this.running.add(running);
     const by = { ...this.project, taskId: task.id, sessionId: this.session, epoch: claim.epoch };
     let next: Next = null;
     try {
@@ -207,7 +208,7 @@ class WorkLoop implements Worker {
       if (this.stopsNow) running.abort.abort(new Error("the worker was stopped"));
       running.abort.signal.throwIfAborted();
       const result = await this.handler(this.contextFor(task, running, by));
-      if (running.abort.signal.aborted) await this.giveBack(by);
+      if (running.abort.signal.aborted) await this.finishAborted(running, by, result);
       else {
         const reported = this.report(by, resultOf(result));
         if (!this.isStopping) next = { claimed: this.claimNext(this.running.size - 1) };
@@ -217,7 +218,7 @@ class WorkLoop implements Worker {
       if (running.abort.signal.aborted) await this.giveBack(by);
       else if (!isLost(error)) await this.reportFailure(by, error);
     } finally {
-      this.running.delete(task.id);
+      this.running.delete(running);
       if (this.running.size === 0 && this.options.untilEmpty) this.wakeWaits();
     }
     return next;
@@ -243,6 +244,12 @@ class WorkLoop implements Worker {
       if (!(error instanceof DibsError) || error.code !== "CHILDREN_OPEN") throw error;
       await patiently(() => this.dibs.tasks.release({ ...by, reason: "waits for its children" }));
     }
+  }
+
+  /** Work that was done all the same is told, and kept for a human to see; after a stop the task goes back. */
+  private async finishAborted({ abort }: Running, by: HolderOf, result: WorkResult): Promise<void> {
+    if (!isLost(abort.signal.reason) || result === undefined) return this.giveBack(by);
+    await this.report(by, resultOf(result)).catch((error) => this.tolerate(error));
   }
 
   /** Aborted: if the task is still ours (a stop), it goes back; if it is not, there is nothing to give back. */
@@ -322,12 +329,12 @@ class WorkLoop implements Worker {
     const session = this.dibs.sessions
       .heartbeat({ ...this.project, sessionId: this.session }, { signal })
       .catch((error) => this.loseAll(error));
-    const tasks = [...this.running].map(([taskId, running]) => this.renew(taskId, running, signal));
+    const tasks = [...this.running].map((running) => this.renew(running, signal));
     await Promise.all([session, ...tasks]);
   }
 
-  private async renew(taskId: string, running: Running, signal: AbortSignal): Promise<void> {
-    const { epoch, ttlMs } = running.claim;
+  private async renew(running: Running, signal: AbortSignal): Promise<void> {
+    const { taskId, epoch, ttlMs } = running.claim;
     const by = { ...this.project, taskId, sessionId: this.session, epoch };
     const leaseUntil = performance.now() + ttlMs;
     try {
@@ -343,7 +350,7 @@ class WorkLoop implements Worker {
 
   private loseAll(error: unknown): void {
     if (!isLost(error)) return;
-    for (const { abort } of this.running.values()) abort.abort(error);
+    for (const { abort } of this.running) abort.abort(error);
   }
 
   /** Answers, cancellations and losses arrive as events, within milliseconds. */
@@ -375,8 +382,10 @@ class WorkLoop implements Worker {
   }
 
   private notice(event: WireEvent): void {
-    const running = event.taskId === null ? undefined : this.running.get(event.taskId);
-    if (!running || event.epoch !== running.claim.epoch) return;
+    const running = [...this.running].find(
+      ({ claim }) => claim.taskId === event.taskId && claim.epoch === event.epoch,
+    );
+    if (!running) return;
     const isOwn =
       event.type === "task:released" && ["completed", "failed"].includes(String(event.data.reason));
     if (event.type === "task:response-received") running.answered?.(String(event.data.response ?? ""));

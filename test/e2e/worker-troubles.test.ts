@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, test } from "vitest";
-import { type Dibs, DibsError } from "../../src/index.js";
+import { type Dibs, DibsError, type WorkHandler } from "../../src/index.js";
 import { open, tempFile, until } from "../faults/support.js";
 
 async function withTasks(count: number): Promise<{ dibs: Dibs; ids: string[] }> {
@@ -42,6 +42,40 @@ describe("a worker in trouble", () => {
     finish();
     expect(await end).toMatchObject({ code: "VALIDATION_FAILED" });
     expect(await look(dibs, ids[0]!)).toMatchObject({ state: "completed", lostCount: 0, epoch: 1 });
+  });
+
+  test("an attempt that tidies up after a cancellation does not cost the next one, and what it says late is kept", async () => {
+    const { dibs, ids } = await withTasks(1);
+    const [tidied, tidy] = gate();
+    const [lost, lose] = gate();
+    const begun: number[] = [];
+    const handler: WorkHandler = async ({ claim, signal }) => {
+      begun.push(claim.epoch);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      if (claim.epoch > 1) return lose();
+      await tidied;
+      return "half of it";
+    };
+    const worker = dibs.work(handler, { concurrency: 2 });
+    await until("the first has begun", () => begun.length === 1);
+    await dibs.tasks.cancel({ taskId: ids[0]! });
+    await dibs.tasks.retry({ taskId: ids[0]! });
+    await until("the second has begun", () => begun.length === 2);
+    tidy();
+    const attemptsOf = async () => (await dibs.tasks.attempts({ taskId: ids[0]! })).attempts;
+    const first = async () => (await attemptsOf()).find(({ epoch }) => epoch === 1);
+    await until(
+      "the first is over",
+      async () => (await first())?.lateResult?.result?.output === "half of it",
+    );
+    await dibs.tasks.cancel({ taskId: ids[0]! });
+    await lost;
+    await worker.stop();
+    expect(await look(dibs, ids[0]!)).toMatchObject({ state: "cancelled", epoch: 2, lostCount: 0 });
+    expect((await attemptsOf()).map(({ lateResult }) => lateResult?.result?.output ?? null)).toEqual([
+      null,
+      "half of it",
+    ]);
   });
 
   test("a question asked while it stops does not keep it: the answer waits for the next holder", async () => {
