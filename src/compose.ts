@@ -242,7 +242,16 @@ async function withStore<T>(options: TransferOptions, use: (store: Store) => Pro
 }
 
 export function clockOf({ clock }: OpenOptions): Clock | null {
-  return typeof clock === "function" ? { now: clock } : (clock ?? null);
+  if (clock === undefined) return null;
+  const now = typeof clock === "function" ? clock : () => clock.now();
+  return { now: () => wholeMs(now()) };
+}
+
+/** A clock of the caller's may be finer than ours, or no clock. */
+function wholeMs(time: unknown): number {
+  const ms = typeof time === "number" ? Math.floor(time) : Number.NaN;
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  throw new DibsError("VALIDATION_FAILED", `clock: must tell milliseconds since 1970, not ${String(time)}.`);
 }
 
 /** `admitted` refuses what `events.list` would refuse, such as a project that does not exist. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, test } from "vitest";
 import { brokenInvariants } from "../../src/core/invariants.js";
-import { migrations } from "../../src/store/sqlite/schema.js";
+import { applicationId, migrations } from "../../src/store/sqlite/schema.js";
 import { Child, checkStore, open, openStore, readEverything, tempDir, tempFile, until } from "./support.js";
 
 describe("eight processes on one file", () => {
@@ -78,6 +78,27 @@ describe("ten processes that open a path which does not exist yet", () => {
     expect(readdirSync(join(directory, "shop", ".dibs")).filter((name) => name.includes(".new-"))).toEqual(
       [],
     );
+  });
+});
+
+describe("ten processes that open a store of the first version", () => {
+  test.each([1, 2])("all succeed, and each migration is applied once (round %i)", async () => {
+    const path = tempFile();
+    const old = new DatabaseSync(path);
+    old.exec(`PRAGMA application_id = ${applicationId}; PRAGMA journal_mode = WAL; ${migrations[0]!.sql}
+      CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT;
+      INSERT INTO migration VALUES (1, '${migrations[0]!.name}', 1); PRAGMA user_version = 1`);
+    old.close();
+    const children = Array.from({ length: 10 }, () => new Child("opener.mjs", { path }));
+    await Promise.all(children.map((child) => child.said("ready")));
+    for (const child of children) child.send("go");
+    await Promise.all(children.map((child) => child.exited));
+    expect(children.flatMap((child) => child.of("refused"))).toEqual([]);
+    expect(new Set(children.map((child) => child.of("opened")[0]?.wrote)).size).toBe(10);
+    const db = new DatabaseSync(path);
+    const applied = db.prepare("SELECT version, name FROM migration ORDER BY version").all();
+    db.close();
+    expect(applied).toEqual(migrations.map(({ version, name }) => ({ version, name })));
   });
 });
 

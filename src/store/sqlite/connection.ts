@@ -186,6 +186,11 @@ function pragma(db: Database, name: string): number {
 
 function refuseForeign(db: Database, file: string): void {
   if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
+  refuseNewer(db, file);
+}
+
+/** A newer program may migrate the file while this one has it open. */
+export function refuseNewer(db: Database, file: string): void {
   const version = pragma(db, "user_version");
   if (version > schemaVersion) {
     throw new StoreError(

@@ -1,5 +1,7 @@
 // What SQLite and the file system say, as what a person should do. By code; only where `all()` reports no code, by message.
 
+import { accessSync, constants } from "node:fs";
+import { dirname } from "node:path";
 import { StoreError } from "../store.js";
 
 interface SqliteError extends Error {
@@ -20,10 +22,15 @@ const primary = {
   notadb: 26,
 };
 
+/** Our own statements do not fit: somebody else has changed the tables. */
+const foreignTables = /^(?:no such (?:table|column|index)|table \S+ (?:already exists|has no column))/;
+
 function codeOf(error: SqliteError): number {
-  if (typeof error.errcode === "number") return error.errcode & 0xff;
+  const code = typeof error.errcode === "number" ? error.errcode & 0xff : 0;
+  if (code > 1) return code;
   if (error.message.includes("malformed")) return primary.corrupt;
   if (error.message.includes("not a database")) return primary.notadb;
+  if (foreignTables.test(error.message)) return primary.corrupt;
   return error.message.includes("unable to open database file") ? primary.cantopen : 0;
 }
 
@@ -56,16 +63,12 @@ export function translate(error: unknown, file: string): unknown {
         error,
       );
     case primary.readonly:
-      return new StoreError(
-        "STORE_READ_ONLY",
-        `${file} cannot be written.`,
-        "Check the permissions of the file and its directory, and whether the disk is mounted read-only.",
-        error,
-      );
+      return readOnly(file, error);
     case primary.corrupt:
     case primary.notadb:
       return corrupt(file, error.message, error);
     case primary.cantopen:
+      if (isReadOnly(dirname(file))) return readOnly(file, error);
       return new StoreError(
         "STORE_UNAVAILABLE",
         `${file} cannot be opened.`,
@@ -87,6 +90,24 @@ function fromFileSystem(error: Error, code: string | undefined, file: string): S
   );
 }
 
+function isReadOnly(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS";
+  }
+}
+
+function readOnly(file: string, cause: unknown): StoreError {
+  return new StoreError(
+    "STORE_READ_ONLY",
+    `${file} cannot be written.`,
+    "Check the permissions of the file and its directory, and whether the disk is mounted read-only.",
+    cause,
+  );
+}
+
 function full(file: string, cause: unknown): StoreError {
   return new StoreError(
     "STORE_FULL",
@@ -100,7 +121,7 @@ export function corrupt(file: string, what: string, cause?: unknown): StoreError
   return new StoreError(
     "STORE_CORRUPT",
     `${file} is not an intact Dibs store: ${what}.`,
-    "Nothing was changed. Move the file away and restore a backup.",
+    "Move the file away and restore a backup.",
     cause,
   );
 }

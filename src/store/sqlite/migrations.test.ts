@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect, test } from "vitest";
 import { noChanges } from "../../core/changes.js";
+import { openFile } from "./connection.js";
 import { applicationId, migrations, numbersPerOrg, schemaVersion } from "./schema.js";
 import { openSqliteStore } from "./store.js";
 
@@ -82,6 +83,20 @@ test("a store of the first version is brought up to date, and goes on", async ()
       migrations.map(({ version, name }) => ({ version, name })),
     );
     db.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test("every connection flushes each commit to the disk", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+  try {
+    for (const brief of [false, true, false]) {
+      const db = await openFile(join(directory, "dibs.db"), { brief });
+      expect(db.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+      expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      db.close();
+    }
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

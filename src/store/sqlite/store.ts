@@ -17,7 +17,14 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
-import { type Database, type FileOptions, integrityProblems, openFile, patiently } from "./connection.js";
+import {
+  type Database,
+  type FileOptions,
+  integrityProblems,
+  openFile,
+  patiently,
+  refuseNewer,
+} from "./connection.js";
 import { translate } from "./errors.js";
 import { orgsMax } from "./schema.js";
 import { SqliteSnapshot } from "./snapshot.js";
@@ -52,6 +59,7 @@ class SqliteStore implements Store {
   private readonly snapshots = new Set<Snapshot>();
   private readonly droppedAt = new Map<string, number>();
   private dataVersion = -1;
+  private lookedVersion = -1;
   private poll: NodeJS.Timeout | null = null;
   private closed = false;
 
@@ -181,6 +189,7 @@ class SqliteStore implements Store {
     return patiently(this.file, () => {
       this.statements.run("BEGIN");
       try {
+        this.refuseNewerSince();
         // Not kept: strangers may ask for any org.
         const view = new Workspace(this.rows.get(org) ?? new SqliteRows(this.statements, org));
         return job(view, orgTime(view.org().lastAt, this.clock.now(), clockStepBackMsMax));
@@ -235,8 +244,17 @@ class SqliteStore implements Store {
   private forgetIfForeign(): void {
     const version = this.readDataVersion();
     if (version === this.dataVersion) return;
+    refuseNewer(this.db, this.file);
     this.dataVersion = version;
     for (const workspace of this.workspaces.values()) workspace.clear();
+  }
+
+  /** For looks, which leave the cache to commits. */
+  private refuseNewerSince(): void {
+    const version = this.readDataVersion();
+    if (version === this.lookedVersion) return;
+    refuseNewer(this.db, this.file);
+    this.lookedVersion = version;
   }
 
   /** A look that fails changes nothing; the next one may succeed. */
