@@ -50,4 +50,4 @@ async function collectAll(): Promise<void> {
   }
 }
 
-staysAlike("SQLite", 200, runScript);
+staysAlike("SQLite", 300, runScript);
