@@ -84,7 +84,10 @@ export function wantsOf(lane: string): Wants {
   };
 }
 
-/** A lane under one of the session's prefixes: only what it requires is to be seen, and most require nothing. */
+/**
+ * A lane that begins with one of the session's prefixes fits but for what it requires; one that is no longer than the prefix
+ * requires nothing.
+ */
 function fits(lane: string, prefix: string, who: Who): boolean {
   return lane.length === prefix.length || misfits(wantsOf(lane), who).length === 0;
 }

@@ -251,6 +251,11 @@ export class ReadyQueue {
     this.touched.clear();
   }
 
+  /** The rows of a project are written anew. What is pending in the others is known here only, where the store has not got it yet. */
+  forget(project: string): void {
+    this.projects.delete(project);
+  }
+
   clear(): void {
     this.projects.clear();
     this.touched.clear();

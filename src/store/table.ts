@@ -1,7 +1,7 @@
 import type { Key } from "../core/changes.js";
 import type { Change } from "./rows.js";
 
-/** A row as it is known now; `undefined` means absent. */
+/** What is known of a row; `undefined` means absent. `before` holds only while `isDirty`. */
 interface Cell<T> extends Change<T> {
   key: Key;
   isDirty: boolean;
@@ -29,6 +29,7 @@ export class Table<T> {
     return cell === undefined ? null : cell.after;
   }
 
+  /** As it was read; a changed row stays changed. */
   keep(key: Key, row: T | undefined): T | undefined {
     const cell = this.cells.get(key);
     if (cell) cell.after = row;
@@ -82,6 +83,7 @@ export class Table<T> {
     return [...this.cells.values()].map(({ key, after }) => [key, after]);
   }
 
+  /** Of a row that is not changed: what is pending is settled or undone first. */
   forget(key: Key): void {
     this.cells.delete(key);
   }

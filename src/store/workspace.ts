@@ -68,9 +68,11 @@ export class Workspace extends KnownRows {
     for (const place of before) this.moveInQueue(place);
     if (reordered.length === 0) return;
     this.beforeList();
-    for (const project of reordered) this.rows.rebuildReady(project);
+    for (const project of reordered) {
+      this.rows.rebuildReady(project);
+      this.queue.forget(project);
+    }
     this.isReordered = true;
-    this.queue.clear();
   }
 
   /** Where the tasks stand in the queue that these changes may move. */

@@ -155,6 +155,33 @@ test("tables that somebody has changed are a store that is not intact", async ()
   }
 });
 
+test("a row of the queue whose task is over hands out nothing, wherever it stands", async () => {
+  for (const place of [3, 20]) {
+    const path = tempFile();
+    const tasks = Array.from({ length: 40 }, (_, n) => ({ id: `t${n}`, prompt: "x" }));
+    const dibs = await open({ path });
+    await dibs.tasks.batch({ tasks });
+    const db = new DatabaseSync(path);
+    const row = db.prepare("SELECT * FROM ready WHERE id = ?").get(`t${place}`) as Record<string, string>;
+    const { claim } = await dibs.tasks.claim({ taskId: `t${place}`, sessionId: "a", register: true });
+    await dibs.tasks.complete({ taskId: `t${place}`, sessionId: "a", epoch: claim.epoch });
+    const columns = Object.keys(row);
+    db.prepare(`INSERT INTO ready (${columns}) VALUES (${columns.map(() => "?")})`).run(
+      ...Object.values(row),
+    );
+    db.close();
+    await dibs.sessions.register({ id: "b", capacity: 100 });
+    const claims = await Promise.allSettled(tasks.map(() => dibs.tasks.claimNext({ sessionId: "b" })));
+    const refused = claims.filter((each) => each.status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: "INTERNAL" });
+    expect((await dibs.tasks.get({ taskId: `t${place}` })).task).toMatchObject({
+      state: "completed",
+      epoch: 1,
+    });
+  }
+});
+
 test("a clock that is none is refused, and a finer one is rounded", async () => {
   for (const time of [Number.NaN, Number.POSITIVE_INFINITY, -1, "soon", 1e300]) {
     expect(await refusalOf(openDibs({ path: tempFile(), clock: () => time as number }))).toMatchObject({

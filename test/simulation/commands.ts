@@ -246,7 +246,7 @@ const onClaim = new Set<string>([
 const onTask = new Set<string>([...onClaim, "claim", "claim-next", "cancel", "retry", "update", "respond"]);
 
 export function commandOf(word: keyof typeof made, pick: Picker, view: Reads, now: number): Command {
-  const project = pick.chance(18)
+  const project = pick.chance(30)
     ? pick.of(["side", "side", "side", "side", "side", "extra", "ghost"])
     : "demo";
   const scene = sceneOf(view, now, project);

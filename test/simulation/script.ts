@@ -75,8 +75,9 @@ const op: fc.Arbitrary<Op> = fc.record({ word: fc.oneof(...words), picks: number
 const commit: fc.Arbitrary<Step> = fc.record({
   step: fc.constant("commit" as const),
   ops: fc.oneof(
-    { arbitrary: fc.array(op, { minLength: 1, maxLength: 1 }), weight: 2 },
-    { arbitrary: fc.array(op, { minLength: 1, maxLength: 8, size: "max" }), weight: 3 },
+    { arbitrary: fc.array(op, { minLength: 1, maxLength: 1 }), weight: 4 },
+    { arbitrary: fc.array(op, { minLength: 1, maxLength: 8, size: "max" }), weight: 6 },
+    { arbitrary: fc.array(op, { minLength: 1, maxLength: 40, size: "max" }), weight: 1 },
   ),
   fails: fc.oneof({ arbitrary: fc.constant(null), weight: 8 }, { arbitrary: fc.nat({ max: 7 }), weight: 1 }),
   second: fc.boolean(),

@@ -3,7 +3,7 @@ import { type Changes, noChanges } from "../../core/changes.js";
 import { carryOut } from "../../core/decide.js";
 import type { IdempotencyRecord } from "../../core/view.js";
 import type { Job } from "../store.js";
-import { type Driver, minute, org, project, teller, type World } from "./harness.js";
+import { type Driver, minute, org, project, type Told, teller, type World } from "./harness.js";
 
 const day = 24 * 60 * minute;
 
@@ -181,6 +181,30 @@ export function transactions(driver: Driver): void {
       await expect(store.read(org, () => null)).rejects.toMatchObject({ code: "STORE_CLOSED" });
       await store.close();
       world.everything = async () => before;
+    });
+  });
+
+  describe(`${driver.name}: a project that gets another order`, () => {
+    const next = (sessionId: string) => ({ type: "claim-next", sessionId }) as const;
+    const make = (id: string) =>
+      ({ type: "create", correlationId: "c", tasks: [{ id, prompt: "x" }] }) as Told;
+    const reorder: Told = { type: "update-project", project: "side", settings: { order: "depth-first" } };
+    const given = (outcome: unknown) => (outcome as { value: { taskId: string | null } }).value.taskId;
+
+    it("leaves the queues of the others as the commit has left them", async (world) => {
+      await world.ok({ type: "create-project", id: "side" });
+      const first = await world.task();
+      for (const id of ["a", "b", "c"]) await world.session(id);
+      const jobs = [next("a"), make("second"), reorder, next("b"), next("c")];
+      const outcomes = await world.together(jobs);
+      expect([0, 3, 4].map((at) => given(outcomes[at]))).toEqual([first, "second", null]);
+    });
+
+    it("leaves what the commit has put into the others where it is found", async (world) => {
+      await world.ok({ type: "create-project", id: "side" });
+      for (const id of ["a", "b", "c"]) await world.session(id);
+      const [, , found] = await world.together([make("only"), reorder, next("b")]);
+      expect([given(found), await world.next("a"), await world.next("c")]).toEqual(["only", null, null]);
     });
   });
 

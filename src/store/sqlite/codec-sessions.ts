@@ -104,7 +104,7 @@ function toPast(text: string): PastClaim {
 }
 
 export const eventColumns = "no, project, type, body";
-/** With those of one project. */
+/** What is written of an event besides the project, which it shares with others. */
 export const eventWritten = "task_no, no, type, body";
 
 /** Appends one row. `first` is the number that the org's events and tasks start from. */

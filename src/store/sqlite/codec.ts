@@ -73,7 +73,10 @@ export function claimRow(claim: Claim): Value[] {
   ];
 }
 
-/** As it was granted, and nothing has happened since: most are written like this. */
+/**
+ * As it was granted, and nothing has happened since: most are written like this. What is neither here nor constant is NULL;
+ * `isAsGranted` must test all of that, and `pushGranted` follows this order.
+ */
 export const granted = {
   columns:
     "no, task_id, session_id, epoch, agent_type, claimed_at, expires_at, ttl_ms, last_heartbeat, metadata, updated_at, start_by, deadline_at, silent_at, due_at",

@@ -83,16 +83,19 @@ const sql = {
     "SELECT level FROM ready WHERE org = ? AND project = ? AND lane = ? AND level < ? ORDER BY level DESC LIMIT 1",
   chunk: `SELECT id, lane, level, k1, k2, not_before FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ?
     AND (k1, k2) > (?, ?) ORDER BY k1, k2 LIMIT ?`,
-  // A ready task is queued, has nothing open below or before it, and most have none of the rest: each column that is read costs.
+  // Most ready tasks have none of the rest, and each column that is read costs. A row of the queue whose task is not ready must
+  // not be hidden by that: whoever takes it looks at the task once more.
   chunkWithTasks: `SELECT t.id, t.title, t.priority, t.epoch, t.created_at, t.updated_at, t.ready_at, t.more,
       r.k1, r.k2, r.not_before, CASE WHEN octet_length(x.prompt) <= 4096 THEN x.prompt END,
       NOT EXISTS (SELECT 1 FROM dependency d WHERE d.org = r.org AND d.project = r.project AND d.depends_on = r.id),
-      CASE WHEN coalesce(t.parent_id, t.assignee, t.not_before, t.started_at, x.description, x.metadata) IS NOT NULL
-          OR t.lost_count + t.completed_children > 0 THEN
-        json_array(t.parent_id, t.assignee, t.not_before, t.started_at, t.lost_count, t.completed_children, x.description, x.metadata)
+      CASE WHEN coalesce(t.parent_id, t.assignee, t.not_before, t.started_at, t.ended_at, x.description, x.metadata) IS NOT NULL
+          OR t.type <> 'task' OR t.state <> 'queued' OR t.lost_count <> 0 OR t.pending_deps <> 0 OR t.open_children <> 0
+          OR t.completed_children <> 0 THEN
+        json_array(t.type, t.parent_id, t.state, t.assignee, t.lost_count, t.not_before, t.started_at, t.ended_at,
+          t.pending_deps, t.open_children, t.completed_children, x.description, x.metadata)
       END
     FROM ready r CROSS JOIN task t ON t.no = ? + abs(r.k2)
-    CROSS JOIN task_text x ON x.no = t.no
+    LEFT JOIN task_text x ON x.no = t.no
     WHERE r.org = ? AND r.project = ? AND r.lane = ? AND r.level = ? AND (r.k1, r.k2) > (?, ?)
     ORDER BY r.k1, r.k2 LIMIT ?`,
 };
@@ -137,6 +140,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     if (limit < busyChunk) return { entries: this.db.all(sql.chunk, ...from).map(toEntry), tasks: [] };
     // In either order, k2 is the task's number or its negative.
     const rows = this.db.all(sql.chunkWithTasks, this.first, ...from);
+    // By the order of its columns.
     const entries = rows.map(
       (row): ReadyEntry => ({ id: row[0], lane, level, k1: row[8], k2: row[9], notBefore: row[10] }),
     );
@@ -292,17 +296,18 @@ export class SqliteRows extends SqliteListings implements Rows {
   }
 }
 
-/** What most ready tasks do not have. */
-const plain = [null, null, null, null, 0, 0, null, null];
+/** The rest of most ready tasks, in the order of `json_array` above. */
+const plain = ["task", null, "queued", null, 0, null, null, null, 0, 0, 0, null, null];
 
 function toFetched(row: Row, project: string): Fetched {
   const [id, title, priority, epoch, createdAt, updatedAt, readyAt, more, , k2, , prompt, isFree, rest] = row;
-  const [parentId, assignee, notBefore, startedAt, lostCount, completedChildren, description, metadata] =
-    rest === null ? plain : JSON.parse(rest);
+  // biome-ignore format: in the order of the columns.
+  const [type, parentId, state, assignee, lostCount, notBefore, startedAt, endedAt, pendingDeps, openChildren,
+    completedChildren, description, metadata] = rest === null ? plain : JSON.parse(rest);
   const ordinal = Math.abs(k2);
   // biome-ignore format: in the order of the columns.
-  const columns = [null, project, id, "task", parentId, title, "queued", priority, assignee, lostCount, notBefore, epoch,
-    createdAt, updatedAt, readyAt, startedAt, null, 0, 0, completedChildren];
+  const columns = [null, project, id, type, parentId, title, state, priority, assignee, lostCount, notBefore, epoch,
+    createdAt, updatedAt, readyAt, startedAt, endedAt, pendingDeps, openChildren, completedChildren];
   const text =
     prompt === null
       ? null
