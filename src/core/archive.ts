@@ -19,9 +19,12 @@ export interface ArchivedTask {
 
 const keyOfTask = (project: string, taskId: string) => `${project}/${taskId}`;
 
+/** Under the project's own name: something of it was archived. */
+const some = { some: true };
+
 export function noteArchived(draft: Draft, project: string, taskId: string): void {
   draft.putDocument(archivedKind, keyOfTask(project, taskId), { at: draft.now });
-  if (!draft.document(archivedKind, project)) draft.putDocument(archivedKind, project, { since: draft.now });
+  if (!draft.document(archivedKind, project)) draft.putDocument(archivedKind, project, some);
 }
 
 /** When the task was archived; null: there was none of this id, or it is still there. */
@@ -47,6 +50,6 @@ export function archivedTasks(
 export function archivedDocuments({ project, taskId, at }: ArchivedTask): Document[] {
   return [
     { kind: archivedKind, key: keyOfTask(project, taskId), value: { at } },
-    { kind: archivedKind, key: project, value: { since: at } },
+    { kind: archivedKind, key: project, value: some },
   ];
 }
