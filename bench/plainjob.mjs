@@ -44,11 +44,14 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Jobs per second from start to the last completion, with this many workers in one process. */
 export async function plainjobPerSecond(file, jobs, workerCount) {
-  const queue = defineQueue({ connection: connection(file), logger: silent });
+  const store = connection(file);
+  const queue = defineQueue({ connection: store, logger: silent });
   queue.addMany(
     "job",
     Array.from({ length: jobs }, (_, index) => ({ prompt: `task number ${index}` })),
   );
+  // As the others, it begins with all jobs in the file and none in the log.
+  store.pragma("wal_checkpoint(TRUNCATE)");
   let done = 0;
   let finish;
   const finished = new Promise((resolve) => {

@@ -89,20 +89,32 @@ function makeDirectory(directory: string): void {
   if (dirname(directory) !== directory) makeDirectory(dirname(directory));
   try {
     mkdirSync(directory);
+    syncDirectory(dirname(directory));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
-function syncFile(file: string): void {
-  const handle = openSync(file, "r+");
-  fsyncSync(handle);
-  closeSync(handle);
+function syncFile(file: string, flags = "r+"): void {
+  const handle = openSync(file, flags);
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** So that a power cut does not take a name that was made in it. Where directories cannot be flushed, nothing is to be done. */
+export function syncDirectory(directory: string): void {
+  try {
+    syncFile(directory, "r");
+  } catch {}
 }
 
 function putInPlace(draft: string, file: string): void {
   try {
     linkSync(draft, file);
+    syncDirectory(dirname(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return; // Another starter was first: its store is the one.

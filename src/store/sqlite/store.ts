@@ -2,6 +2,7 @@
 // awaits: the jobs run, their changes are written, and the answer leaves only after the disk has it (synchronous=FULL).
 
 import { existsSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { backup as copyDatabase, DatabaseSync } from "@photostructure/sqlite";
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
@@ -24,6 +25,7 @@ import {
   openFile,
   patiently,
   refuseNewer,
+  syncDirectory,
 } from "./connection.js";
 import { translate } from "./errors.js";
 import { orgsMax } from "./schema.js";
@@ -323,6 +325,7 @@ class SqliteStore implements Store {
     try {
       await copyDatabase(source, draft, { rate: -1 });
       renameSync(draft, path);
+      syncDirectory(dirname(path));
     } catch (error) {
       throw translate(error, path);
     } finally {
