@@ -115,7 +115,9 @@ test(
     await open(page, `${world.url}/graph`);
     await says(page, "80 of 300 tasks");
     // Places are worked out beside the page.
-    expect(page.workers().map((worker) => worker.url())).toEqual([expect.stringContaining("/elk-worker")]);
+    await expect
+      .poll(() => page.workers().map((worker) => worker.url()))
+      .toEqual([expect.stringContaining("/elk-worker")]);
     const isReadable = (id: string) => expect.poll(() => canBeRead(page, id), { timeout: 10_000 }).toBe(true);
     await isReadable("t80");
 

@@ -202,6 +202,8 @@ describe("failures and notifications", () => {
       await pressHere(page);
       await page.getByRole("dialog", { name: `Retry ${own}?` }).waitFor();
       await page.keyboard.press("Escape");
+      // It gives the focus back when it goes, and who has the focus holds the list.
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.mouse.move(2, 2);
       await page.getByRole("heading", { name: "Inbox" }).click();
       await question(page, "The second?").waitFor();
