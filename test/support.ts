@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach } from "vitest";
 
 const patienceMs = 40_000;
 const cleanups: (() => unknown)[] = [];
@@ -14,9 +13,9 @@ export function afterwards(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
-afterEach(async () => {
+export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+}
 
 export function tempDir(): string {
   const directory = mkdtempSync(join(tmpdir(), "dibs-test-"));

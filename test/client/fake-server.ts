@@ -2,8 +2,8 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach } from "vitest";
 import { type ConnectOptions, connectDibs, type Dibs } from "../../src/index.js";
+import { afterwards } from "../support.js";
 
 export interface Seen {
   method: string;
@@ -15,11 +15,6 @@ export interface Seen {
 }
 
 export type Behaviour = (seen: Seen, response: ServerResponse) => unknown;
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export class FakeServer {
   readonly seen: Seen[] = [];
@@ -33,7 +28,7 @@ export class FakeServer {
     const fake = new FakeServer(server);
     fake.behaviours = behaviours;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    cleanups.push(() => fake.stop());
+    afterwards(() => fake.stop());
     return fake;
   }
 
@@ -48,7 +43,7 @@ export class FakeServer {
 
   connect(options: Partial<ConnectOptions> = {}): Dibs {
     const dibs = connectDibs({ url: this.url, retry: { baseMs: 1 }, ...options });
-    cleanups.push(() => dibs.close());
+    afterwards(() => dibs.close());
     return dibs;
   }
 

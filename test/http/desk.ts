@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll } from "vitest";
 import type { ServeOptions } from "../../src/serve.js";
-import "./own-home.js";
 import { type Answer, type Asking, openWorld, type StoreName, type World } from "./support.js";
 
 export const minutes = (count: number) => count * 60_000;

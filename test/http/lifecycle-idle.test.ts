@@ -2,7 +2,6 @@
 
 import { expect, test } from "vitest";
 import { until } from "../faults/support.js";
-import "./own-home.js";
 import { Reader } from "./reader.js";
 import { openWorld, storeNames, type World } from "./support.js";
 

@@ -5,7 +5,6 @@ import { type DibsServer, type ServeOptions, serveDibs } from "../../src/serve.j
 import { tempDir, until } from "../faults/support.js";
 import { cloneDatabase } from "../postgres/database.js";
 import { stored } from "../postgres/support.js";
-import "./own-home.js";
 import { type Answer, Serving } from "./program.js";
 import { type Ask, Reader } from "./reader.js";
 

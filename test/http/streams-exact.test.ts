@@ -3,7 +3,6 @@
 
 import { expect, test } from "vitest";
 import { seeded } from "../postgres/support.js";
-import "./own-home.js";
 import { expectExact, type Filter, Progress, Returning } from "./fleet.js";
 import { on, type StoreName, type World } from "./support.js";
 

@@ -3,7 +3,6 @@
 import { Agent, request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { until } from "../faults/support.js";
-import "./own-home.js";
 import { type Ask, Reader } from "./reader.js";
 import { on, storeNames, type World } from "./support.js";
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { OutputOf } from "../../src/contract/operation.js";
 import type { OperationNamed } from "../../src/contract/registry.js";
-import { driverNames, on, type Pipeline } from "./world.js";
+import { driverNames, type Pipeline, pipelines } from "./world.js";
+
+const on = await pipelines();
 
 type Answer = OutputOf<OperationNamed<"tasks.bulk">>;
 

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { driverNames, on } from "./world.js";
+import { driverNames, pipelines } from "./world.js";
+
+const on = await pipelines();
 
 describe.each(driverNames)("locks over %s", (driver) => {
   test(

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { driverNames, on } from "./world.js";
+import { driverNames, pipelines } from "./world.js";
+
+const on = await pipelines();
 
 describe.each(driverNames)("logs over %s", (driver) => {
   test(

@@ -2,7 +2,9 @@ import { describe, expect, test, vi } from "vitest";
 import { followEvents } from "../../src/operations/event-feed.js";
 import { catchUp } from "../../src/operations/metrics/recorder.js";
 import { retireEvents, retireTasks } from "../../src/operations/retention.js";
-import { driverNames, on, org, type Pipeline } from "./world.js";
+import { driverNames, org, type Pipeline, pipelines } from "./world.js";
+
+const on = await pipelines();
 
 const day = 24 * 60 * 60 * 1000;
 const old = { olderThanMs: day, limit: 1000 };

@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dispatch } from "../../src/operations/dispatch.js";
 import { verifyToken } from "../../src/operations/tokens.js";
-import { driverNames, on, org, Pipeline } from "./world.js";
+import { driverNames, org, Pipeline, pipelines } from "./world.js";
+
+const on = await pipelines();
 
 const refusedWith = (code: string) => expect.objectContaining({ code });
 

@@ -15,7 +15,7 @@ import { openMemoryStore } from "../../src/store/memory/store.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
-import { type TestDatabase, testDatabase } from "../postgres/database.js";
+import { testDatabase } from "../postgres/database.js";
 
 export const org = "default";
 
@@ -47,35 +47,31 @@ export class Pipeline {
   }
 }
 
-const database: TestDatabase = await testDatabase();
+export const driverNames = ["memory", "sqlite", "postgres"] as const;
+export type Driver = (typeof driverNames)[number];
 
-const drivers: Record<string, (clock: TestClock, directory: string) => Promise<Store>> = {
-  memory: async (clock) => openMemoryStore(clock),
-  sqlite: (clock, directory) => openSqliteStore(join(directory, "dibs.db"), clock),
-  postgres: async (clock) => {
-    await database.empty();
-    return openPostgresStore(database.url, clock);
-  },
-};
-
-export const driverNames = Object.keys(drivers);
-
-/** One case over a fresh store. */
-export function on(
-  driver: string,
-  story: (pipeline: Pipeline) => Promise<void>,
-  world?: Partial<Environment>,
-) {
-  return async () => {
-    const directory = mkdtempSync(join(tmpdir(), "dibs-"));
-    const clock = new TestClock();
-    const store = await drivers[driver]!(clock, directory);
-    try {
-      await store.open(org, "demo");
-      await story(new Pipeline(store, clock, world));
-    } finally {
-      await store.close();
-      rmSync(directory, { recursive: true, force: true });
-    }
+/** For a test file, which gets a database of its own: one case over a fresh store. */
+export async function pipelines() {
+  const database = await testDatabase();
+  const drivers: Record<Driver, (clock: TestClock, directory: string) => Promise<Store>> = {
+    memory: async (clock) => openMemoryStore(clock),
+    sqlite: (clock, directory) => openSqliteStore(join(directory, "dibs.db"), clock),
+    postgres: async (clock) => {
+      await database.empty();
+      return openPostgresStore(database.url, clock);
+    },
   };
+  return (driver: Driver, story: (pipeline: Pipeline) => Promise<void>, world?: Partial<Environment>) =>
+    async () => {
+      const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+      const clock = new TestClock();
+      const store = await drivers[driver](clock, directory);
+      try {
+        await store.open(org, "demo");
+        await story(new Pipeline(store, clock, world));
+      } finally {
+        await store.close();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    };
 }

@@ -2,15 +2,7 @@
 // was, and what is new waits, or stands at the end where it moves nothing. A list above the one that is used holds still with it. A
 // pointer that rests for long is forgotten: nobody means it.
 
-import {
-  type PointerEvent,
-  type RefObject,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { keptTogether } from "./kept-together.js";
 
 export interface Steady<T> {
@@ -22,11 +14,7 @@ export interface Steady<T> {
   /** Shows everything as it is. */
   release: () => void;
   /** For the list's element. */
-  list: {
-    ref: RefObject<HTMLOListElement | null>;
-    onPointerMove: (event: PointerEvent) => void;
-    onPointerLeave: () => void;
-  };
+  list: { ref: RefObject<HTMLOListElement | null> };
 }
 
 /** `newcomers`: whether new ones come before what is shown, or after it. */
@@ -36,11 +24,11 @@ export function useSteady<T>(
   newcomers: "before" | "after",
 ): Steady<T> {
   const ref = useRef<HTMLOListElement>(null);
-  const pointer = usePointed();
+  const isPointedAt = usePointedAt(ref);
   const hasFocus = useFocusWithin(ref);
   const last = useRef<readonly T[]>(now);
   const [, again] = useState(0);
-  const isUsed = pointer.isThere || hasFocus;
+  const isUsed = isPointedAt || hasFocus;
   const isAboveUsed = useInUse(ref, isUsed);
   const { shown, gone, waiting } =
     isUsed || isAboveUsed
@@ -55,7 +43,7 @@ export function useSteady<T>(
       last.current = now;
       again((count) => count + 1);
     },
-    list: { ref, onPointerMove: pointer.moved, onPointerLeave: pointer.left },
+    list: { ref },
   };
 }
 
@@ -91,26 +79,32 @@ function useInUse(ref: RefObject<HTMLElement | null>, isUsed: boolean): boolean 
 /** Long enough to read what one points at. */
 export const pointerRestMs = 60_000;
 
-/** Whether a pointer is there and was moved not long ago. */
-function usePointed() {
+/** Whether a mouse is there and was moved not long ago. Looked up: of a dialog that goes from under it, nobody hears that it left. */
+function usePointedAt(ref: RefObject<HTMLElement | null>): boolean {
   const [isThere, setThere] = useState(false);
-  const rest = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const left = () => {
-    clearTimeout(rest.current);
-    setThere(false);
-  };
-  useEffect(() => () => clearTimeout(rest.current), []);
-  return {
-    isThere,
-    left,
-    moved: ({ pointerType }: PointerEvent) => {
+  useEffect(() => {
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    const left = () => {
+      clearTimeout(rest);
+      setThere(false);
+    };
+    const moved = ({ pointerType, target }: PointerEvent) => {
       // A finger points at nothing when it is lifted.
       if (pointerType !== "mouse") return;
-      clearTimeout(rest.current);
-      rest.current = setTimeout(left, pointerRestMs);
+      left();
+      if (!ref.current?.contains(target as Node)) return;
+      rest = setTimeout(left, pointerRestMs);
       setThere(true);
-    },
-  };
+    };
+    document.addEventListener("pointermove", moved);
+    document.documentElement.addEventListener("pointerleave", left);
+    return () => {
+      clearTimeout(rest);
+      document.removeEventListener("pointermove", moved);
+      document.documentElement.removeEventListener("pointerleave", left);
+    };
+  }, [ref]);
+  return isThere;
 }
 
 /** Looked up, not counted: an element that had the focus and was disabled or removed says nothing when it loses it. */
