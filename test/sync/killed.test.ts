@@ -21,6 +21,7 @@ test("kill -9 of the sync while both sides change", { timeout: 30_000 + rounds *
   const read = () => JSON.parse(readFileSync(file, "utf8")) as { tasks: Entry[] };
   const titles = new Map<string, string>();
   let added = 0;
+  let edited = 0;
 
   for (let round = 0; round < rounds; round++) {
     const program = new Program(["sync", file, "--db", db]);
@@ -37,7 +38,8 @@ test("kill -9 of the sync while both sides change", { timeout: 30_000 + rounds *
       await dibs.tasks.update({ taskId, title: titles.get(taskId)! });
       if (random() < 0.3) {
         const content = read();
-        const entry = content.tasks[150 + Math.floor(random() * 150)]!;
+        // Each in its turn: of a sync that was killed after it told the store, another edit of the same entry is recorded as a conflict.
+        const entry = content.tasks[150 + (edited++ % 150)]!;
         entry.title = `In the file ${round} ${random()}`;
         titles.set(entry.id, entry.title);
         content.tasks.push({ title: `Added ${++added}` });
