@@ -33,6 +33,9 @@ export interface Reason {
   taskIds?: string[];
   count?: number;
   until?: number | null;
+  /** Who holds it. */
+  sessionId?: string;
+  holderAlive?: boolean;
   fix?: string;
 }
 
@@ -114,8 +117,10 @@ const describe: Record<Blocker, Describe> = {
     const alive = isLive(session) && !isSilent(session, orphanThresholdMs, draft.now);
     return {
       code: "CLAIMED",
-      message: `${claim?.sessionId} holds it${alive ? "" : ", but that session is over"}.`,
+      message: `${claim?.sessionId} holds it, ${alive ? "and is alive" : "but that session is over"}.`,
       until: claim ? dueAt(claim) : null,
+      ...(claim && { sessionId: claim.sessionId }),
+      holderAlive: alive,
       // Somebody is at work: taking it away would not help.
       ...(alive ? {} : { fix: `dibs release ${task.id} --force` }),
     };

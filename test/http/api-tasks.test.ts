@@ -545,7 +545,13 @@ describe.each(storeNames)("tasks on %s", (store) => {
       await here.claim(held, "worker", { start: true });
       expect(await reasons(here, held)).toMatchObject({
         reasons: [
-          { code: "CLAIMED", message: expect.stringContaining("worker"), until: here.at(minutes(30)) },
+          {
+            code: "CLAIMED",
+            message: expect.stringContaining("worker"),
+            until: here.at(minutes(30)),
+            sessionId: "worker",
+            holderAlive: true,
+          },
         ],
       });
       must(await here.post(`/api/tasks/${held}/ask`, { sessionId: "worker", question: "which?" }));

@@ -56,12 +56,17 @@ export function explaining(driver: Driver): void {
       expect(reason?.count).toBe(1199);
     });
 
-    it("says who holds it and until when", async (world) => {
+    it("says who holds it, that it is alive, and until when", async (world) => {
       const hold = await world.hold("a", {}, { start: true });
       const { expiresAt } = await world.claimOf(hold.taskId);
       const [reason] = await world.explain(hold.taskId);
-      expect(reason).toMatchObject({ code: "CLAIMED", until: expiresAt });
-      expect(reason?.message).toContain("a holds it");
+      expect(reason).toEqual({
+        code: "CLAIMED",
+        message: "a holds it, and is alive.",
+        until: expiresAt,
+        sessionId: "a",
+        holderAlive: true,
+      });
     });
 
     it("does not count a lease that is over, swept or not", async (world) => {
