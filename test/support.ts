@@ -13,8 +13,17 @@ export function afterwards(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
+/** All of them, also after one that fails: what they leave would be there for the next file. */
 export async function cleanUp(): Promise<void> {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  const troubles: unknown[] = [];
+  for (const cleanup of cleanups.splice(0).reverse()) {
+    try {
+      await cleanup();
+    } catch (trouble) {
+      troubles.push(trouble);
+    }
+  }
+  if (troubles.length > 0) throw troubles[0];
 }
 
 export function tempDir(): string {
