@@ -74,12 +74,13 @@ export function claimRow(claim: Claim): Value[] {
 }
 
 /**
- * As it was granted, and nothing has happened since: most are written like this. What is neither here nor constant is NULL;
- * `isAsGranted` must test all of that, and `pushGranted` follows this order.
+ * As it was granted, and nothing has happened since: most are written like this, and those of one group share nearly all of it.
+ * What is neither here nor constant is NULL; `isAsGranted` must test all of that, and `sharedByGranted` follows this order.
  */
 export const granted = {
-  columns:
-    "no, task_id, session_id, epoch, agent_type, claimed_at, expires_at, ttl_ms, last_heartbeat, metadata, updated_at, start_by, deadline_at, silent_at, due_at",
+  shared:
+    "epoch, agent_type, claimed_at, expires_at, ttl_ms, last_heartbeat, metadata, updated_at, start_by, deadline_at, silent_at, due_at",
+  columns: "no, task_id, session_id",
   constant: { state: "'claimed'", heartbeat_count: "0", acknowledged: "0" },
 };
 
@@ -95,11 +96,8 @@ export function isAsGranted(claim: Claim): boolean {
   );
 }
 
-export function pushGranted(row: Value[], no: number, claim: Claim): void {
-  row.push(
-    no,
-    claim.taskId,
-    claim.sessionId,
+export function sharedByGranted(claim: Claim): Value[] {
+  return [
     claim.epoch,
     claim.agentType,
     claim.claimedAt,
@@ -112,7 +110,7 @@ export function pushGranted(row: Value[], no: number, claim: Claim): void {
     claim.deadlineAt,
     claim.silentAt,
     dueAt(claim),
-  );
+  ];
 }
 
 export function toClaim(row: Row): Claim {

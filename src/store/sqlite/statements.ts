@@ -83,6 +83,19 @@ export class ByProject {
   }
 }
 
+/** Values of rows in the order they come, in runs that share the same values of some columns. */
+export class Runs {
+  readonly entries: { shared: readonly Value[]; values: Value[] }[] = [];
+
+  of(...shared: Value[]): Value[] {
+    const last = this.entries[this.entries.length - 1];
+    if (last?.shared.every((value, at) => value === shared[at])) return last.values;
+    const values: Value[] = [];
+    this.entries.push({ shared, values });
+    return values;
+  }
+}
+
 /** A statement for any number of rows. */
 export interface Many {
   /** Of a row, without what is shared. */
@@ -136,6 +149,7 @@ export function insertInto(
   );
 }
 
-export function deleteFrom(table: string, key: string): Many {
-  return many(1, (rows) => `DELETE FROM ${table} WHERE ${key} IN (${Array(rows).fill("?").join(",")})`);
+/** A statement that ends in a list of keys. */
+export function keyed(start: string): Many {
+  return many(1, (rows) => `${start} IN (${Array(rows).fill("?").join(",")})`);
 }

@@ -6,7 +6,6 @@ import type { Task } from "../../core/task.js";
 import { busyChunk } from "../ready-queue.js";
 import {
   attemptBody,
-  attemptColumns,
   toTask as decodeTask,
   isOnlyFreed,
   isOnlyMoved,
@@ -26,12 +25,12 @@ import {
   isAsGranted,
   orgRow,
   projectRow,
-  pushGranted,
+  sharedByGranted,
   toTask,
 } from "./codec.js";
 import { eventWritten, historyText, pushEvent, sessionColumns, sessionRow } from "./codec-sessions.js";
 import { SqliteListings } from "./listings.js";
-import { ByProject, deleteFrom, insertInto, type Many, type Statements } from "./statements.js";
+import { ByProject, insertInto, keyed, type Many, Runs, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
   columns
@@ -50,7 +49,6 @@ const sql = {
   project:
     "INSERT OR REPLACE INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
   taskMoved: `UPDATE task SET state = ?, epoch = ?, updated_at = ?, ready_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
-  taskCompleted: `UPDATE task SET state = 'completed', ready_at = NULL, epoch = ?, updated_at = ?, started_at = ?, ended_at = ? WHERE no = ?`,
   taskFreed: `UPDATE task SET pending_deps = ?, open_children = ?, completed_children = ?, ready_at = ? WHERE no = ?`,
   taskFull: `UPDATE task SET ${assignments(taskColumns)} WHERE no = ?`,
   taskRemove: "DELETE FROM task WHERE no = ?",
@@ -70,8 +68,6 @@ const sql = {
   document: `INSERT INTO document (org, kind, key, value) VALUES (?, ?, ?, ?)
     ON CONFLICT (org, kind, key) DO UPDATE SET value = excluded.value`,
   documentRemove: "DELETE FROM document WHERE org = ? AND kind = ? AND key = ?",
-  readyRemove:
-    "DELETE FROM ready WHERE org = ? AND project = ? AND lane = ? AND level = ? AND k1 = ? AND k2 = ?",
   readyClear: "DELETE FROM ready WHERE org = ? AND project = ?",
   readyTasks: `SELECT ${taskKeyColumns}, ${taskColumns} FROM task t WHERE org = ? AND project = ? AND state = 'queued' AND type = 'task'
     AND pending_deps = 0 AND open_children = 0 AND no > ?
@@ -103,10 +99,13 @@ const sql = {
 const ofProject = "org, project";
 const many = {
   task: insertInto("task", { shared: ofProject, columns: `no, id, ${taskColumns}` }),
-  claimGranted: insertInto("claim", { shared: ofProject, ...granted }),
+  taskCompleted: keyed(
+    "UPDATE task SET state = 'completed', ready_at = NULL, epoch = ?1, updated_at = ?2, started_at = ?3, ended_at = ?4 WHERE no",
+  ),
+  claimGranted: insertInto("claim", { ...granted, shared: `${ofProject}, ${granted.shared}` }),
   claim: insertInto("claim", { shared: ofProject, columns: `no, task_id, ${claimWritten}` }),
-  claimDelete: deleteFrom("claim", "no"),
-  attempt: insertInto("attempt", { columns: `no, ${attemptColumns}` }),
+  claimDelete: keyed("DELETE FROM claim WHERE no"),
+  attempt: insertInto("attempt", { shared: "epoch, released_at", columns: "no, session_id, body" }),
   record: insertInto("session_record", {
     shared: ofProject,
     columns: "id, completed, history",
@@ -114,6 +113,9 @@ const many = {
   }),
   event: insertInto("event", { shared: "project", columns: eventWritten }),
   ready: insertInto("ready", { shared: ofProject, columns: "lane, level, k1, k2, id, not_before" }),
+  readyRemove: keyed(
+    "DELETE FROM ready WHERE org = ?1 AND project = ?2 AND lane = ?3 AND level = ?4 AND k1 = ?5 AND k2",
+  ),
 };
 const lowest = Number.MIN_SAFE_INTEGER;
 
@@ -212,10 +214,11 @@ export class SqliteRows extends SqliteListings implements Rows {
       if (value) db.run(sql.document, org, kind, key, JSON.stringify(value));
       else db.run(sql.documentRemove, org, kind, key);
     }
-    const remove = db.prepared(sql.readyRemove);
+    const left = new Runs();
     for (const { project, entry } of flush.leftQueue) {
-      remove.get(org, project, entry.lane, entry.level, entry.k1, entry.k2);
+      left.of(org, project, entry.lane, entry.level, entry.k1).push(entry.k2);
     }
+    this.runAll(many.readyRemove, left);
     this.insertReady(flush.joinedQueue);
   }
 
@@ -223,10 +226,14 @@ export class SqliteRows extends SqliteListings implements Rows {
     for (const [project, values] of rows.entries()) this.db.runMany(insert, [this.orgId, project], values);
   }
 
+  private runAll(statement: Many, { entries }: Runs): void {
+    for (const { shared, values } of entries) this.db.runMany(statement, shared, values);
+  }
+
   private writeTasks(tasks: Iterable<Change<Task>>): void {
     const created = new ByProject();
     const move = this.db.prepared(sql.taskMoved);
-    const complete = this.db.prepared(sql.taskCompleted);
+    const completed = new Runs();
     for (const { before, after } of tasks) {
       if (!after) continue;
       const no = this.first + after.ordinal;
@@ -234,43 +241,46 @@ export class SqliteRows extends SqliteListings implements Rows {
         created.of(after.project).push(no, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
-        if (state === "completed" && readyAt === null) complete.get(epoch, updatedAt, startedAt, endedAt, no);
-        else move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
+        if (state === "completed" && readyAt === null) {
+          completed.of(epoch, updatedAt, startedAt, endedAt).push(no);
+        } else move.get(state, epoch, updatedAt, readyAt, startedAt, endedAt, no);
       } else if (isOnlyFreed(before, after)) {
         const { pendingDeps, openChildren, completedChildren, readyAt } = after;
         this.db.run(sql.taskFreed, pendingDeps, openChildren, completedChildren, readyAt, no);
       } else this.db.run(sql.taskFull, ...taskRow(after), no);
     }
+    this.runAll(many.taskCompleted, completed);
     this.insertOf(many.task, created);
   }
 
   private writeClaims(claims: Iterable<OfTask<Change<Claim>>>): void {
-    const asGranted = new ByProject();
+    const asGranted = new Runs();
     const opened = new ByProject();
     const closed: Value[] = [];
     for (const { ordinal, row } of claims) {
       const no = this.first + ordinal;
       if (row.before && row.after) this.db.run(sql.claimUpdate, ...claimRow(row.after), no);
       else if (row.before) closed.push(no);
-      else if (row.after && isAsGranted(row.after))
-        pushGranted(asGranted.of(row.after.project), no, row.after);
-      else if (row.after) opened.of(row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
+      else if (row.after && isAsGranted(row.after)) {
+        const { project, taskId, sessionId } = row.after;
+        asGranted.of(this.orgId, project, ...sharedByGranted(row.after)).push(no, taskId, sessionId);
+      } else if (row.after) opened.of(row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
     }
     this.db.runMany(many.claimDelete, [], closed);
-    this.insertOf(many.claimGranted, asGranted);
+    this.runAll(many.claimGranted, asGranted);
     this.insertOf(many.claim, opened);
   }
 
   private writeAttempts(attempts: Iterable<OfTask<Change<Attempt>>>): void {
-    const closed: Value[] = [];
+    const closed = new Runs();
     for (const { ordinal, row } of attempts) {
       if (!row.after) continue;
       const no = this.first + ordinal;
-      if (row.before) this.db.run(sql.attemptUpdate, attemptBody(row.after), no, row.after.epoch);
-      else
-        closed.push(no, row.after.epoch, row.after.sessionId, row.after.releasedAt, attemptBody(row.after));
+      const { epoch, sessionId, releasedAt } = row.after;
+      if (row.before) this.db.run(sql.attemptUpdate, attemptBody(row.after), no, epoch);
+      else closed.of(epoch, releasedAt).push(no, sessionId, attemptBody(row.after));
     }
-    this.db.runMany(many.attempt, [], closed);
+    this.runAll(many.attempt, closed);
   }
 
   private insertReady(added: readonly Queued[]): void {
