@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { httpStatus } from "../contract/codes.js";
 import { DibsError } from "../contract/error.js";
 import type { Operation } from "../contract/operation.js";
+import { parseInput } from "../contract/parse.js";
 
 export interface Server {
   /** Without a slash at its end. */
@@ -25,12 +26,12 @@ export function requestFor(server: Server, operation: Operation, input: Input, k
   const { name, http } = operation;
   const isQuery = http.method === "GET" || http.method === "DELETE";
   // An address has no types: what goes into one is judged here, everything else by the server.
-  if (isQuery || typeof input !== "object" || Array.isArray(input)) refuseInvalid(operation, input);
+  if (isQuery || typeof input !== "object" || Array.isArray(input)) parseInput(operation, input);
   const rest = { ...input };
   const path = http.path.replace(/:(\w+)/g, (_, field: string) => {
     const value = rest[field];
     delete rest[field];
-    if (!isValid(operation, field, value)) refuseInvalid(operation, input);
+    if (!isValid(operation, field, value)) parseInput(operation, input);
     return encodeURIComponent(String(value));
   });
   const headers = headersFor(server);
@@ -82,21 +83,6 @@ function refuseNothing(this: Input, key: string, value: unknown): unknown {
 function isValid(operation: Operation, field: string, value: unknown): boolean {
   const { shape } = operation.input as z.ZodObject;
   return value !== undefined && (shape[field] as z.ZodType).safeParse(value).success;
-}
-
-/** In the words in which the server would refuse it. */
-function refuseInvalid(operation: Operation, input: unknown): void {
-  const result = operation.input.safeParse(input);
-  if (result.success) return;
-  const issues = result.error.issues.slice(0, 20).map(({ path, message }) => ({
-    path: path.map(String).join("."),
-    message,
-  }));
-  const [first] = issues;
-  const where = first?.path ? `${first.path}: ` : "";
-  throw new DibsError("VALIDATION_FAILED", `${operation.name}: ${where}${first?.message}`, {
-    details: { issues },
-  });
 }
 
 /** The world's fault, not the caller's: it may pass. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { type PriorityWord, priorityWords } from "../core/priority.js";
+import { jsonObject } from "./json.js";
 import { once } from "./once.js";
 
 // SQLite ends a string at NUL and PostgreSQL refuses it; unpaired surrogates have no UTF-8 form.
@@ -79,13 +80,12 @@ export const priority = once(
 );
 
 export const metadata = once(() =>
-  z
-    .record(z.string(), z.json())
-    .refine((value) => JSON.stringify(value).length <= limits.metadataBytesMax, {
-      message: `must have at most ${limits.metadataBytesMax} characters as JSON`,
-    })
+  jsonObject((written) => {
+    if (written.length > limits.metadataBytesMax)
+      return `must have at most ${limits.metadataBytesMax} characters as JSON`;
     // JSON.stringify escapes NUL and unpaired surrogates so, and leaves every other text behind a `u` alone.
-    .refine((value) => !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value)), storableMessage),
+    return /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(written) ? storableMessage : null;
+  }),
 );
 
 export const idempotencyKey = once(() => text(limits.idempotencyKeyLengthMax).min(1, "must not be empty"));

@@ -2,7 +2,8 @@
 
 import { DibsError } from "../contract/error.js";
 import { idempotencyKey } from "../contract/fields.js";
-import type { InputOf, Operation, OutputOf } from "../contract/operation.js";
+import type { InputOf, OutputOf } from "../contract/operation.js";
+import { parseInput } from "../contract/parse.js";
 import { type OperationName, type OperationNamed, operations } from "../contract/registry.js";
 import { noChanges } from "../core/changes.js";
 import type { Command } from "../core/command.js";
@@ -216,7 +217,7 @@ export class Executor {
   /** Refuses what would be refused, before anything is done in the world on behalf of a call; returns the input. */
   admit(name: OperationName, input: unknown, caller: Caller): unknown {
     const operation = definitions.get(name)!;
-    const parsed = validate(operation, input);
+    const parsed = parseInput(operation, input);
     authorise(caller, operation, parsed);
     return parsed;
   }
@@ -259,31 +260,6 @@ function usedForAnother(key: string): Refusal {
     message: `Idempotency key ${key} was used for another request.`,
     hint: "Use a fresh key for each new request.",
   };
-}
-
-function validate(operation: Operation, input: unknown): unknown {
-  const result = parse(operation, input);
-  if (result.success) return result.data;
-  const issues = result.error.issues.slice(0, 20).map((issue) => ({
-    path: issue.path.map(String).join("."),
-    message: issue.message,
-  }));
-  const [first] = issues;
-  const where = first?.path ? `${first.path}: ` : "";
-  throw new DibsError("VALIDATION_FAILED", `${operation.name}: ${where}${first?.message}`, {
-    details: { issues },
-  });
-}
-
-function parse(operation: Operation, input: unknown) {
-  try {
-    return operation.input.safeParse(input ?? {});
-  } catch (error) {
-    const isCircular = error instanceof TypeError && /circular/i.test(error.message);
-    if (!isCircular && !(error instanceof RangeError)) throw error;
-    const problem = isCircular ? "refers to itself" : "is nested too deeply";
-    throw new DibsError("VALIDATION_FAILED", `${operation.name}: the input ${problem}.`);
-  }
 }
 
 function validateKey(key: unknown): void {
