@@ -37,7 +37,7 @@ function contender(name, ...options) {
 
 export async function cycles({ quick, log }) {
   const tasks = quick ? 4_000 : 20_000;
-  const rounds = quick ? 3 : 9;
+  const rounds = quick ? 3 : 15;
   const warmUps = quick ? 2 : 5;
   const directory = temporaryDirectory();
   const original = join(directory, "original.db");

@@ -6,7 +6,7 @@ import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { Wake } from "./event-feed.js";
-import { asDibsError, type CallOptions, type Executor } from "./execute.js";
+import { type CallOptions, type Executor, rethrow } from "./execute.js";
 import { endDeadHolders, endOverdueLeases, isTimeToLook } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 
@@ -21,25 +21,26 @@ export interface WaitOptions extends CallOptions {
   signals?: readonly AbortSignal[] | undefined;
 }
 
-export async function claimNext(
+/** Promises are passed on, not awaited on each level: most claims find something at once. */
+export function claimNext(
   executor: Executor,
   input: InputOf<ClaimNext>,
   caller: Caller,
   options: WaitOptions = {},
 ): Promise<OutputOf<ClaimNext>> {
+  const claim = () =>
+    executor.run("tasks.claimNext", input, caller, options).then(({ answer }) => {
+      const waitMs = input?.waitMs ?? 0;
+      if (answer.claim || waitMs === 0) return answer;
+      return waitFor(executor, input, caller, { ...options, waitMs, answer }).catch(rethrow);
+    });
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
-  if (isTimeToLook(executor, caller.org)) {
-    executor.admit("tasks.claimNext", input, caller);
-    await endDeadHolders(executor, caller.org);
-  }
-  const waitMs = input?.waitMs ?? 0; // Not validated yet.
-  const { answer } = await executor.run("tasks.claimNext", input, caller, options);
-  if (answer.claim || waitMs === 0) return answer;
-  try {
-    return await waitFor(executor, input, caller, { ...options, waitMs, answer });
-  } catch (error) {
-    throw asDibsError(error);
-  }
+  return isTimeToLook(executor, caller.org) ? noticeTheDead(executor, input, caller).then(claim) : claim();
+}
+
+async function noticeTheDead(executor: Executor, input: unknown, caller: Caller): Promise<void> {
+  executor.admit("tasks.claimNext", input, caller);
+  await endDeadHolders(executor, caller.org);
 }
 
 async function waitFor(
