@@ -51,9 +51,13 @@ class Collected implements Changes {
   readonly idempotency = null;
 }
 
-type MapsOf<T> = { [K in keyof T as T[K] extends Map<string, unknown> ? K : never]: T[K] };
-
 const untouched = new Map<string, never>();
+
+/** The rows with one more. */
+function put<T>(rows: Map<string, T>, key: string, row: T): Map<string, T> {
+  const own = (rows as unknown) === untouched ? new Map<string, T>() : rows;
+  return own.set(key, row);
+}
 
 export class Draft {
   private readonly collected = new Collected();
@@ -65,17 +69,6 @@ export class Draft {
 
   get changes(): Changes {
     return this.collected;
-  }
-
-  private put<K extends keyof MapsOf<Collected>>(
-    kind: K,
-    key: string,
-    row: MapsOf<Collected>[K] extends Map<string, infer R> ? R : never,
-  ): void {
-    if ((this.collected[kind] as unknown) === untouched) {
-      (this.collected as Record<K, unknown>)[kind] = new Map();
-    }
-    (this.collected[kind] as Map<string, unknown>).set(key, row);
   }
 
   addEdge(edge: Edge): void {
@@ -106,7 +99,7 @@ export class Draft {
   }
 
   putProject(project: Project): void {
-    this.put("projects", project.id, project);
+    this.collected.projects = put(this.collected.projects, project.id, project);
   }
 
   task(project: string, id: string): Task | undefined {
@@ -116,14 +109,14 @@ export class Draft {
   }
 
   putTask(task: Task): Task {
-    this.put("tasks", keyOf(task.project, task.id), task);
+    this.collected.tasks = put(this.collected.tasks, keyOf(task.project, task.id), task);
     return task;
   }
 
   /** With all that is stored under it. */
   removeTask(task: Task): void {
     const { project, id } = task;
-    this.put("removed", keyOf(project, id), task);
+    this.collected.removed = put(this.collected.removed, keyOf(project, id), task);
     for (const dependsOn of task.dependsOn) this.removeEdge({ project, taskId: id, dependsOn });
   }
 
@@ -132,7 +125,7 @@ export class Draft {
   }
 
   putText(project: string, id: string, text: TaskText): void {
-    this.put("texts", keyOf(project, id), text);
+    this.collected.texts = put(this.collected.texts, keyOf(project, id), text);
   }
 
   claim(project: string, taskId: string): Claim | undefined {
@@ -141,12 +134,12 @@ export class Draft {
   }
 
   putClaim(claim: Claim): Claim {
-    this.put("claims", keyOf(claim.project, claim.taskId), claim);
+    this.collected.claims = put(this.collected.claims, keyOf(claim.project, claim.taskId), claim);
     return claim;
   }
 
   dropClaim(claim: Claim): void {
-    this.put("claims", keyOf(claim.project, claim.taskId), null);
+    this.collected.claims = put(this.collected.claims, keyOf(claim.project, claim.taskId), null);
   }
 
   attempt(project: string, taskId: string, epoch: number): Attempt | undefined {
@@ -157,7 +150,11 @@ export class Draft {
   }
 
   putAttempt(attempt: Attempt): void {
-    this.put("attempts", attemptKey(attempt.project, attempt.taskId, attempt.epoch), attempt);
+    this.collected.attempts = put(
+      this.collected.attempts,
+      attemptKey(attempt.project, attempt.taskId, attempt.epoch),
+      attempt,
+    );
   }
 
   session(project: string, id: string): Session | undefined {
@@ -165,7 +162,7 @@ export class Draft {
   }
 
   putSession(session: Session): Session {
-    this.put("sessions", keyOf(session.project, session.id), session);
+    this.collected.sessions = put(this.collected.sessions, keyOf(session.project, session.id), session);
     return session;
   }
 
@@ -174,7 +171,7 @@ export class Draft {
   }
 
   putRecord(record: SessionRecord): void {
-    this.put("records", keyOf(record.project, record.id), record);
+    this.collected.records = put(this.collected.records, keyOf(record.project, record.id), record);
   }
 
   counter(project: string, parent: string): number {
@@ -182,7 +179,11 @@ export class Draft {
   }
 
   putCounter(project: string, parent: string, value: number): void {
-    this.put("counters", keyOf(project, parent), { project, parent, value });
+    this.collected.counters = put(this.collected.counters, keyOf(project, parent), {
+      project,
+      parent,
+      value,
+    });
   }
 
   nextOrdinal(): number {
@@ -254,7 +255,7 @@ export class Draft {
 
   /** null removes it. */
   putDocument(kind: string, key: string, value: DocumentValue | null): void {
-    this.put("documents", documentKey(kind, key), { kind, key, value });
+    this.collected.documents = put(this.collected.documents, documentKey(kind, key), { kind, key, value });
   }
 
   /** The events below this number go. */
@@ -267,7 +268,7 @@ export class Draft {
   }
 
   putNotification(notification: Notification): void {
-    this.put("notifications", notification.id, notification);
+    this.collected.notifications = put(this.collected.notifications, notification.id, notification);
   }
 }
 

@@ -63,16 +63,19 @@ class Level {
     this.exhausted = chunk.length < this.next;
     this.next = Math.min(2 * this.next, chunkSize.max);
     this.boundary = chunk[chunk.length - 1] ?? this.boundary;
-    for (const row of chunk) {
-      const place = placeOf(row);
-      if (!this.taken.delete(place) && !this.added.has(place)) this.rows.push(row);
-    }
+    for (const row of chunk) if (!this.isChanged(row)) this.rows.push(row);
     for (const [place, row] of this.added) {
       if (this.exhausted || (this.boundary && compareEntries(row, this.boundary) <= 0)) {
         this.added.delete(place);
         this.insert(row);
       }
     }
+  }
+
+  /** Whether the transaction has taken a stored row, or put it there itself. Mostly it has done neither, and no place is made. */
+  private isChanged(row: ReadyEntry): boolean {
+    if (this.taken.size === 0 && this.added.size === 0) return false;
+    return this.taken.delete(placeOf(row)) || this.added.has(placeOf(row));
   }
 
   add(entry: ReadyEntry): void {

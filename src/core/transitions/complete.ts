@@ -15,15 +15,15 @@ export interface Completed {
 }
 
 export function complete(draft: Draft, command: CompleteCommand): Outcome<Completed> {
-  const before = repeated(draft, command, "complete");
-  if (before) {
-    return accept({
-      unblocked: before.answer?.unblocked ?? [],
-      unblockedCount: before.answer?.unblockedCount ?? 0,
-    });
-  }
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) {
+    const before = repeated(draft, command, "complete");
+    if (before) {
+      return accept({
+        unblocked: before.answer?.unblocked ?? [],
+        unblockedCount: before.answer?.unblockedCount ?? 0,
+      });
+    }
     keepLate(draft, command, holding, { result: command.result, error: null });
     return holding;
   }

@@ -14,12 +14,15 @@ export interface Failed {
 }
 
 export function fail(draft: Draft, command: FailCommand): Outcome<Failed> {
-  const before = repeated(draft, command, "fail");
-  if (before) {
-    return accept({ willRetry: before.answer?.willRetry ?? false, retryAt: before.answer?.retryAt ?? null });
-  }
   const holding = holderOf(draft, command, ["claimed", "running", "awaiting_response"]);
   if (!holding.ok) {
+    const before = repeated(draft, command, "fail");
+    if (before) {
+      return accept({
+        willRetry: before.answer?.willRetry ?? false,
+        retryAt: before.answer?.retryAt ?? null,
+      });
+    }
     keepLate(draft, command, holding, { result: null, error: command.error });
     return holding;
   }

@@ -25,16 +25,16 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   }
   const by = { ...command, sessionId: command.sessionId ?? "" };
   const end = reason === "completed" ? "complete" : reason === "failed" ? "fail" : "release";
-  const before = repeated(draft, by, end);
-  if (before) {
-    return accept({
-      reason: before.releaseReason,
-      claimDurationMs: Math.max(0, before.releasedAt - before.claimedAt),
-    });
-  }
   const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
   const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);
   if (!holding.ok) {
+    const before = repeated(draft, by, end);
+    if (before) {
+      return accept({
+        reason: before.releaseReason,
+        claimDurationMs: Math.max(0, before.releasedAt - before.claimedAt),
+      });
+    }
     if (end === "complete") keepLate(draft, by, holding, { result, error: null });
     if (end === "fail") keepLate(draft, by, holding, { result: null, error: command.error ?? reason });
     return holding;

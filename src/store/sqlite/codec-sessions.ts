@@ -1,5 +1,6 @@
 // Sessions, events and notifications as rows, and back.
 
+import { type Key, keyOf } from "../../core/changes.js";
 import type { DibsEvent } from "../../core/event.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Row, Value } from "../row-codec.js";
@@ -62,22 +63,23 @@ const pastEnd = "\u001e";
 const fieldEnd = "\u001f";
 
 /** The history as plain text: it is written with every claim that closes, and JSON cost four times as much. */
-export function historyText(history: readonly PastClaim[]): string {
+export function historyText({ project, id, history }: SessionRecord): string {
   const [newest, second] = history;
   if (!newest) return "";
+  const key = keyOf(project, id);
+  const last = written.get(key);
   // Nearly always one entry has come before those of the last time, and the oldest of ten has gone.
-  const known = second && written.get(second);
-  const rest = known && known.history.length >= history.length - 1 ? known : null;
-  const text =
-    pastText(newest) +
-    (rest ? beginningOf(rest, history.length - 1) : history.slice(1).map(pastText).join(""));
-  written.set(newest, { history, text });
-  if (second) written.delete(second);
+  const isNext = last?.history[0] === second && last && last.history.length >= history.length - 1;
+  const rest = isNext ? beginningOf(last, history.length - 1) : history.slice(1).map(pastText).join("");
+  const text = pastText(newest) + rest;
+  if (written.size > writtenMax) written.clear();
+  written.set(key, { history, text });
   return text;
 }
 
-/** Texts that were written, by the newest entry in them. */
-const written = new WeakMap<PastClaim, { history: readonly PastClaim[]; text: string }>();
+/** What was written last of each session. Those of two orgs may have one name: the newest entry tells whose it is. */
+const written = new Map<Key, { history: readonly PastClaim[]; text: string }>();
+const writtenMax = 1_000;
 
 function pastText({ taskId, claimedAt, releasedAt, releaseReason }: PastClaim): string {
   return `${taskId}${fieldEnd}${claimedAt}${fieldEnd}${releasedAt - claimedAt}${fieldEnd}${releaseReason}${pastEnd}`;

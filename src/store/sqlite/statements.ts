@@ -51,48 +51,44 @@ export class Statements {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /** Writes many rows, given one after the other, with few statements; what all of them share is bound once. */
-  runMany({ text, width }: Many, shared: readonly Value[], values: Value[]): void {
-    const rows = values.length / width;
+  /** Writes many rows, given one after the other behind what all of them share, with few statements. */
+  runMany({ text, width }: Many, { shared, values }: Batch): void {
+    const rows = (values.length - shared) / width;
     for (let at = 0; at < rows; ) {
       const left = rows - at;
       const count = left >= 32 ? 32 : left >= 8 ? 8 : 1;
-      const some = count === rows ? values : values.slice(at * width, (at + count) * width);
+      const from = shared + at * width;
       // One list: two spreads in a call are taken apart value by value.
-      this.prepared(text(count)).get(...shared.concat(some));
+      const some =
+        count === rows ? values : values.slice(0, shared).concat(values.slice(from, from + count * width));
+      this.prepared(text(count)).get(...some);
       at += count;
     }
   }
 }
 
-/** Values of rows, by the project that they share. */
-export class ByProject {
-  private readonly values = new Map<string | null, Value[]>();
-  private last: { project: string | null; values: Value[] } | null = null;
-
-  of(project: string | null): Value[] {
-    if (this.last?.project === project) return this.last.values;
-    const values = this.values.get(project) ?? [];
-    this.values.set(project, values);
-    this.last = { project, values };
-    return values;
-  }
-
-  entries(): Iterable<[string | null, Value[]]> {
-    return this.values;
-  }
+/** Values of rows, one after the other, behind a number of values that they share. */
+export interface Batch {
+  shared: number;
+  values: Value[];
 }
 
-/** Values of rows in the order they come, in runs that share the same values of some columns. */
-export class Runs {
-  readonly entries: { shared: readonly Value[]; values: Value[] }[] = [];
+/** How many batches back are looked at for one that a row fits in. */
+const lookBack = 8;
 
+/** Rows of one statement, in batches by what they share. */
+export class Batches {
+  readonly all: Batch[] = [];
+
+  /** Where the values of a row go that shares these with others. */
   of(...shared: Value[]): Value[] {
-    const last = this.entries[this.entries.length - 1];
-    if (last?.shared.every((value, at) => value === shared[at])) return last.values;
-    const values: Value[] = [];
-    this.entries.push({ shared, values });
-    return values;
+    const { all } = this;
+    for (let at = all.length - 1; at >= 0 && at >= all.length - lookBack; at--) {
+      const { values } = all[at]!;
+      if (shared.every((value, index) => value === values[index])) return values;
+    }
+    all.push({ shared: shared.length, values: shared });
+    return shared;
   }
 }
 

@@ -30,7 +30,7 @@ import {
 } from "./codec.js";
 import { eventWritten, historyText, pushEvent, sessionColumns, sessionRow } from "./codec-sessions.js";
 import { SqliteListings } from "./listings.js";
-import { ByProject, insertInto, keyed, type Many, Runs, type Statements } from "./statements.js";
+import { Batches, insertInto, keyed, type Many, type Statements } from "./statements.js";
 
 const assignments = (columns: string) =>
   columns
@@ -190,11 +190,11 @@ export class SqliteRows extends SqliteListings implements Rows {
     this.writeClaims(flush.claims);
     this.writeAttempts(flush.attempts);
     for (const session of flush.sessions) db.run(sql.session, org, ...sessionRow(session));
-    const records = new ByProject();
-    for (const { project, id, completed, history } of flush.records) {
-      records.of(project).push(id, completed, historyText(history));
+    const records = new Batches();
+    for (const record of flush.records) {
+      records.of(org, record.project).push(record.id, record.completed, historyText(record));
     }
-    this.insertOf(many.record, records);
+    this.runAll(many.record, records);
     for (const { project, parent, value } of flush.counters) db.run(sql.counter, org, project, parent, value);
     for (const { edge, isAdded } of flush.edges) {
       db.run(isAdded ? sql.edgeAdd : sql.edgeRemove, org, edge.project, edge.dependsOn, edge.taskId);
@@ -204,9 +204,9 @@ export class SqliteRows extends SqliteListings implements Rows {
     if (flush.archived) {
       db.run(sql.eventsArchive, first + flush.archived.from, first + flush.archived.below);
     }
-    const events = new ByProject();
+    const events = new Batches();
     for (const event of flush.events) pushEvent(events.of(event.row.project), event, first);
-    for (const [project, values] of events.entries()) db.runMany(many.event, [project], values);
+    this.runAll(many.event, events);
     for (const record of flush.idempotency) {
       db.run(sql.idempotency, org, record.key, record.request, record.answer, record.createdAt);
     }
@@ -214,7 +214,7 @@ export class SqliteRows extends SqliteListings implements Rows {
       if (value) db.run(sql.document, org, kind, key, JSON.stringify(value));
       else db.run(sql.documentRemove, org, kind, key);
     }
-    const left = new Runs();
+    const left = new Batches();
     for (const { project, entry } of flush.leftQueue) {
       left.of(org, project, entry.lane, entry.level, entry.k1).push(entry.k2);
     }
@@ -222,23 +222,19 @@ export class SqliteRows extends SqliteListings implements Rows {
     this.insertReady(flush.joinedQueue);
   }
 
-  private insertOf(insert: Many, rows: ByProject): void {
-    for (const [project, values] of rows.entries()) this.db.runMany(insert, [this.orgId, project], values);
-  }
-
-  private runAll(statement: Many, { entries }: Runs): void {
-    for (const { shared, values } of entries) this.db.runMany(statement, shared, values);
+  private runAll(statement: Many, { all }: Batches): void {
+    for (const batch of all) this.db.runMany(statement, batch);
   }
 
   private writeTasks(tasks: Iterable<Change<Task>>): void {
-    const created = new ByProject();
+    const created = new Batches();
     const move = this.db.prepared(sql.taskMoved);
-    const completed = new Runs();
+    const completed = new Batches();
     for (const { before, after } of tasks) {
       if (!after) continue;
       const no = this.first + after.ordinal;
       if (!before) {
-        created.of(after.project).push(no, after.id, ...taskRow(after));
+        created.of(this.orgId, after.project).push(no, after.id, ...taskRow(after));
       } else if (isOnlyMoved(before, after)) {
         const { state, epoch, updatedAt, readyAt, startedAt, endedAt } = after;
         if (state === "completed" && readyAt === null) {
@@ -250,12 +246,12 @@ export class SqliteRows extends SqliteListings implements Rows {
       } else this.db.run(sql.taskFull, ...taskRow(after), no);
     }
     this.runAll(many.taskCompleted, completed);
-    this.insertOf(many.task, created);
+    this.runAll(many.task, created);
   }
 
   private writeClaims(claims: Iterable<OfTask<Change<Claim>>>): void {
-    const asGranted = new Runs();
-    const opened = new ByProject();
+    const asGranted = new Batches();
+    const opened = new Batches();
     const closed: Value[] = [];
     for (const { ordinal, row } of claims) {
       const no = this.first + ordinal;
@@ -264,15 +260,16 @@ export class SqliteRows extends SqliteListings implements Rows {
       else if (row.after && isAsGranted(row.after)) {
         const { project, taskId, sessionId } = row.after;
         asGranted.of(this.orgId, project, ...sharedByGranted(row.after)).push(no, taskId, sessionId);
-      } else if (row.after) opened.of(row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
+      } else if (row.after)
+        opened.of(this.orgId, row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
     }
-    this.db.runMany(many.claimDelete, [], closed);
+    this.db.runMany(many.claimDelete, { shared: 0, values: closed });
     this.runAll(many.claimGranted, asGranted);
-    this.insertOf(many.claim, opened);
+    this.runAll(many.claim, opened);
   }
 
   private writeAttempts(attempts: Iterable<OfTask<Change<Attempt>>>): void {
-    const closed = new Runs();
+    const closed = new Batches();
     for (const { ordinal, row } of attempts) {
       if (!row.after) continue;
       const no = this.first + ordinal;
@@ -284,12 +281,12 @@ export class SqliteRows extends SqliteListings implements Rows {
   }
 
   private insertReady(added: readonly Queued[]): void {
-    const rows = new ByProject();
+    const rows = new Batches();
     for (const { project, entry } of added) {
       const { lane, level, k1, k2, id, notBefore } = entry;
-      rows.of(project).push(lane, level, k1, k2, id, notBefore);
+      rows.of(this.orgId, project).push(lane, level, k1, k2, id, notBefore);
     }
-    this.insertOf(many.ready, rows);
+    this.runAll(many.ready, rows);
   }
 
   rebuildReady(project: string): void {
