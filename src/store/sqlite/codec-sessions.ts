@@ -69,7 +69,7 @@ export function historyText({ project, id, history }: SessionRecord): string {
   const key = keyOf(project, id);
   const last = written.get(key);
   // Nearly always one entry has come before those of the last time, and the oldest of ten has gone.
-  const isNext = last?.history[0] === second && last && last.history.length >= history.length - 1;
+  const isNext = last && last.history[0] === second && last.history.length >= history.length - 1;
   const rest = isNext ? beginningOf(last, history.length - 1) : history.slice(1).map(pastText).join("");
   const text = pastText(newest) + rest;
   if (written.size > writtenMax) written.clear();
