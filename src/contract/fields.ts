@@ -80,12 +80,10 @@ export const priority = once(
 );
 
 export const metadata = once(() =>
-  jsonObject((written) => {
-    if (written.length > limits.metadataBytesMax)
-      return `must have at most ${limits.metadataBytesMax} characters as JSON`;
+  jsonObject((written) =>
     // JSON.stringify escapes NUL and unpaired surrogates so, and leaves every other text behind a `u` alone.
-    return /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(written) ? storableMessage : null;
-  }),
+    /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(written) ? storableMessage : null,
+  ),
 );
 
 export const idempotencyKey = once(() => text(limits.idempotencyKeyLengthMax).min(1, "must not be empty"));

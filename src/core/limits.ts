@@ -8,6 +8,7 @@ export const limits = {
   lateResultBytesMax: 64 * 1024,
   lateFilesMax: 100,
   metadataBytesMax: 64 * 1024,
+  metadataDepthMax: 100,
   titleLengthMax: 500,
   errorLengthMax: 64 * 1024,
   questionLengthMax: 16 * 1024,

@@ -35,10 +35,12 @@ export function claimNext(
       return waitFor(executor, input, caller, { ...options, waitMs, answer }).catch(rethrow);
     });
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
-  return isTimeToLook(executor, caller.org) ? noticeTheDead(executor, input, caller).then(claim) : claim();
+  return isTimeToLook(executor, caller.org)
+    ? endTheDeadsClaims(executor, input, caller).then(claim)
+    : claim();
 }
 
-async function noticeTheDead(executor: Executor, input: unknown, caller: Caller): Promise<void> {
+async function endTheDeadsClaims(executor: Executor, input: unknown, caller: Caller): Promise<void> {
   executor.admit("tasks.claimNext", input, caller);
   await endDeadHolders(executor, caller.org);
 }

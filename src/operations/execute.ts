@@ -27,6 +27,7 @@ import {
   projectOperations,
   sessionOperations,
 } from "./other-operations.js";
+import { parserOf } from "./parsers.js";
 import { withIsoTimes } from "./render.js";
 import { taskCommands } from "./task-commands.js";
 import { taskQueries } from "./task-queries.js";
@@ -217,7 +218,7 @@ export class Executor {
   /** Refuses what would be refused, before anything is done in the world on behalf of a call; returns the input. */
   admit(name: OperationName, input: unknown, caller: Caller): unknown {
     const operation = definitions.get(name)!;
-    const parsed = parseInput(operation, input);
+    const parsed = parseInput(operation, input, parserOf(operation));
     authorise(caller, operation, parsed);
     return parsed;
   }

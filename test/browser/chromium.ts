@@ -77,6 +77,10 @@ export interface Watching {
 /** In a context of its own: without cookies, caches and other pages. */
 export async function openPage(browser: Browser, watching: Watching = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...watching });
+  // Chromium does not write all of them to the console.
+  await context.addInitScript(`document.addEventListener("securitypolicyviolation", (event) => {
+    console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
+  })`);
   const page = await context.newPage();
   const troubles: string[] = [];
   const hosts = new Set<string>();

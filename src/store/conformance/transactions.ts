@@ -3,7 +3,7 @@ import { type Changes, noChanges } from "../../core/changes.js";
 import { carryOut } from "../../core/decide.js";
 import type { IdempotencyRecord } from "../../core/view.js";
 import type { Job } from "../store.js";
-import { type Driver, minute, org, project, type Told, teller, type World } from "./harness.js";
+import { type Driver, type Hold, minute, org, project, type Told, teller, type World } from "./harness.js";
 
 const day = 24 * 60 * minute;
 
@@ -60,6 +60,33 @@ export function transactions(driver: Driver): void {
         expect(results[0]!.ok).toBe(false);
       });
       expect((await world.complete(hold)).unblocked).toEqual([waiting]);
+    });
+
+    it("what ends together was started, claimed and tried each in its own time", async (world) => {
+      const holds: Hold[] = [];
+      for (let nth = 0; nth < 12; nth++) {
+        world.clock.advance(1000);
+        const agentType = nth % 3 === 0 ? "tester" : undefined;
+        const hold = await world.hold(`worker-${nth % 5}-${nth}`, {}, { start: nth % 2 === 0, agentType });
+        holds.push(hold);
+        if (nth > 0) continue;
+        await world.ok({ type: "fail", ...hold, error: "again", spread: 0 });
+        world.clock.advance(10 * minute);
+        hold.epoch = await world.claim(hold.taskId, hold.sessionId, { start: true });
+      }
+      const claims = await Promise.all(holds.map(({ taskId }) => world.claimOf(taskId)));
+      world.clock.advance(1000);
+      const result = { output: "done", filesCreated: [], filesModified: [] };
+      const outcomes = await world.together(holds.map((hold) => ({ type: "complete", ...hold, result })));
+      expect(outcomes.every(({ ok }) => ok)).toBe(true);
+      await world.reopen();
+      for (const [nth, { taskId, sessionId, epoch }] of holds.entries()) {
+        const { claimedAt, startedAt, agentType } = claims[nth]!;
+        const since = { startedAt: startedAt ?? world.clock.now() };
+        expect(await world.look(taskId)).toMatchObject({ now: "completed", epoch, ...since });
+        const attempt = await world.attemptOf({ taskId, epoch });
+        expect(attempt).toMatchObject({ sessionId, epoch, claimedAt, agentType, ...since });
+      }
     });
 
     it("all jobs may throw", async (world) => {

@@ -79,7 +79,7 @@ export function historyText({ project, id, history }: SessionRecord): string {
 
 /** What was written last of each session. Those of two orgs may have one name: the newest entry tells whose it is. */
 const written = new Map<Key, { history: readonly PastClaim[]; text: string }>();
-const writtenMax = 1_000;
+const writtenMax = 5_000;
 
 function pastText({ taskId, claimedAt, releasedAt, releaseReason }: PastClaim): string {
   return `${taskId}${fieldEnd}${claimedAt}${fieldEnd}${releasedAt - claimedAt}${fieldEnd}${releaseReason}${pastEnd}`;

@@ -52,15 +52,17 @@ export class Statements {
   }
 
   /** Writes many rows, given one after the other behind what all of them share, with few statements. */
-  runMany({ text, width }: Many, { shared, values }: Batch): void {
-    const rows = (values.length - shared) / width;
+  runMany({ text, width }: Many, { sharedCount, values }: Batch): void {
+    const rows = (values.length - sharedCount) / width;
     for (let at = 0; at < rows; ) {
       const left = rows - at;
       const count = left >= 32 ? 32 : left >= 8 ? 8 : 1;
-      const from = shared + at * width;
+      const from = sharedCount + at * width;
       // One list: two spreads in a call are taken apart value by value.
       const some =
-        count === rows ? values : values.slice(0, shared).concat(values.slice(from, from + count * width));
+        count === rows
+          ? values
+          : values.slice(0, sharedCount).concat(values.slice(from, from + count * width));
       this.prepared(text(count)).get(...some);
       at += count;
     }
@@ -69,7 +71,7 @@ export class Statements {
 
 /** Values of rows, one after the other, behind a number of values that they share. */
 export interface Batch {
-  shared: number;
+  sharedCount: number;
   values: Value[];
 }
 
@@ -87,7 +89,7 @@ export class Batches {
       const { values } = all[at]!;
       if (shared.every((value, index) => value === values[index])) return values;
     }
-    all.push({ shared: shared.length, values: shared });
+    all.push({ sharedCount: shared.length, values: shared });
     return shared;
   }
 }

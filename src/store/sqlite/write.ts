@@ -263,7 +263,7 @@ export class SqliteRows extends SqliteListings implements Rows {
       } else if (row.after)
         opened.of(this.orgId, row.after.project).push(no, row.after.taskId, ...claimRow(row.after));
     }
-    this.db.runMany(many.claimDelete, { shared: 0, values: closed });
+    this.db.runMany(many.claimDelete, { sharedCount: 0, values: closed });
     this.runAll(many.claimGranted, asGranted);
     this.runAll(many.claim, opened);
   }
