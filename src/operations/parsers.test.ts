@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { judgeWithoutCompiling } from "../contract/brief.js";
 import type { Operation } from "../contract/operation.js";
@@ -12,9 +12,10 @@ function fresh(name: string): Operation {
   return { ...operation, input: operation.input, name: `fresh ${name}` };
 }
 
-afterEach(() => {
-  z.config({ jitless: false });
-});
+// A setting of the whole process, in which other tests may have run before.
+const { jitless } = z.config();
+beforeEach(() => void z.config({ jitless: false }));
+afterEach(() => void z.config({ jitless }));
 
 test("from the hundredth call on another parser gives the same answers", () => {
   const list = fresh("tasks.rows");
