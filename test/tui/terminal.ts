@@ -140,9 +140,12 @@ export function watch({ args = [], ...options }: Options): Terminal {
   return new Terminal([process.execPath, bin, "watch", ...args], options);
 }
 
-/** In a shell that says afterwards in which state the terminal was left. */
+/**
+ * In a shell that says afterwards in which state the terminal was left, and stays until Enter is pressed: what a program says last
+ * before it ends may be lost with its terminal.
+ */
 export function watchInShell(options: Options): Terminal {
-  const script = `"$0" "$1" watch; echo "left with $?"; stty -a; echo "that is all"`;
+  const script = `"$0" "$1" watch; echo "left with $?"; stty -a; echo "that is all"; read -r _`;
   return new Terminal(["/bin/sh", "-c", script, process.execPath, bin], options);
 }
 

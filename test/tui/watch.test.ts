@@ -238,8 +238,9 @@ describe("the terminal is given back", () => {
       expect(terminal.isOnOtherScreen).toBe(true);
       process.kill(childOf(terminal.pid), signal);
       await terminal.shows(...said, "that is all");
-      await terminal.ends();
       isGivenBack(terminal);
+      terminal.press(keys.enter);
+      await terminal.ends();
     };
     await Promise.all(ends.map(endBy));
   }, 60_000);
@@ -262,8 +263,9 @@ describe("the terminal is given back", () => {
 
     process.kill(childOf(terminal.pid), "SIGTERM");
     await terminal.shows("left with 0", "that is all");
-    await terminal.ends();
     isGivenBack(terminal);
+    terminal.press(keys.enter);
+    await terminal.ends();
   }, 60_000);
 
   test("and where there is none it says so", async () => {
