@@ -7,15 +7,15 @@ import { keys, sitAt, type, typeLine } from "./pty.js";
 import { openPlace, sh, until, waitFor } from "./run-place.js";
 
 const sanity = "stty -a | grep -ow -e '-*icanon' -e '-*echo' | tr '\\n' ' '";
-const ends = (screen: { lines: string[] }) => screen.lines.slice(-2).map((line) => line.trimEnd());
+const ends = (screen: { allLines: string[] }) => screen.allLines.slice(-2).map((line) => line.trimEnd());
 
 describe("Ctrl-C", () => {
   test("ends what follows events, well, and leaves the terminal as it was", async () => {
     const place = await openPlace();
-    const screen = typeLine(place, `dibs events -f --after 0; echo; echo "code $?"; ${sanity}`);
+    const screen = typeLine(place, `dibs events -f --after 0; code=$?; echo; echo "code $code"; ${sanity}`);
     await place.add({ title: "Seen" });
     await screen.shows(/created +0001 .*Seen/);
-    screen.type(keys.ctrlC);
+    screen.press(keys.ctrlC);
     expect(await screen.ended).toBe(0);
     expect(ends(screen)).toEqual(["code 0", "icanon echo"]);
     expect(screen.isCursorHidden).toBe(false);
@@ -25,8 +25,8 @@ describe("Ctrl-C", () => {
     const place = await openPlace();
     const screen = type(place, ["claim", "--session", "a", "--wait", "10m"]);
     await until("it waits", async () => (await place.json(["sessions"])).sessions.length === 1);
-    screen.type(keys.ctrlC);
-    expect([await screen.ended, screen.text]).toEqual([5, expect.stringContaining("Nothing to claim.")]);
+    screen.press(keys.ctrlC);
+    expect([await screen.ended, screen.allText]).toEqual([5, expect.stringContaining("Nothing to claim.")]);
   });
 
   test("lets a runner's command finish, which does not notice the key", async () => {
@@ -36,10 +36,10 @@ describe("Ctrl-C", () => {
     const screen = type(place, ["work", "--", ...sh(script)]);
     await place.noted("begun");
     await screen.shows("0001 │ begun");
-    screen.type(keys.ctrlC);
+    screen.press(keys.ctrlC);
     await screen.shows("stopping: what runs may finish");
     place.leave("go");
-    expect([await screen.ended, screen.text]).toEqual([
+    expect([await screen.ended, screen.allText]).toEqual([
       0,
       expect.stringMatching(/finished[\s\S]*0001 completed/),
     ]);
@@ -52,10 +52,10 @@ describe("Ctrl-C", () => {
     await place.add({ title: "First" });
     const screen = type(place, ["work", "--", ...sh(`echo > "$NOTES/begun"; ${waitFor("never")}`)]);
     await place.noted("begun");
-    screen.type(keys.ctrlC);
+    screen.press(keys.ctrlC);
     await screen.shows("stopping");
-    screen.type(keys.ctrlC);
-    expect([await screen.ended, screen.text]).toEqual([0, expect.stringContaining("0001 released")]);
+    screen.press(keys.ctrlC);
+    expect([await screen.ended, screen.allText]).toEqual([0, expect.stringContaining("0001 released")]);
     expect((await place.task("0001")).state).toBe("queued");
   });
 });
@@ -66,12 +66,12 @@ test("export and import tell how far they are, on a line that is gone in the end
   const out = type(place, ["export", "all.jsonl"]);
   expect(await out.ended).toBe(0);
   expect(out.raw).toContain("exporting: 2000 lines");
-  expect(out.lines).toEqual([expect.stringMatching(/^exported \d{4} lines to all\.jsonl$/)]);
+  expect(out.allLines).toEqual([expect.stringMatching(/^exported \d{4} lines to all\.jsonl$/)]);
   const back = type(place, ["import", "all.jsonl", "--db", "new.db"]);
   expect(await back.ended).toBe(0);
   expect(back.raw).toContain("checking: 1000 lines");
   expect(back.raw).toMatch(/importing: 2000 of \d{4} lines/);
-  expect(back.lines).toEqual([expect.stringMatching(/^imported 1 org, 1 project, 700 tasks, /)]);
+  expect(back.allLines).toEqual([expect.stringMatching(/^imported 1 org, 1 project, 700 tasks, /)]);
   // Not where programs read.
   const piped = typeLine(place, "dibs export copy.jsonl | cat; dibs export other.jsonl --json");
   expect(await piped.ended).toBe(0);
@@ -81,15 +81,15 @@ test("export and import tell how far they are, on a line that is gone in the end
 test("the Tab of bash completes commands, parts, flags, values, ids and files", async () => {
   const place = await openPlace();
   await place.says(["add", "Login", "--id", "shop-login"]);
-  const shell = sitAt(place, "bash", ["--norc", "--noprofile", "-i"], { env: { PS1: "> ", HISTFILE: "" } });
+  const shell = sitAt(place, ["bash", "--norc", "--noprofile", "-i"], { env: { PS1: "> ", HISTFILE: "" } });
   await shell.shows("> ");
-  shell.type(`bind 'set bell-style none'; source <(dibs completion bash); echo ready${keys.enter}`);
+  shell.press(`bind 'set bell-style none'; source <(dibs completion bash); echo ready${keys.enter}`);
   // What is typed before the prompt is there is echoed by the terminal, and bash does not know of it.
   await shell.shows(/^ready\n> ?$/m);
   const completed = async (typed: string, becomes: string) => {
-    shell.type(`${typed}${keys.tab}`);
+    shell.press(`${typed}${keys.tab}`);
     await shell.shows(new RegExp(`^> ${becomes.replaceAll(/[.$]/g, "\\$&")}`, "m"));
-    shell.type(keys.ctrlU);
+    shell.press(keys.ctrlU);
   };
   await completed("dibs blo", "dibs blocked-by");
   await completed("dibs lock acq", "dibs lock acquire");

@@ -20,13 +20,13 @@ describe("questions", () => {
     for (const answer of ["n", "", "maybe"]) {
       const screen = type(place, ["plan", "plan.md"]);
       await screen.shows(/└─ .*Part[\s\S]*Add these 3 tasks\? \[y\/N\]/);
-      screen.type(`${answer}${keys.enter}`);
-      expect([await screen.ended, screen.text]).toEqual([0, expect.stringContaining("Nothing was added.")]);
+      screen.press(`${answer}${keys.enter}`);
+      expect([await screen.ended, screen.allText]).toEqual([0, expect.stringContaining("Nothing was added.")]);
     }
     const screen = type(place, ["plan", "plan.md"]);
     await screen.shows("[y/N]");
-    screen.type(`nn${"\u007f".repeat(2)}y${keys.enter}`);
-    expect([await screen.ended, screen.text]).toEqual([0, expect.stringContaining("added 3 tasks")]);
+    screen.press(`nn${"\u007f".repeat(2)}y${keys.enter}`);
+    expect([await screen.ended, screen.allText]).toEqual([0, expect.stringContaining("added 3 tasks")]);
     expect(await titlesOf(place)).toEqual(["One", "Part", "Two"]);
   });
 
@@ -35,17 +35,17 @@ describe("questions", () => {
     const no = type(place, ["init"]);
     await no.shows("AGENTS.md? [Y/n]");
     expect(existsSync(at(place, ".dibs"))).toBe(false);
-    no.type(`n${keys.enter}`);
-    expect([await no.ended, no.text]).toEqual([0, expect.stringMatching(/skipped +AGENTS\.md/)]);
+    no.press(`n${keys.enter}`);
+    expect([await no.ended, no.allText]).toEqual([0, expect.stringMatching(/skipped +AGENTS\.md/)]);
     expect(existsSync(at(place, "AGENTS.md"))).toBe(false);
     const yes = type(place, ["init"]);
     await yes.shows("[Y/n]");
-    yes.type(keys.enter);
-    expect([await yes.ended, yes.text]).toEqual([0, expect.stringMatching(/made +AGENTS\.md/)]);
+    yes.press(keys.enter);
+    expect([await yes.ended, yes.allText]).toEqual([0, expect.stringMatching(/made +AGENTS\.md/)]);
     expect(readFileSync(at(place, "AGENTS.md"), "utf8")).toContain("dibs claim --start --wait");
     const again = type(place, ["init"]);
-    expect([await again.ended, again.text]).toEqual([0, expect.stringMatching(/kept +AGENTS\.md/)]);
-    expect(again.text).not.toContain("[Y/n]");
+    expect([await again.ended, again.allText]).toEqual([0, expect.stringMatching(/kept +AGENTS\.md/)]);
+    expect(again.allText).not.toContain("[Y/n]");
   });
 
   test("Ctrl-C at a question ends the program with 130, nothing is done, and the terminal is as it was", async () => {
@@ -54,9 +54,9 @@ describe("questions", () => {
     for (const command of ["init", "plan plan.md"]) {
       const screen = typeLine(place, `dibs ${command}; echo "code $?"; ${sanity}`);
       await screen.shows(/\[y\/n\]/i);
-      screen.type(keys.ctrlC);
+      screen.press(keys.ctrlC);
       expect(await screen.ended).toBe(0);
-      expect(screen.lines.slice(-2).map((line) => line.trimEnd())).toEqual(["code 130", "icanon echo"]);
+      expect(screen.allLines.slice(-2).map((line) => line.trimEnd())).toEqual(["code 130", "icanon echo"]);
     }
     expect(place.git("status", "--porcelain")).toBe("?? plan.md");
   });
@@ -70,8 +70,8 @@ describe("questions", () => {
     ] as const) {
       const screen = type(place, command.split(" "));
       await screen.shows(/\[y\/n\]/i);
-      screen.type(keys.ctrlD);
-      expect([await screen.ended, screen.text]).toEqual([0, expect.stringMatching(said)]);
+      screen.press(keys.ctrlD);
+      expect([await screen.ended, screen.allText]).toEqual([0, expect.stringMatching(said)]);
     }
     expect(existsSync(at(place, "AGENTS.md"))).toBe(false);
     expect(await titlesOf(place)).toEqual([]);
@@ -86,20 +86,20 @@ describe("questions", () => {
         "dibs plan - <plan.md; dibs init </dev/null; dibs init --json | cat; dibs cancel 0099; dibs doctor --fix",
     );
     expect(await screen.ended).toBe(0);
-    expect(screen.text).not.toMatch(/\[y\/n\]/i);
-    expect(screen.text.match(/Nothing was added yet\./g)).toHaveLength(3);
+    expect(screen.allText).not.toMatch(/\[y\/n\]/i);
+    expect(screen.allText.match(/Nothing was added yet\./g)).toHaveLength(3);
     expect(await titlesOf(place)).toEqual([]);
   });
 
   test("what is typed is read to its end where - stands for it", async () => {
     const place = await openPlace();
     const screen = type(place, ["add", "-", "--title", "Typed"]);
-    screen.type(`first line${keys.enter}second line${keys.enter}${keys.ctrlD}`);
+    screen.press(`first line${keys.enter}second line${keys.enter}${keys.ctrlD}`);
     expect(await screen.ended).toBe(0);
     expect((await place.task("0001")).prompt.trimEnd()).toBe("first line\nsecond line");
     // Nobody meant to type who gave no words at all.
     const none = type(place, ["add"]);
-    expect([await none.ended, none.text]).toEqual([2, expect.stringContaining("The prompt is empty.")]);
+    expect([await none.ended, none.allText]).toEqual([2, expect.stringContaining("The prompt is empty.")]);
   });
 });
 
@@ -114,7 +114,7 @@ describe("colour", () => {
     const raw = async (line: string, env: Record<string, string> = {}) => {
       const screen = typeLine(place, line, { env });
       expect(await screen.ended).toBe(0);
-      expect(screen.text).toContain("One");
+      expect(screen.allText).toContain("One");
       return screen.raw;
     };
     const [usual, forced, ...plain] = await Promise.all([
@@ -147,9 +147,9 @@ describe("width", () => {
     const shown = [60, 80, 120].map(async (columns) => {
       const screen = typeLine(place, line, { columns, rows: 200 });
       expect(await screen.ended).toBe(0);
-      expect(screen.isWrapped, screen.text).toBe(false);
+      expect(screen.isWrapped, screen.allText).toBe(false);
       // States stand below each other, whatever is in the titles.
-      const [head = "", first = "", , third = ""] = screen.lines;
+      const [head = "", first = "", , third = ""] = screen.allLines;
       const column = widthBefore(head, "STATE");
       expect([widthBefore(first, "awaiting"), widthBefore(third, "ready")]).toEqual([column, column]);
       return third.length;
@@ -171,13 +171,13 @@ describe("width", () => {
     const screen = type(place, ["events", "-f", "--after", "0"], { columns: 120, rows: 40 });
     await place.add({ title });
     await screen.shows(/created +0001 .*…/);
-    expect(screen.lines[0]).toContain("with a title that goes on");
+    expect(screen.allLines[0]).toContain("with a title that goes on");
     screen.resize(60);
     await place.add({ title });
     await screen.shows(/created +0002 .*…/);
-    const second = screen.lines.filter((line) => line.includes("0002"));
+    const second = screen.allLines.filter((line) => line.includes("0002"));
     expect(Math.max(...second.map((line) => line.length))).toBeLessThanOrEqual(60);
-    screen.type(keys.ctrlC);
+    screen.press(keys.ctrlC);
     expect(await screen.ended).toBe(0);
   });
 });
@@ -197,7 +197,7 @@ test("text of tasks moves no cursor, rings no bell, names no window and hides no
   );
   expect(await screen.ended).toBe(0);
   expect([screen.title, screen.bells, screen.isCursorHidden]).toEqual(["", 0, false]);
-  expect(screen.lines[0]).toBe("above");
-  expect(screen.lines.at(-1)).toBe("below");
-  expect(screen.lines.filter((line) => line.includes("hidden")).length).toBeGreaterThan(3);
+  expect(screen.allLines[0]).toBe("above");
+  expect(screen.allLines.at(-1)).toBe("below");
+  expect(screen.allLines.filter((line) => line.includes("hidden")).length).toBeGreaterThan(3);
 });
