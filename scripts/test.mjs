@@ -1,27 +1,35 @@
 // Everything that must hold before a commit: lint, types, tests. Arguments go to vitest:
 //   npm test -- src/core -t "late completion"
-// The last line is always `N passed, N failed`, with `, N skipped` when some were.
+// --quick leaves out what needs the built program, a browser or PostgreSQL.
+//
+// The last line is always `N passed, N failed`, with `, N skipped` when some were. All files of a run are in one temporary
+// directory. If a test fails, what it left is kept there, and the path is printed. Else the directory is removed; a file or a
+// process that a test left behind is a failure too.
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const bin = (path) => join(root, "node_modules", path);
+const quick = ["src", "test/house", "test/plan", "test/view", "test/web"];
+const isQuick = process.argv[2] === "--quick";
+const selection = isQuick ? [...quick, ...process.argv.slice(3)] : process.argv.slice(2);
 const total = { passed: 0, failed: 0, skipped: 0 };
 
 if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
   const tsc = [bin("typescript/bin/tsc"), "--noEmit", "-p"];
-  const [isBuilt, ...checks] = await Promise.all([
-    beside("build", ["scripts/ensure.mjs"]),
-    beside("types", [...tsc, "tsconfig.json"]),
-    beside("types of the dashboard", [...tsc, "web/tsconfig.json"]),
-    beside("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
-  ]);
-  if (!isBuilt) total.failed++;
-  for (const ok of checks) count(ok);
-  tests();
+  const build = isQuick ? [] : [sideBySide("build", ["scripts/ensure.mjs"])];
+  const checks = [
+    sideBySide("types", [...tsc, "tsconfig.json"]),
+    sideBySide("types of the dashboard", [...tsc, "web/tsconfig.json"]),
+    sideBySide("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
+  ];
+  for (const ok of await Promise.all(build)) if (!ok) total.failed++;
+  if (isQuick) tests();
+  for (const ok of await Promise.all(checks)) count(ok);
+  if (!isQuick) tests();
 } else {
   total.failed++;
 }
@@ -32,26 +40,77 @@ process.exitCode = total.failed > 0 ? 1 : 0;
 
 function tests() {
   const scratch = mkdtempSync(join(tmpdir(), "dibs-test-"));
+  chmodSync(scratch, 0o755);
+  const temporary = join(scratch, "tmp");
+  const failures = join(scratch, "failures");
   const report = join(scratch, "report.json");
+  mkdirSync(temporary);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const ok = step("tests", [bin("vitest/vitest.mjs"), "run", ...reporters, ...selection], {
+    TMPDIR: temporary,
+    DIBS_TEST_FAILURES: failures,
+    ...(isQuick ? { DIBS_TEST_QUICK: "1" } : {}),
+  });
+  const failedBefore = total.failed;
+  for (const file of readReport(report)) countFile(file);
+  // A crash, an unhandled error or an empty selection fails the run without failing a test.
+  if (!ok && total.failed === failedBefore) total.failed++;
+  const left = [...filesLeft(temporary), ...processesLeft(temporary)];
+  for (const what of left) console.log(`left behind: ${what}`);
+  count(left.length === 0);
+  if (total.failed === failedBefore) rmSync(scratch, { recursive: true, force: true });
+  else console.log(`\nThe files of the failed tests are in ${existsSync(failures) ? failures : scratch}`);
+}
+
+function filesLeft(directory) {
+  // Node keeps compiled code there, and V8 removes it by itself.
+  return readdirSync(directory).filter((name) => name !== "node-compile-cache");
+}
+
+/** Tests give their temporary directory to every process they start. */
+function processesLeft(directory) {
+  if (!existsSync("/proc/self/environ")) return [];
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return pids.flatMap((pid) => {
+    const own = readFile(`/proc/${pid}/environ`)
+      ?.split("\0")
+      .find((each) => each.startsWith(`TMPDIR=${directory}`));
+    const command = readFile(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ").slice(0, 200);
+    if (!own || !command) return [];
+    process.kill(Number(pid), "SIGKILL");
+    return [`process ${pid} (${command.trim()}) of ${own}`];
+  });
+}
+
+function readFile(path) {
   try {
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    const ok = step("tests", [bin("vitest/vitest.mjs"), "run", ...reporters, ...process.argv.slice(2)]);
-    const failedBefore = total.failed;
-    for (const file of readReport(report)) countFile(file);
-    // A crash, an unhandled error or an empty selection fails the run without failing a test.
-    if (!ok && total.failed === failedBefore) total.failed++;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
   }
 }
 
-function countFile({ status, assertionResults }) {
-  const failed = assertionResults.filter((test) => test.status === "failed").length;
+function countFile({ name, status, message, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === "failed");
   const passed = assertionResults.filter((test) => test.status === "passed").length;
+  const file = relative(root, name);
+  for (const { fullName, failureMessages } of failed) {
+    console.log(`FAILED ${file}: ${fullName}\n${indented(failureMessages.join("\n"))}`);
+  }
+  if (status === "failed" && failed.length === 0) console.log(`FAILED ${file}\n${indented(message)}`);
   total.passed += passed;
   // A file that could not be loaded, or whose hook failed, has no failed test of its own.
-  total.failed += status === "failed" ? Math.max(failed, 1) : failed;
-  total.skipped += assertionResults.length - passed - failed;
+  total.failed += status === "failed" ? Math.max(failed.length, 1) : failed.length;
+  total.skipped += assertionResults.length - passed - failed.length;
+}
+
+/** The first lines: they have the message, and the seed of a random test. */
+function indented(text) {
+  return text
+    .split("\n")
+    .slice(0, 8)
+    .map((line) => `    ${line}`)
+    .join("\n");
 }
 
 function readReport(file) {
@@ -67,8 +126,8 @@ function count(ok) {
   total[ok ? "passed" : "failed"]++;
 }
 
-/** What it printed comes when it has ended, so that steps do not mix. */
-function beside(name, args) {
+/** Its output is printed when it has ended, so that steps do not mix. */
+function sideBySide(name, args) {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   const printed = [];
@@ -86,10 +145,14 @@ function beside(name, args) {
   });
 }
 
-function step(name, args) {
+function step(name, args, env = {}) {
   console.log(`\n== ${name}`);
   const startedAt = performance.now();
-  const run = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  const run = spawnSync(process.execPath, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
   if (run.error) console.log(run.error.message);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`== ${name}: ${run.status === 0 ? "ok" : "FAILED"} in ${seconds} s`);

@@ -1,12 +1,30 @@
 // What tests with real files and processes share.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const patienceMs = 40_000;
 const cleanups: (() => unknown)[] = [];
+const evidence: { name: string; content: Content }[] = [];
+
+type Content = () => string | Buffer | Promise<string | Buffer>;
+
+/** A log or a picture that helps to understand a failure: saved only if the test fails, before its cleanups run. */
+export function onFailure(name: string, content: Content): void {
+  evidence.push({ name, content });
+}
+
+export async function saveEvidence(directory: string): Promise<void> {
+  for (const [at, { name, content }] of evidence.entries()) {
+    try {
+      writeFileSync(join(directory, `${at + 1}-${name}`), await content());
+    } catch (error) {
+      writeFileSync(join(directory, `${at + 1}-${name}.missing`), String(error));
+    }
+  }
+}
 
 /** Runs after the test, the latest first. */
 export function afterwards(cleanup: () => unknown): void {
@@ -15,6 +33,7 @@ export function afterwards(cleanup: () => unknown): void {
 
 /** All of them, also after one that fails: what they leave would be there for the next file. */
 export async function cleanUp(): Promise<void> {
+  evidence.length = 0;
   const troubles: unknown[] = [];
   for (const cleanup of cleanups.splice(0).reverse()) {
     try {
@@ -26,10 +45,9 @@ export async function cleanUp(): Promise<void> {
   if (troubles.length > 0) throw troubles[0];
 }
 
+/** It is removed after the test (test/setup.ts). */
 export function tempDir(): string {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-test-"));
-  afterwards(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
+  return mkdtempSync(join(tmpdir(), "dibs-"));
 }
 
 /** Looks until it is so. */

@@ -21,7 +21,10 @@ describe("questions", () => {
       const screen = type(place, ["plan", "plan.md"]);
       await screen.shows(/└─ .*Part[\s\S]*Add these 3 tasks\? \[y\/N\]/);
       screen.press(`${answer}${keys.enter}`);
-      expect([await screen.ended, screen.allText]).toEqual([0, expect.stringContaining("Nothing was added.")]);
+      expect([await screen.ended, screen.allText]).toEqual([
+        0,
+        expect.stringContaining("Nothing was added."),
+      ]);
     }
     const screen = type(place, ["plan", "plan.md"]);
     await screen.shows("[y/N]");
