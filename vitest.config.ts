@@ -39,6 +39,8 @@ export default defineConfig({
     // One more than cores: many tests wait for processes and servers of theirs.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    // A machine with other work to do is slow, not wrong.
+    expect: { poll: { timeout: 40_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

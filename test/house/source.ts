@@ -143,6 +143,32 @@ function runtimeImports(source: Source): string[] {
   );
 }
 
+/** All calls, with the callee as dotted text: `test.skip.each`, `console.log`. `at` is the last name in it. */
+export function calls(source: Source): { name: string; call: ts.CallExpression; at: ts.Node }[] {
+  const found: { name: string; call: ts.CallExpression; at: ts.Node }[] = [];
+  walk(parse(source), (call) => {
+    if (!ts.isCallExpression(call)) return;
+    const callee = call.expression;
+    const at = ts.isPropertyAccessExpression(callee) ? callee.name : callee;
+    found.push({ name: dotted(callee), call, at });
+  });
+  return found;
+}
+
+function dotted(node: ts.Expression): string {
+  if (ts.isIdentifier(node)) return node.text;
+  return ts.isPropertyAccessExpression(node) ? `${dotted(node.expression)}.${node.name.text}` : "";
+}
+
+/** `import { setTimeout as sleep } from "node:timers/promises"` sleeps under another name. */
+export function sleepNames(source: Source): string[] {
+  const names = ["setTimeout"];
+  walk(parse(source), (node) => {
+    if (ts.isImportSpecifier(node) && node.propertyName?.text === "setTimeout") names.push(node.name.text);
+  });
+  return names;
+}
+
 /** Fails with the problems themselves as the message. */
 export function expectNone(problems: string[]): void {
   if (problems.length > 0) expect.fail(`\n${problems.join("\n")}\n`);

@@ -1,21 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import {
+  calls,
   expectNone,
   filesUnder,
   importCycles,
   isTest,
   lineOf,
-  parse,
   readSources,
   root,
   type Source,
-  walk,
 } from "./source.js";
 
-const sleepMsMin = 100;
 const src = readSources("src");
 const testCode = [
   ...src.filter(({ path }) => isTest(path) || path.startsWith("src/store/conformance/")),
@@ -24,10 +21,6 @@ const testCode = [
 
 test("a skipped or singled-out test says why", () => {
   expectNone(testCode.flatMap(unexplainedSkips));
-});
-
-test("tests do not sleep", () => {
-  expectNone(testCode.filter(({ path }) => !path.startsWith("test/faults/")).flatMap(sleeps));
 });
 
 test("only the demo and the surfaces print", () => {
@@ -68,35 +61,6 @@ function hasComment(source: Source, line: number): boolean {
   return /\/[/*]\s*\w/.test(text.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '""'));
 }
 
-function sleeps(source: Source): string[] {
-  const names = sleepNames(source);
-  return calls(source).flatMap(({ name, call, at }) => {
-    const isLong = call.arguments.some((argument) => (milliseconds(argument) ?? 0) >= sleepMsMin);
-    if (!names.includes(name.replace(/^(globalThis|timers)\./, "")) || !isLong) return [];
-    return (
-      `${source.path}:${lineOf(at)} waits ${sleepMsMin} ms or more by the wall clock, which is slow and flaky. ` +
-      "Inject a clock and move it, or await the event itself (for a limit: AbortSignal.timeout or the test's own timeout)."
-    );
-  });
-}
-
-// `import { setTimeout as sleep } from "node:timers/promises"` sleeps under another name.
-function sleepNames(source: Source): string[] {
-  const names = ["setTimeout"];
-  walk(parse(source), (node) => {
-    if (ts.isImportSpecifier(node) && node.propertyName?.text === "setTimeout") names.push(node.name.text);
-  });
-  return names;
-}
-
-function milliseconds(node: ts.Node): number | undefined {
-  if (ts.isNumericLiteral(node)) return Number(node.text);
-  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.AsteriskToken)
-    return undefined;
-  const [left, right] = [milliseconds(node.left), milliseconds(node.right)];
-  return left !== undefined && right !== undefined ? left * right : undefined;
-}
-
 function prints(source: Source): string[] {
   return calls(source)
     .filter(({ name }) => name === "console.log")
@@ -107,23 +71,6 @@ function prints(source: Source): string[] {
     );
 }
 
-/** All calls, with the callee as dotted text: `test.skip.each`, `console.log`. `at` is the last name in it. */
-function calls(source: Source): { name: string; call: ts.CallExpression; at: ts.Node }[] {
-  const found: { name: string; call: ts.CallExpression; at: ts.Node }[] = [];
-  walk(parse(source), (call) => {
-    if (!ts.isCallExpression(call)) return;
-    const callee = call.expression;
-    const at = ts.isPropertyAccessExpression(callee) ? callee.name : callee;
-    found.push({ name: dotted(callee), call, at });
-  });
-  return found;
-}
-
-function dotted(node: ts.Expression): string {
-  if (ts.isIdentifier(node)) return node.text;
-  return ts.isPropertyAccessExpression(node) ? `${dotted(node.expression)}.${node.name.text}` : "";
-}
-
 describe("the checker itself", () => {
   const source = (text: string): Source => ({ path: "test/example.test.ts", text });
 
@@ -132,13 +79,6 @@ describe("the checker itself", () => {
     expect(unexplainedSkips(source(`describe.only.each([1])("a", () => {});`))).toHaveLength(1);
     expect(unexplainedSkips(source(`test.skip("a", () => {}); // needs PostgreSQL`))).toEqual([]);
     expect(unexplainedSkips(source(`const text = "test.skip(";`))).toEqual([]);
-  });
-
-  test("finds sleeps", () => {
-    const sleep = `import { setTimeout as sleep } from "node:timers/promises";`;
-    expect(sleeps(source("await new Promise((done) => setTimeout(done, 1_000));"))).toHaveLength(1);
-    expect(sleeps(source(`${sleep} await sleep(2 * 1000);`))).toHaveLength(1);
-    expect(sleeps(source(`${sleep} await sleep(10);`))).toEqual([]);
   });
 
   test("finds circles, but not those of types", () => {
