@@ -144,6 +144,6 @@ export const told = (news: readonly News[], what: News["what"]): News[] =>
 
 /** Looks until it is so; the machine may be busy. */
 export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
-  expect.poll(look, { timeout: 20_000, interval: 10 });
+  expect.poll(look, { timeout: 40_000, interval: 10 });
 
 export { machine };

@@ -3,15 +3,15 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { startSync } from "../../src/bridges/tasks-json/index.js";
 import { type Dibs, openDibs } from "../../src/index.js";
+import { afterwards, tempDir, until } from "../support.js";
 import { type Entry, eventually, machine } from "./support.js";
 
-const seconds = process.env.DIBS_LONG ? 60 : 3;
+const turns = process.env.DIBS_LONG ? 2_000 : 120;
 
 /** A process that writes the file when it is its turn, and tells what it wrote. */
 class Writer {
@@ -23,7 +23,11 @@ class Writer {
     readonly way: "rename" | "truncate" | "locked",
   ) {
     this.process = fork(resolve(import.meta.dirname, "children/writer.mjs"), [file, way]);
-    onTestFinished(() => void this.process.kill("SIGKILL"));
+    const ended = once(this.process, "exit");
+    afterwards(() => {
+      this.process.kill("SIGKILL");
+      return ended;
+    });
   }
 
   async turn(): Promise<void> {
@@ -38,39 +42,38 @@ class Writer {
   }
 }
 
-/** Claims and completes until it is told to stop; what there is to do comes from the file. */
-async function agent(dibs: Dibs, sessionId: string, isOver: () => boolean): Promise<number> {
+/** Claims and completes until it is told to stop; the tasks come from the file. */
+async function agent(dibs: Dibs, sessionId: string, isOver: () => boolean, onDone: () => void) {
   await dibs.sessions.register({ id: sessionId });
-  let done = 0;
   while (!isOver()) {
     const { claim } = await dibs.tasks.claimNext({ sessionId, waitMs: 100, start: true });
     if (!claim) continue;
     await dibs.tasks.complete({ taskId: claim.taskId, sessionId, epoch: claim.epoch });
-    done++;
+    onDone();
   }
-  return done;
 }
 
 test(
   "an editor, a program and ten agents: no update is lost and the file is never broken",
   async () => {
-    const directory = mkdtempSync(join(tmpdir(), "dibs-sync-"));
+    const directory = tempDir();
     const file = join(directory, "tasks.json");
     const dibs = await openDibs({ path: join(directory, "dibs.db"), project: "demo" });
-    onTestFinished(async () => {
-      await dibs.close();
-      rmSync(directory, { recursive: true, force: true });
-    });
+    afterwards(() => dibs.close());
     const news: string[] = [];
     const tell = ({ what, message }: { what: string; message: string }) =>
       void news.push(`${what} ${message}`);
     const sync = await startSync({ dibs, project: "demo", file, machine, tell });
-    onTestFinished(() => sync.stop().catch(() => undefined));
+    afterwards(() => sync.stop().catch(() => undefined));
     await eventually(() => existsSync(file)).toBe(true);
 
-    const deadline = Date.now() + seconds * 1000;
-    const isOver = () => Date.now() > deadline;
-    const agents = Array.from({ length: 10 }, (_, at) => agent(dibs, `agent-${at}`, isOver));
+    let done = 0;
+    let hasEnded = false;
+    const isOver = () => hasEnded;
+    afterwards(() => {
+      hasEnded = true;
+    });
+    const agents = Array.from({ length: 10 }, (_, at) => agent(dibs, `agent-${at}`, isOver, () => done++));
     const writers = (["rename", "locked", "truncate", "locked"] as const).map((way) => new Writer(file, way));
     let reads = 0;
     let truncating = 0;
@@ -84,14 +87,16 @@ test(
         await new Promise(setImmediate);
       }
     })();
-    for (let turn = 0; !isOver(); turn++) {
+    // Rounds, not seconds: however slow the machine is, all sides have had their turns.
+    for (let turn = 0; turn < turns; turn++) {
       const writer = writers[turn % writers.length]!;
       if (writer.way === "truncate") truncating++;
       await writer.turn();
       if (writer.way === "truncate") truncating++;
     }
-    await reader;
-    const done = (await Promise.all(agents)).reduce((sum, each) => sum + each, 0);
+    await until("all sides have worked", () => reads > 100 && done > 10);
+    hasEnded = true;
+    await Promise.all([reader, ...agents]);
 
     const wrote = writers.flatMap((writer) => [writer.own, ...writer.wrote]);
     const created = async () => (await allTasks(dibs)).map(({ id }) => id).sort();
@@ -111,9 +116,8 @@ test(
     expect(done).toBe(tasks.filter(({ status }) => status === "completed").length);
     expect(news.filter((each) => /^(conflict|refused|trouble|removed|broken)/.test(each))).toEqual([]);
     expect(readdirSync(directory).filter((name) => /tmp|lock|next/.test(name))).toEqual([]);
-    expect([wrote.length > 10, reads > 100, done > 0]).toEqual([true, true, true]);
   },
-  (seconds + 60) * 1000,
+  120_000 + turns * 500,
 );
 
 async function allTasks(dibs: Dibs) {
