@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../eventually.js";
 import { axeFindings, dashboard, expectQuiet, isLive, placeOf, pressHere, says } from "./dashboard.js";
 import { attackWords, expectHarmless } from "./xss.js";
 
@@ -46,7 +47,7 @@ describe("the fleet", () => {
       await card.getByText("lease paused").waitFor();
       // Nothing else in the bar moved when the question came.
       expect(await placeOf(graphLink)).toEqual(place);
-      await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^\(1\) .*Dibs$/);
+      await eventually(() => page.title()).toMatch(/^\(1\) .*Dibs$/);
       await page.getByRole("button", { name: "working 0" }).click();
       await says(page, "No session is in that condition.");
       expect(page.url()).toContain("health=working");
@@ -61,7 +62,7 @@ describe("the fleet", () => {
       await card.getByText("Last claim").click();
       await card.getByText("completed").waitFor();
       expect(await height()).toBe(before);
-      await expect.poll(() => page.title(), { timeout: 5_000 }).toMatch(/^[^(]*Dibs$/);
+      await eventually(() => page.title()).toMatch(/^[^(]*Dibs$/);
       expectQuiet(visit);
     }),
   );

@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { eventually } from "../eventually.js";
 import { dashboard, expectQuiet, isLive, says } from "./dashboard.js";
 import { makeLively } from "./lively.js";
 import { attackWords, expectHarmless } from "./xss.js";
@@ -87,7 +88,7 @@ test(
       await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
       return before?.x === (await boxOf(page, "api"))?.x;
     };
-    await expect.poll(isSteady).toBe(true);
+    await eventually(isSteady).toBe(true);
     const centre = await nodeAtCentre(page);
     const before = (await boxOf(page, centre))!;
     await world.post("/api/tasks", { id: "extra", prompt: "x", dependsOn: ["schema"], parentId: "release" });
@@ -115,10 +116,10 @@ test(
     await open(page, `${world.url}/graph`);
     await says(page, "80 of 300 tasks");
     // Places are worked out beside the page.
-    await expect
-      .poll(() => page.workers().map((worker) => worker.url()))
-      .toEqual([expect.stringContaining("/elk-worker")]);
-    const isReadable = (id: string) => expect.poll(() => canBeRead(page, id), { timeout: 10_000 }).toBe(true);
+    await eventually(() => page.workers().map((worker) => worker.url())).toEqual([
+      expect.stringContaining("/elk-worker"),
+    ]);
+    const isReadable = (id: string) => eventually(() => canBeRead(page, id)).toBe(true);
     await isReadable("t80");
 
     await start("t160");
@@ -150,7 +151,7 @@ test(
     await page.getByRole("button", { name: "Fit View" }).click();
     const zoom =
       "new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a";
-    await expect.poll(() => page.evaluate(zoom)).toBeLessThan(0.5);
+    await eventually(() => page.evaluate(zoom)).toBeLessThan(0.5);
     expect(await page.evaluate(zoom)).toBeGreaterThan(0.06);
     await page.locator(".react-flow__pane").hover();
     await page.mouse.wheel(0, -600);

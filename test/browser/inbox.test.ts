@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../eventually.js";
 import type { World } from "../http/support.js";
 import {
   axeFindings,
@@ -71,7 +72,7 @@ describe("questions", () => {
       await page.keyboard.press("Enter");
       expect((await running.ended).code).toBe(0);
       await item.getByText("Answered: “blue” (you)").waitFor();
-      await expect.poll(async () => (await taskOf(world, id)).result?.output).toBe("blue");
+      await eventually(async () => (await taskOf(world, id)).result?.output).toBe("blue");
       // It stays while it has the focus, and goes with it.
       await page.getByRole("heading", { name: "Inbox" }).click();
       await says(page, "Nobody waits for an answer.");
@@ -159,7 +160,7 @@ describe("failures and notifications", () => {
       // Keys of the item behind a dialog are not meant in it, and Enter does what the dialog asks.
       await page.keyboard.press("d");
       await page.keyboard.press("Enter");
-      await expect.poll(async () => (await taskOf(world, first)).state).toBe("queued");
+      await eventually(async () => (await taskOf(world, first)).state).toBe("queued");
       expect(await page.locator(".toasts").textContent()).not.toContain("set aside");
       await failure(page, "broken twice").getByRole("button", { name: "Set aside" }).click();
       await page.mouse.move(2, 2);
@@ -247,15 +248,15 @@ describe("failures and notifications", () => {
       await Promise.all(Array.from({ length: 33 }, (_, at) => failed(world, `error number ${at}.`)));
       await openInbox(page, world);
       const notes = page.locator(".inbox-note");
-      await expect.poll(() => notes.count()).toBe(30);
+      await eventually(() => notes.count()).toBe(30);
       await page.getByRole("button", { name: "Show older" }).click();
-      await expect.poll(() => notes.count()).toBe(33);
+      await eventually(() => notes.count()).toBe(33);
       await notes.first().focus();
       await page.keyboard.press("d");
       await says(page, "32 unread");
       expect(await axeFindings(page)).toEqual([]);
       await page.getByLabel("only unread").check();
-      await expect.poll(() => notes.count()).toBe(32);
+      await eventually(() => notes.count()).toBe(32);
       await page.getByRole("button", { name: "Mark all as read" }).click();
       await page.mouse.move(2, 2);
       await says(page, "0 unread");

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
+import { eventually } from "../eventually.js";
 import { openWorld, type World } from "../http/support.js";
 import { launchBrowser, openPage } from "./chromium.js";
 import { isLive } from "./dashboard.js";
@@ -51,7 +52,6 @@ async function fill(path: string): Promise<void> {
   await dibs.close();
 }
 
-const soon = <T>(look: () => Promise<T>) => expect.poll(look, { timeout: 40_000, interval: 50 });
 const rowCount = (page: Page) => async () =>
   Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
 
@@ -96,7 +96,7 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
     await page.getByRole("link", { name: "Queue", exact: true }).click();
     await page.getByText(/^[\d,]+ of (?:…|[\d,]+) loaded$/).waitFor();
     await page.locator(".queue-row").first().waitFor();
-    await soon(rowCount(page)).toBe(count);
+    await eventually(rowCount(page)).toBe(count);
     expect(await page.locator(".queue-row").count()).toBeLessThan(60);
     await page.keyboard.press("j");
     await page.keyboard.press("End");
@@ -105,12 +105,12 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
     await page.waitForURL(/\/tasks\/demo\//);
     await page.goBack();
     const scrolled = () => page.evaluate<number>("document.querySelector('.queue-list')?.scrollTop ?? 0");
-    await soon(scrolled).toBeGreaterThan(count * 40);
+    await eventually(scrolled).toBeGreaterThan(count * 40);
 
     const box = page.getByRole("combobox", { name: "Filter tasks" });
     const blockedMs = await longestBlock(page, async () => {
       await box.pressSequentially("label:odd -label:team-5 priority:>=high part", { delay: 15 });
-      await soon(rowCount(page)).toBe(matching());
+      await eventually(rowCount(page)).toBe(matching());
     });
     expect(blockedMs).toBeLessThan(blockMsMax);
 
@@ -118,7 +118,7 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
     const first = Array.from({ length: 40 }, (_, at) => String(at + 1).padStart(4, "0"));
     await Promise.all(first.map((id) => world.patch(`/api/tasks/${id}`, { phase: "burst" })));
     await box.fill("phase:burst");
-    await soon(rowCount(page)).toBe(40);
+    await eventually(rowCount(page)).toBe(40);
     // More than one call takes.
     const team = (count / 20).toLocaleString("en");
     await box.fill("label:team-5,team-6");
@@ -128,10 +128,10 @@ test(`${count} tasks are loaded, scrolled through and filtered, within bounds`, 
     await page.getByRole("button", { name: `Set priority of ${team} tasks` }).click();
     await page.getByText(`Priority set of ${team} tasks.`).waitFor();
     await box.fill("label:team-5,team-6 priority:7");
-    await soon(rowCount(page)).toBe(count / 20);
+    await eventually(rowCount(page)).toBe(count / 20);
     await box.fill("");
     await page.keyboard.press("Escape");
-    await soon(rowCount(page)).toBe(count);
+    await eventually(rowCount(page)).toBe(count);
 
     for (const name of ["Task", "Updated", "Priority"]) {
       await page.getByRole("columnheader", { name }).getByRole("button").click();
@@ -150,7 +150,7 @@ test("of more agents than can be shown, those that wait for somebody come first"
     await page.locator(".card").first().getByText("waits for an answer").waitFor();
     await page.getByText("The first 1,000 of 1,100 sessions").waitFor();
     await page.getByRole("button", { name: "waiting 1", exact: true }).click();
-    await expect.poll(() => page.locator(".card").count()).toBe(1);
+    await eventually(() => page.locator(".card").count()).toBe(1);
     expect(await heapOf(page)).toBeLessThan(heapMax);
   });
 });

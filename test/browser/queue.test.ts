@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../eventually.js";
 import { Program } from "../http/program.js";
 import type { World } from "../http/support.js";
 import { axeFindings, dashboard, expectQuiet, isLive, placeOf, pressHere, says } from "./dashboard.js";
@@ -15,8 +16,7 @@ const rowOf = (page: Page, id: string) =>
     .filter({ has: page.getByRole("checkbox", { name: `Select ${id}`, exact: true }) });
 const filterBox = (page: Page) => page.getByRole("combobox", { name: "Filter tasks" });
 const ids = (page: Page) => page.locator(".queue-row .queue-id").allTextContents();
-const soon = <T>(look: () => Promise<T>) => expect.poll(look, { timeout: 15_000, interval: 20 });
-const lists = (page: Page, ...expected: string[]) => soon(() => ids(page)).toEqual(expected);
+const lists = (page: Page, ...expected: string[]) => eventually(() => ids(page)).toEqual(expected);
 const rowWithFocus = (page: Page) => page.locator(".queue-row:focus");
 
 async function open(page: Page, world: World, search = ""): Promise<void> {
@@ -335,14 +335,14 @@ test(
     await isOn("t2");
     await press("x", "Shift+J", "Shift+ArrowDown");
     await isOn("t4");
-    await soon(selected).toEqual(["t2", "t3", "t4"]);
+    await eventually(selected).toEqual(["t2", "t3", "t4"]);
     await page.getByRole("button", { name: "Act on 3 selected…" }).waitFor();
     await press("End", "x");
-    await soon(selected).toEqual(["t2", "t3", "t4", "t5"]);
+    await eventually(selected).toEqual(["t2", "t3", "t4", "t5"]);
     await press("Escape");
-    await soon(selected).toEqual([]);
+    await eventually(selected).toEqual([]);
     await press("Home", "Control+a");
-    await soon(selected).toHaveLength(5);
+    await eventually(selected).toHaveLength(5);
     await press("a");
     await page.getByRole("dialog", { name: "5 selected tasks" }).waitFor();
     await press("Escape");
@@ -374,7 +374,7 @@ test(
     }
     await open(page, world);
     const tasks = page.getByRole("grid");
-    await soon(() => tasks.getAttribute("aria-rowcount")).toBe(String(attackWords.length + 1));
+    await eventually(() => tasks.getAttribute("aria-rowcount")).toBe(String(attackWords.length + 1));
     await expectHarmless(visit, world.url);
     await page.keyboard.press("j");
     await page.keyboard.press("End");
@@ -410,7 +410,7 @@ test(
       await page.locator(".queue-row").nth(1).waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
       await page.getByLabel("Order").selectOption("id");
-      await soon(() => page.locator(".queue-title").last().innerText()).toBe("two");
+      await eventually(() => page.locator(".queue-title").last().innerText()).toBe("two");
       await page.getByRole("link", { name: "two" }).click();
       await page.waitForURL(/\/tasks\/demo\/two$/);
       expectQuiet(visit);
@@ -426,12 +426,12 @@ test(
     await world.task({ id: "a", prompt: "keep me" });
     await open(page, world, "?q=is:");
     const act = page.getByRole("button", { name: /^Act on/ });
-    await soon(() => act.getAttribute("title")).toMatch(/Mend the filter first/);
+    await eventually(() => act.getAttribute("title")).toMatch(/Mend the filter first/);
     expect(await act.isDisabled()).toBe(true);
     await page.keyboard.press("a");
     expect(await page.locator("dialog").count()).toBe(0);
     await open(page, world, "?q=is:ready");
-    await soon(() => act.isEnabled()).toBe(true);
+    await eventually(() => act.isEnabled()).toBe(true);
     expectQuiet(visit);
   }),
 );

@@ -3,6 +3,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { gone, waitFor } from "../cli/run-place.js";
+import { eventually } from "../eventually.js";
 import type { World } from "../http/support.js";
 import { axeFindings, dashboard, expectQuiet, isLive, says } from "./dashboard.js";
 import { openWorkshop } from "./worker.js";
@@ -286,7 +287,7 @@ describe("what it shows", () => {
       while ((await older.count()) > 0) {
         const before = await entries.count();
         await older.click();
-        await expect.poll(() => entries.count()).toBeGreaterThan(before);
+        await eventually(() => entries.count()).toBeGreaterThan(before);
         await page.locator(".task-entries[aria-busy=false]").waitFor();
       }
       // Each once, with the attempt that goes on, its claim, and the creation.
@@ -298,7 +299,7 @@ describe("what it shows", () => {
       await entries.first().getByText("created").waitFor();
       const before = await entries.count();
       await page.getByRole("button", { name: "Show newer" }).click();
-      await expect.poll(() => entries.count()).toBeGreaterThan(before);
+      await eventually(() => entries.count()).toBeGreaterThan(before);
       expect(page.url()).toContain("order=oldest");
       expectQuiet(visit);
     }),

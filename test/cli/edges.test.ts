@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { linesOf } from "../../src/runtime/lines.js";
+import { eventually } from "../eventually.js";
 import { type Calling, type Desk, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
@@ -26,7 +27,7 @@ describe.each(ways)("whoever waits for an answer hears why there is none, %s", (
     await desk.says(["add", "One"]);
     await desk.says(["claim", "--start"], as);
     const asked = desk.dibs(["ask", "0001", "Teal?", "--wait", "--json"], as);
-    await expect.poll(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
+    await eventually(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
     await desk.says(argv, as);
     const { code: exit, out } = await asked;
     expect(exit).toBe(1);

@@ -14,13 +14,14 @@ import {
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
+import { until } from "../support.js";
 import type { Way } from "./desk.js";
 
+export { until } from "../support.js";
+
 export const bin = resolve(import.meta.dirname, "../../dist/bin.js");
-const patienceMs = 40_000;
 
 export interface Ended {
   code: number | null;
@@ -32,15 +33,6 @@ export interface Calling {
   env?: Record<string, string>;
   cwd?: string;
   input?: string;
-}
-
-/** Looks until it is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(20);
-  }
 }
 
 /** Nobody's own settings play a part. */

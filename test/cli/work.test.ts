@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../eventually.js";
 import { type Calling, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
@@ -68,7 +69,7 @@ describe.each(ways)("%s", (way) => {
     await desk.says(["claim", "--start"], as);
     const inside: Calling = { env: { DIBS_SESSION: "agent-1", DIBS_TASK: "0001" } };
     const asked = desk.says(["ask", "--wait", "Teal?", "--option", "yes, teal"], inside);
-    await expect.poll(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
+    await eventually(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
     await desk.says(["answer", "0001", "yes, teal"]);
     expect(await asked).toBe("yes, teal\n");
   });
@@ -83,7 +84,7 @@ describe.each(ways)("%s", (way) => {
     });
     desk.holdUp = async (address) => address.includes("/events/stream") && (await answered);
     const asked = desk.says(["ask", "0001", "--wait", "Teal?"], as);
-    await expect.poll(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
+    await eventually(async () => (await desk.json(["inbox"])).questions.length).toBe(1);
     await desk.says(["answer", "0001", "teal"]);
     open();
     expect(await asked).toBe("teal\n");
@@ -92,7 +93,7 @@ describe.each(ways)("%s", (way) => {
   test("claim --wait takes what comes, and needs no time", async () => {
     const desk = await openDesk(way);
     const claimed = desk.json(["claim", "--start", "--wait"], as);
-    await expect.poll(async () => (await desk.json(["sessions"])).sessions.length).toBe(1);
+    await eventually(async () => (await desk.json(["sessions"])).sessions.length).toBe(1);
     await desk.says(["add", "One"]);
     expect((await claimed).task).toMatchObject({ id: "0001", state: "running" });
   });

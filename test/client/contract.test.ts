@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { connectDibs, type Dibs, openDibs } from "../../src/index.js";
 import { on, type StoreName, type World } from "../http/support.js";
+import { until } from "../support.js";
 import { failure } from "./fake-server.js";
 
 const stores: StoreName[] = ["sqlite", "postgres"];
@@ -35,14 +36,6 @@ function connect(world: World, options = {}): Dibs {
 }
 
 const realTime = { clock: { now: Date.now } };
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 describe("one interface", () => {
   /** A story of many calls; each answer, or refusal, in order. */

@@ -88,7 +88,7 @@ describe("claimNext that waits", () => {
     for (let i = 0; i < 5; i++) await dibs.tasks.cancel({ taskId: "none" }).catch(() => {});
     await dibs.tasks.respond({ taskId: a, response: "this" });
     expect((await waiting).claim).toMatchObject({ taskId: a, sessionId: "second", epoch: 2 });
-  }, 20_000);
+  });
 
   test("answers with no claim at its end", async () => {
     const { dibs } = await blockedPair();
@@ -219,5 +219,5 @@ describe("an idempotency key", () => {
     const { task } = await dibs.tasks.create({ prompt: "x" });
     expect((await waiting).claim?.taskId).toBe(task.id);
     expect((await claim()).claim?.taskId).toBe(task.id);
-  }, 10_000);
+  });
 });

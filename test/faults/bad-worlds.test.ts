@@ -225,7 +225,7 @@ describe("a place for a store", () => {
   });
 
   // In a process of its own: Node 20's recursive mkdir turns for ever on such a place.
-  test("where nothing can be made is refused", { timeout: 10_000 }, async () => {
+  test("where nothing can be made is refused", async () => {
     const child = new Child("opener.mjs", { path: "/proc/dibs-test/dibs.db" });
     await child.said("ready");
     child.send("go");

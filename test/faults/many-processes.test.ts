@@ -103,7 +103,7 @@ describe("ten processes that open a store of the first version", () => {
 });
 
 describe("a live backup", () => {
-  test("taken while two processes write is a whole store of one instant", { timeout: 20_000 }, async () => {
+  test("taken while two processes write is a whole store of one instant", async () => {
     const path = tempFile();
     // Several megabytes, so that the copy takes many steps while others commit between them.
     const dibs = await open({ path });

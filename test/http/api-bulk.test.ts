@@ -1,6 +1,7 @@
 // Many tasks at once, the logs of attempts, and what becomes of old events and tasks, over HTTP.
 
 import { describe, expect, test, vi } from "vitest";
+import { eventually } from "../eventually.js";
 import { until } from "../support.js";
 import { type Desk, desks, Following, minutes, must } from "./desk.js";
 import { on, storeNames } from "./support.js";
@@ -118,7 +119,6 @@ describe.each(storeNames)("many tasks at once, on %s:", (store) => {
 
   test(
     "a thousand per call, and then it says how to go on",
-    { timeout: 20_000 },
     on(store, async (world) => {
       // A server that has changed single tasks of a young store has its plans for that.
       for (let n = 0; n < 10; n++) must(await world.post(`/api/tasks/${await world.task()}/cancel`));
@@ -255,15 +255,10 @@ describe.each(storeNames)("old events, on %s,", (store) => {
         const now = performance.now.bind(performance);
         let late = 0;
         const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + late);
-        await expect
-          .poll(
-            async () => {
-              late += 61_000;
-              return must(await world.get("/api/events?project=*")).firstAvailable;
-            },
-            { timeout: 20_000, interval: 50 },
-          )
-          .toBeGreaterThan(1);
+        await eventually(async () => {
+          late += 61_000;
+          return must(await world.get("/api/events?project=*")).firstAvailable;
+        }).toBeGreaterThan(1);
         spy.mockRestore();
         const { events, firstAvailable } = must(await world.get("/api/events?project=*"));
         expect(events[0].seq).toBe(firstAvailable);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { serveDibs } from "../../src/serve.js";
+import { eventually } from "../eventually.js";
 import { on, storeNames } from "./support.js";
 
 test.each(storeNames)(
@@ -44,7 +45,7 @@ test.each(storeNames)("a claim that waits for a session that is over ends at onc
     const under = async () =>
       /dibs_store_seconds_count\{operation="commit"\} (\d+)/.exec((await world.get("/metrics")).body)?.[1];
     const before = await under();
-    await expect.poll(async () => Number(await under())).toBeGreaterThanOrEqual(Number(before ?? 0));
+    await eventually(async () => Number(await under())).toBeGreaterThanOrEqual(Number(before ?? 0));
     await world.delete("/api/sessions/a");
     expect((await waiting).body.error).toBe("SESSION_NOT_FOUND");
   })(),

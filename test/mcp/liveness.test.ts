@@ -35,7 +35,7 @@ for (const [way, goAway] of Object.entries(ways)) {
         await reach(agent);
         await goAway(agent);
         // A claim that waits notices the end, or the death of the process.
-        const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+        const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
         expect(next.claim).toMatchObject({ taskId: "0001", epoch: 2 });
         expect(next.task?.lostCount).toBe(1);
         const { sessions } = await world.dibs.sessions.list();
@@ -59,7 +59,7 @@ for (const [way, goAway] of Object.entries(ways)) {
       expect((await stateOf(world)).state).toBe("awaiting_response");
       await world.dibs.tasks.respond({ taskId: "0001", response: "the blue one" });
       const successor = await world.agent();
-      const text = await successor.do("claim_task", { wait_seconds: 20 });
+      const text = await successor.do("claim_task", { wait_seconds: 50 });
       expect(text).toContain("the blue one");
       expect(text).toContain("Earlier attempts");
     }),
@@ -74,7 +74,7 @@ for (const [way, goAway] of Object.entries(ways)) {
       await goAway(agent);
       await waiting;
       await world.dibs.tasks.create({ prompt: "do it" });
-      const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+      const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
       expect(next.claim?.taskId).toBe("0001");
     }),
   );
@@ -102,7 +102,7 @@ test(
     const server = Number(String(said));
     expect((await stateOf(world)).state).toBe("running");
     client.kill("SIGKILL");
-    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
     expect(next.claim).toMatchObject({ taskId: "0001", epoch: 2 });
     await until(async () => !isAlive(server, null), "the end of its server");
   }),
@@ -171,11 +171,11 @@ test(
     await world.dibs.tasks.create({ prompt: "do it" });
     for (const [epoch, goAway] of Object.values(ways).entries()) {
       const agent = await world.agent({ env: { DIBS_SESSION: `agent-${epoch}` } });
-      await agent.do("claim_task", { start: true, wait_seconds: 20 });
+      await agent.do("claim_task", { start: true, wait_seconds: 50 });
       const { session } = await world.dibs.sessions.get({ sessionId: `agent-${epoch}` });
       expect(session).toMatchObject({ pid: agent.pid, heartbeats: true });
       await goAway(agent);
-      await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+      await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
       const { task } = await world.dibs.tasks.get({ taskId: "0001" });
       expect(task.claim?.sessionId).toBe("next");
       await world.dibs.tasks.progress({

@@ -172,7 +172,6 @@ test(
       clearInterval(tidying);
     }
   }),
-  10_000,
 );
 
 test(
@@ -226,7 +225,6 @@ test(
     expect(text).toContain("is with the humans");
     expect((await dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
   }, human.options),
-  10_000,
 );
 
 test(

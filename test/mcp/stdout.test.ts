@@ -79,7 +79,7 @@ test(
     await world.dibs.tasks.create({ prompt: "another" });
     expect(await agent.do("claim_task")).toContain("hold task 0002");
     await agent.close();
-    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 20_000 });
+    const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
     expect(next.claim?.taskId).toBe("0002");
   }),
 );

@@ -146,11 +146,11 @@ export function inProcess(
 
 /** Waits for what is expected, not for a time. */
 export async function until<T>(look: () => Promise<T | false | null | undefined>, what = "it"): Promise<T> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 40_000;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > end) throw new Error(`waited 20 s for ${what}`);
+    if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { followEvents } from "../../src/operations/event-feed.js";
 import { catchUp } from "../../src/operations/metrics/recorder.js";
 import { retireEvents, retireTasks } from "../../src/operations/retention.js";
+import { eventually } from "../eventually.js";
 import { driverNames, org, type Pipeline, pipelines } from "./world.js";
 
 const on = await pipelines();
@@ -55,7 +56,7 @@ describe.each(driverNames)("old events over %s", (driver) => {
         onReset: (ends) => void told.push(ends),
       });
       const next = following.next();
-      await vi.waitFor(() => expect(told).toEqual([{ firstAvailable: 1, lastSeq: 2 }]));
+      await eventually(() => told).toEqual([{ firstAvailable: 1, lastSeq: 2 }]);
       await pipeline.call("tasks.create", { prompt: "do it" });
       expect((await next).value).toMatchObject({ seq: 3 });
       expect(told).toHaveLength(1);

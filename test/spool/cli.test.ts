@@ -168,7 +168,7 @@ describe("said wrongly", () => {
   });
 });
 
-test("the worked example of docs/BRIDGES.md does what it says", { timeout: 60_000 }, async () => {
+test("the worked example of docs/BRIDGES.md does what it says", async () => {
   const place = new Place();
   const text = readFileSync(join(root, "docs/BRIDGES.md"), "utf8");
   const [, script = ""] = /<!-- example: spool -->\n```bash\n([\s\S]*?)```/.exec(text) ?? [];

@@ -19,7 +19,7 @@ const workers = isLong ? 8 : 4;
 const tasks = isLong ? 200 : 40;
 const workerKills = isLong ? 40 : 6;
 const proxyKills = isLong ? 10 : 3;
-const timeout = isLong ? 600_000 : 60_000;
+const timeout = isLong ? 600_000 : 180_000;
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 const script = resolve(import.meta.dirname, "worker.sh");
 

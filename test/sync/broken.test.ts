@@ -178,9 +178,9 @@ describe("links and other things", () => {
     const sync = await scene.start();
     rmSync(scene.file);
     symlinkSync("elsewhere/secret.json", scene.file);
-    await expect
-      .poll(() => told(scene.news, "broken"))
-      .toMatchObject([{ message: expect.stringContaining("it is a link") }]);
+    await eventually(() => told(scene.news, "broken")).toMatchObject([
+      { message: expect.stringContaining("it is a link") },
+    ]);
     await sync.stop();
     expect(readdirSync(elsewhere)).toEqual(["secret.json"]);
     await expect(scene.task("stolen")).rejects.toMatchObject({ code: "TASK_NOT_FOUND" });

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import {
   type News,
   type Sync,
@@ -142,8 +142,5 @@ export async function openScene(more: Partial<SyncOptions> = {}, clock = new Tes
 export const told = (news: readonly News[], what: News["what"]): News[] =>
   news.filter((each) => each.what === what);
 
-/** Looks until it is so; the machine may be busy. */
-export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
-  expect.poll(look, { timeout: 40_000, interval: 10 });
-
+export { eventually } from "../eventually.js";
 export { machine };

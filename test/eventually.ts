@@ -1,0 +1,7 @@
+// Polls until an expectation holds. `expect.poll` and `vi.waitFor` give up after one second unless told otherwise: a busy machine
+// takes longer.
+
+import { expect } from "vitest";
+
+export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
+  expect.poll(look, { timeout: 40_000, interval: 20 });
