@@ -8,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Dibs, openDibs } from "../../src/index.js";
+import type { TestClock } from "../../src/store/conformance/index.js";
 import { Desk, type DeskOptions } from "../../src/surfaces/mcp/desk.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
 
@@ -124,11 +125,12 @@ export interface Room {
 /** A store, a server and its client `me` in this process. */
 export function inProcess(
   story: (room: Room) => Promise<void>,
-  { client, prepare, ...options }: Partial<DeskOptions> & AgentOptions = {},
+  { client, prepare, clock, ...options }: Partial<DeskOptions> & AgentOptions & { clock?: TestClock } = {},
 ) {
   return async () => {
-    const dibs = await openDibs({ memory: true });
-    const desk = new Desk({ open: async () => dibs, defaultAgent: "me", ...options });
+    const dibs = await openDibs({ memory: true, ...(clock ? { clock } : {}) });
+    const now = clock ? { now: () => clock.now() } : {};
+    const desk = new Desk({ open: async () => dibs, defaultAgent: "me", ...now, ...options });
     const server = createServer(desk, { version: "1", era: "legacy" });
     const agent = await connectInMemory(server, {
       ...(client ? { client } : {}),
