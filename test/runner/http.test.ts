@@ -61,7 +61,7 @@ test("a server that stays away: the command is ended when the lease is over, and
   const { here, server, path } = await stageOverHttp();
   await here.dibs.projects.update({ settings: { claim: { minTtlMs: 500 } } as never });
   const task = await here.add("cut off");
-  const ttlMs = 3_000;
+  const ttlMs = 12_000;
   const runner = here.work({
     once: true,
     ttlMs,

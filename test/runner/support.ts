@@ -101,7 +101,7 @@ export class Stage {
         stopGraceMs: 300,
         logEveryMs: 50,
         logGapMs: 10,
-        drainMs: 300,
+        drainMs: 20_000,
         retryMs: 20,
       },
     };
