@@ -75,14 +75,10 @@ const parts: Parts = {
   program: [process.execPath, fileURLToPath(new URL("./bin.js", import.meta.url))],
   machine: async () => await import("./runtime/liveness.js"),
   readInput: async () => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of process.stdin) {
-      bytes += chunk.length;
-      if (bytes > inputBytesMax) throw await tooMuchInput();
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString("utf8");
+    const { ByteBuffer } = await import("./runtime/byte-buffer.js");
+    const input = new ByteBuffer(inputBytesMax);
+    for await (const chunk of process.stdin) if (!input.add(chunk)) throw await tooMuchInput();
+    return input.take().toString("utf8");
   },
   readFile: async (path, bytesMax) => (await import("./runtime/read-text.js")).readText(path, bytesMax),
   files: lazily(() => import("./runtime/own-files.js")),

@@ -2,6 +2,7 @@
 // process to start. Everything else (TLS, streams of events) is left to it.
 
 import { type IncomingMessage, request } from "node:http";
+import { ByteBuffer } from "./byte-buffer.js";
 
 export const plainFetch: typeof globalThis.fetch = (address, init) => {
   const url = new URL(String(address));
@@ -38,12 +39,12 @@ function exchange(url: URL, { method, headers, body, signal }: RequestInit): Pro
     });
     sent.on("error", fail);
     sent.on("response", (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      const body = new ByteBuffer();
+      answer.on("data", (chunk: Buffer) => body.add(chunk));
       answer.on("error", fail);
       answer.on("end", () => {
         if (isRedirect(answer)) fail(new Error("unexpected redirect"));
-        else resolve(responseOf(answer, Buffer.concat(chunks)));
+        else resolve(responseOf(answer, body.take()));
       });
     });
     sent.end(body ?? undefined);

@@ -2,6 +2,7 @@
 // no end.
 
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { ByteBuffer } from "./byte-buffer.js";
 
 const stepBytes = 64 * 1024;
 
@@ -25,15 +26,12 @@ export function refuseNoFile(path: string): void {
 
 /** A file may grow while it is read, and some say that they are empty (`/proc`). */
 function bytesOf(fd: number, path: string, bytesMax: number): Buffer {
-  const chunks: Buffer[] = [];
-  let total = 0;
+  const text = new ByteBuffer(bytesMax);
+  const chunk = Buffer.allocUnsafe(stepBytes);
   for (;;) {
-    const chunk = Buffer.allocUnsafe(stepBytes);
     const count = readSync(fd, chunk);
-    if (count === 0) return Buffer.concat(chunks);
-    total += count;
-    if (total > bytesMax) throw tooLarge(path);
-    chunks.push(chunk.subarray(0, count));
+    if (count === 0) return text.take();
+    if (!text.add(chunk.subarray(0, count))) throw tooLarge(path);
   }
 }
 

@@ -62,7 +62,7 @@ const rules: Record<string, Rule> = {
     instead: "read and write through the port, as whole rows; compose.ts chooses the stores",
   },
   surfaces: {
-    may: ["contract", "operations"],
+    may: ["contract", "operations", "runtime/byte-buffer.ts"],
     node: true,
     packages: "any",
     instead:
@@ -75,7 +75,7 @@ const rules: Record<string, Rule> = {
     instead: "call an operation through the client; what touches the world comes in through parts.ts",
   },
   "surfaces/mcp": {
-    may: ["contract", "client"],
+    may: ["contract", "client", "runtime/byte-buffer.ts"],
     node: true,
     packages: ["@modelcontextprotocol/server"],
     instead: "call an operation through the client; whoever serves it passes in what touches the world",

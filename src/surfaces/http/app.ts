@@ -11,6 +11,7 @@ import type { Executor } from "../../operations/execute.js";
 import { expositionType } from "../../operations/metrics/exposition.js";
 import { isTokenLive, onRevocation } from "../../operations/tokens.js";
 import { addAuth } from "./auth-routes.js";
+import { type BodyLimits, readBytes } from "./body.js";
 import { type Bindings, type Call, type Http, json, problem } from "./context.js";
 import { type Observed, ServerFigures } from "./figures.js";
 import { Gate, type GateOptions } from "./gate.js";
@@ -172,7 +173,7 @@ function addStatus(app: Hono<{ Bindings: Bindings }>, { version, notReady }: App
 }
 
 /** The protocol answers for itself; who calls, from where and how often is judged as everywhere. */
-async function serveMcp(http: Http, { mcp }: AppParts, gate: Gate): Promise<Response> {
+async function serveMcp(http: Http, { mcp, limits }: AppParts, gate: Gate): Promise<Response> {
   const { call, outgoing } = http.env;
   call.route = "/mcp";
   const caller = call.caller!;
@@ -182,12 +183,33 @@ async function serveMcp(http: Http, { mcp }: AppParts, gate: Gate): Promise<Resp
     else outgoing.once("close", ended);
   };
   if (http.req.method === "GET") onEnd(gate.enter(caller, "streams"));
-  const answer = await mcp(http.req.raw, project ? { ...caller, project } : caller, onEnd);
+  const request = await readWhole(http, { bytesMax: limits.bodyBytesMax, ms: limits.bodyMs });
+  const answer = request
+    ? await mcp(request, project ? { ...caller, project } : caller, onEnd)
+    : messageTooLarge(limits.bodyBytesMax);
   for (const [name, value] of Object.entries({ ...apiHeaders, "dibs-request-id": call.id }))
     answer.headers.set(name, value);
   // The rest of the message is not read: nobody must send another one behind it.
   if (answer.status === 413) answer.headers.set("connection", "close");
   return answer;
+}
+
+/** The SDK reads bodies chunk by chunk, and keeps them all twice. Null: the body is too large. */
+async function readWhole({ req, env }: Http, limits: BodyLimits): Promise<Request | null> {
+  const { raw } = req;
+  if (raw.method !== "POST") return raw;
+  try {
+    const body = await readBytes(env.incoming, limits);
+    return new Request(raw.url, { method: "POST", headers: raw.headers, body, signal: raw.signal });
+  } catch (error) {
+    if (error instanceof DibsError && error.code === "PAYLOAD_TOO_LARGE") return null;
+    throw error;
+  }
+}
+
+function messageTooLarge(bytesMax: number): Response {
+  const error = { code: -32000, message: `The message has more than ${bytesMax} bytes.` };
+  return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 413 });
 }
 
 const streamHeaders = (requestId: string) => ({

@@ -3,6 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { DibsError } from "../../contract/error.js";
+import { ByteBuffer } from "../../runtime/byte-buffer.js";
 
 export interface BodyLimits {
   bytesMax: number;
@@ -60,15 +61,14 @@ function unreadable(message: string): DibsError {
   return new DibsError("VALIDATION_FAILED", message, { details: { issues: [{ path: "", message }] } });
 }
 
-function readBytes(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<Buffer> {
+export function readBytes(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Promise<Buffer> {
   const tooLarge = () =>
     new DibsError("PAYLOAD_TOO_LARGE", `The body has more than ${bytesMax} bytes.`, {
       details: { bytesMax },
     });
   if (Number(incoming.headers["content-length"] ?? 0) > bytesMax) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const body = new ByteBuffer(bytesMax);
     const timer = setTimeout(
       () => end(new DibsError("REQUEST_TIMEOUT", `The body did not arrive within ${ms} ms.`)),
       ms,
@@ -79,12 +79,10 @@ function readBytes(incoming: IncomingMessage, { bytesMax, ms }: BodyLimits): Pro
       if (error) {
         incoming.pause();
         reject(error);
-      } else resolve(Buffer.concat(chunks));
+      } else resolve(body.take());
     };
     const onData = (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > bytesMax) end(tooLarge());
-      else chunks.push(chunk);
+      if (!body.add(chunk)) end(tooLarge());
     };
     const onEnd = () => end(null);
     const onClose = () => end(new DibsError("REQUEST_TIMEOUT", "The request ended before its body did."));

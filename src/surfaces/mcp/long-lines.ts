@@ -1,7 +1,8 @@
-// Messages that are too long are let go of as they come, and answered as refused; the connection stays. The transport itself would
-// fall deaf.
+// Passes a message on when it is complete. One that is too long is dropped as it arrives, and answered as refused; the connection
+// stays. The transport itself would stop reading, and copies all of a message with each chunk that it gets.
 
 import { Transform, type TransformCallback } from "node:stream";
+import { ByteBuffer } from "../../runtime/byte-buffer.js";
 
 /** Where the id stands is the client's choice: mostly at one of the ends. */
 const endBytes = 512;
@@ -11,15 +12,17 @@ const atTail = new RegExp(String.raw`,\s*${id}\s*\}\s*$`);
 const newline = 10;
 
 export class LongLines extends Transform {
-  private bytes = 0;
+  private readonly line: ByteBuffer;
+  private isTooLong = false;
   private head: Buffer = Buffer.alloc(0);
   private tail: Buffer = Buffer.alloc(0);
 
   constructor(
-    private readonly bytesMax: number,
+    bytesMax: number,
     private readonly refuse: (id: string | number) => void,
   ) {
     super();
+    this.line = new ByteBuffer(bytesMax);
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
@@ -33,24 +36,24 @@ export class LongLines extends Transform {
   }
 
   private hear(piece: Buffer, isEnd: boolean): void {
-    const wasTooLong = this.bytes > this.bytesMax;
-    if (this.head.length < endBytes) this.head = Buffer.concat([this.head, piece.subarray(0, endBytes)]);
-    this.bytes += piece.length;
-    if (this.bytes <= this.bytesMax) this.push(piece);
-    else {
-      // What was let through is no message without its end, and is passed over.
-      if (!wasTooLong) this.push("\n");
+    if (!this.isTooLong && !this.line.add(piece)) {
+      this.isTooLong = true;
+      this.head = Buffer.from(this.line.take().subarray(0, endBytes));
+    }
+    if (this.isTooLong) {
+      if (this.head.length < endBytes) this.head = Buffer.concat([this.head, piece.subarray(0, endBytes)]);
       this.tail = Buffer.concat([this.tail, piece.subarray(-endBytes)]).subarray(-endBytes);
     }
     if (isEnd) this.endLine();
   }
 
   private endLine(): void {
-    const isTooLong = this.bytes > this.bytesMax;
-    const [, found] = isTooLong
-      ? (atTail.exec(String(this.tail)) ?? atHead.exec(String(this.head)) ?? [])
-      : [];
-    this.bytes = 0;
+    if (!this.isTooLong) {
+      this.push(this.line.take());
+      return;
+    }
+    const [, found] = atTail.exec(String(this.tail)) ?? atHead.exec(String(this.head)) ?? [];
+    this.isTooLong = false;
     this.head = this.tail = Buffer.alloc(0);
     if (found !== undefined) this.refuse(JSON.parse(found) as string | number);
   }
