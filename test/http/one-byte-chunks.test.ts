@@ -52,7 +52,7 @@ function sendByteByByte({ port, token }: Serving, path: string, body: string): P
     const goOn = () => {
       while (at <= body.length && socket.writable) {
         const isEnd = at === body.length;
-        const piece = body.slice(at, at + 10_000).replace(/[^]/g, "1\r\n$&\r\n");
+        const piece = body.slice(at, at + 10_000).replace(/./g, "1\r\n$&\r\n");
         at = isEnd ? at + 1 : Math.min(body.length, at + 10_000);
         if (!socket.write(isEnd ? "0\r\n\r\n" : piece)) return;
       }

@@ -17,6 +17,7 @@ import { type Observed, ServerFigures } from "./figures.js";
 import { Gate, type GateOptions } from "./gate.js";
 import { apiHeaders, refuseForeign } from "./guard.js";
 import { readQuery } from "./input.js";
+import { leavingSignal, onLeaving } from "./leaving.js";
 import { openApiDocument } from "./openapi.js";
 import { addPages, dashboardPages } from "./pages.js";
 import { asRefusal } from "./problem.js";
@@ -182,7 +183,10 @@ async function serveMcp(http: Http, { mcp, limits }: AppParts, gate: Gate): Prom
     if (outgoing.closed) ended();
     else outgoing.once("close", ended);
   };
-  if (http.req.method === "GET") onEnd(gate.enter(caller, "streams"));
+  if (http.req.method === "GET") {
+    onEnd(gate.enter(caller, "streams"));
+    onLeaving(http.env, () => outgoing.destroy());
+  }
   const request = await readWhole(http, { bytesMax: limits.bodyBytesMax, ms: limits.bodyMs });
   const answer = request
     ? await mcp(request, project ? { ...caller, project } : caller, onEnd)
@@ -200,7 +204,8 @@ async function readWhole({ req, env }: Http, limits: BodyLimits): Promise<Reques
   if (raw.method !== "POST") return raw;
   try {
     const body = await readBytes(env.incoming, limits);
-    return new Request(raw.url, { method: "POST", headers: raw.headers, body, signal: raw.signal });
+    const { signal } = leavingSignal(env);
+    return new Request(raw.url, { method: "POST", headers: raw.headers, body, signal });
   } catch (error) {
     if (error instanceof DibsError && error.code === "PAYLOAD_TOO_LARGE") return null;
     throw error;
@@ -220,7 +225,7 @@ const streamHeaders = (requestId: string) => ({
 
 /** The same filters as a page of events, which judges them. */
 async function follow(http: Http, executor: Executor, streams: Streams, gate: Gate): Promise<Response> {
-  const { call, outgoing, incoming } = http.env;
+  const { call, incoming } = http.env;
   call.route = "/api/events/stream";
   const caller = call.caller!;
   const query = readQuery(registry.events.list, new URL(http.req.url).searchParams);
@@ -230,7 +235,7 @@ async function follow(http: Http, executor: Executor, streams: Streams, gate: Ga
   await executor.execute("events.list", { project, types, taskId, limit: 1 }, caller);
   if (incoming.method === "HEAD") return new Response(null, { headers: streamHeaders(call.id) });
   const leave = gate.enter(caller, "streams");
-  await streams.start(outgoing, {
+  await streams.start(http.env, {
     caller,
     after,
     filter: { project: project === "*" ? null : project, types, taskId },

@@ -10,6 +10,7 @@ import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
 import { type Bindings, type Http, json } from "./context.js";
 import { inputFields, readQuery } from "./input.js";
+import { leavingSignal } from "./leaving.js";
 
 export interface RouteParts {
   executor: Executor;
@@ -44,7 +45,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
   };
 
   return async (http: Http): Promise<Response> => {
-    const { incoming, outgoing, call } = http.env;
+    const { incoming, call } = http.env;
     call.route = path;
     const caller = call.caller!;
     // Before the body is read: who may not do it at all learns nothing about its input.
@@ -58,7 +59,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
     if (input.project === "") delete input.project;
     for (const name of params) input[name] = http.req.param(name);
     const idempotencyKey = writes ? http.req.header("idempotency-key") : undefined;
-    const waiting = mayWait && input.waitMs ? waitSignal(outgoing) : null;
+    const waiting = mayWait && input.waitMs ? leavingSignal(http.env) : null;
     const signals = waiting ? [closing, waiting.signal] : undefined;
     try {
       const answer = await dispatch(executor, operation.name as OperationName, input, caller, {
@@ -67,7 +68,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
       });
       return json(http, answer, status);
     } finally {
-      waiting?.done();
+      waiting?.stop();
     }
   };
 }
@@ -76,14 +77,4 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
 function projectOf(http: Http): { project?: string } {
   const project = http.req.query("project") ?? http.req.header("dibs-project");
   return project === undefined || project === "" ? {} : { project };
-}
-
-/** Ends a wait whose caller has gone away. */
-function waitSignal(outgoing: Bindings["outgoing"]) {
-  const gone = new AbortController();
-  const onClose = () => gone.abort();
-  outgoing.once("close", onClose);
-  // It may have gone while its request was read.
-  if (outgoing.closed) onClose();
-  return { signal: gone.signal, done: () => outgoing.off("close", onClose) };
 }

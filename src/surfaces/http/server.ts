@@ -16,6 +16,9 @@ export interface ListenOptions {
   connectionsMax: number;
 }
 
+/** A fleet connects all at once. The system has a limit of its own (Linux: net.core.somaxconn, 4096). */
+const backlog = 16_384;
+
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
   const listener = getRequestListener((request, env) => app.fetch(request, env as never), {
     overrideGlobalObjects: false,
@@ -30,10 +33,12 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     listener as (incoming: IncomingMessage, outgoing: ServerResponse) => void,
   );
   server.maxConnections = options.connectionsMax;
+  // A client that sends FIN behind its request still reads the answer (leaving.ts). Node's types do not know the property.
+  Object.assign(server, { httpAllowHalfOpen: true });
   await new Promise<void>((resolve, reject) => {
     // Also later: a connection that could not be accepted is no reason to end.
     server.on("error", (error) => reject(cannotListen(error as NodeJS.ErrnoException, options)));
-    server.listen({ host: options.host, port: options.port }, resolve);
+    server.listen({ host: options.host, port: options.port, backlog }, resolve);
   });
   return new Listening(server, app);
 }
