@@ -35,7 +35,7 @@ async function runScript(steps: Parameters<Rig["run"]>[0], coverage: Coverage): 
   try {
     const file = join(place, "dibs.db");
     copyFileSync(join(directory, "empty.db"), file);
-    await new Rig("sqlite", (clock) => openSqliteStore(file, clock), coverage).run(steps);
+    await new Rig("sqlite", (clock) => openSqliteStore(file, clock, { brief: true }), coverage).run(steps);
   } finally {
     rmSync(place, { recursive: true, force: true });
     if (run % collectEvery === 0) await collectAll();

@@ -20,6 +20,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { StoreError } from "../store.js";
 import { corrupt, isBusy, translate } from "./errors.js";
+import { finalizeStatements } from "./release.js";
 import { applicationId, migrations, schemaVersion } from "./schema.js";
 
 export type Database = InstanceType<typeof DatabaseSync>;
@@ -31,7 +32,7 @@ export type Database = InstanceType<typeof DatabaseSync>;
 const fullCheckBytesMax = { long: 8 * 1024 * 1024, brief: 512 * 1024 };
 
 export interface FileOptions {
-  /** Opened for one call. */
+  /** Opened for one call: quick to open and close. Its descriptors are freed when the process ends, or collects garbage. */
   brief?: boolean;
 }
 
@@ -58,6 +59,7 @@ export async function openFile(file: string, { brief = false }: FileOptions = {}
       throw error;
     }
   } catch (error) {
+    if (!brief) await finalizeStatements();
     throw translate(error, file);
   }
 }

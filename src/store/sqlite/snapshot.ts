@@ -7,44 +7,52 @@ import { orgTime } from "../../core/project.js";
 import { type Clock, type ReadJob, type Snapshot, StoreError } from "../store.js";
 import { Workspace } from "../workspace.js";
 import { busyTimeoutMs, type Database, patiently } from "./connection.js";
+import { finalizeStatements } from "./release.js";
 import { Statements } from "./statements.js";
 import { SqliteRows } from "./write.js";
 
 export class SqliteSnapshot implements Snapshot {
-  private readonly statements: Statements;
   private readonly rows: SqliteRows;
   private readonly now: number;
   private closed = false;
 
   private constructor(
     private readonly db: Database,
+    private readonly statements: Statements,
     private readonly file: string,
     org: string,
     clock: Clock,
     private readonly onClose: (snapshot: SqliteSnapshot) => void,
   ) {
-    this.statements = new Statements(db);
-    this.rows = new SqliteRows(this.statements, org);
-    this.statements.run("BEGIN");
+    this.rows = new SqliteRows(statements, org);
+    statements.run("BEGIN");
     // The first look fixes what all later ones see.
     this.now = orgTime(this.rows.org().lastAt, clock.now(), clockStepBackMsMax);
   }
 
-  static open(
+  static async open(
     file: string,
     org: string,
     clock: Clock,
     onClose: (snapshot: SqliteSnapshot) => void,
   ): Promise<SqliteSnapshot> {
-    return patiently(file, () => {
+    const attempt = () => {
       const db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+      const statements = new Statements(db);
       try {
-        return new SqliteSnapshot(db, file, org, clock, onClose);
+        return new SqliteSnapshot(db, statements, file, org, clock, onClose);
       } catch (error) {
+        statements.forget();
         db.close();
         throw error;
       }
-    });
+    };
+    try {
+      return await patiently(file, attempt);
+    } catch (error) {
+      await finalizeStatements();
+      throw error;
+    }
   }
 
   async read<T>(job: ReadJob<T>): Promise<T> {
@@ -59,5 +67,6 @@ export class SqliteSnapshot implements Snapshot {
     this.statements.forget();
     this.db.close();
     this.onClose(this);
+    await finalizeStatements();
   }
 }

@@ -8,7 +8,7 @@ conformance({
   name: "sqlite",
   async open(clock) {
     const directory = mkdtempSync(join(tmpdir(), "dibs-"));
-    const again = () => openSqliteStore(join(directory, "dibs.db"), clock);
+    const again = () => openSqliteStore(join(directory, "dibs.db"), clock, { brief: true });
     return {
       store: await again(),
       again,

@@ -28,6 +28,7 @@ import {
   syncDirectory,
 } from "./connection.js";
 import { translate } from "./errors.js";
+import { finalizeStatements } from "./release.js";
 import { orgsMax } from "./schema.js";
 import { SqliteSnapshot } from "./snapshot.js";
 import { Statements } from "./statements.js";
@@ -48,7 +49,7 @@ class JobFailure {
 }
 
 export async function openSqliteStore(file: string, clock: Clock, options?: FileOptions): Promise<Store> {
-  return new SqliteStore(await openFile(file, options), file, clock);
+  return new SqliteStore(await openFile(file, options), file, clock, options?.brief ?? false);
 }
 
 class SqliteStore implements Store {
@@ -69,6 +70,7 @@ class SqliteStore implements Store {
     private readonly db: Database,
     private readonly file: string,
     private readonly clock: Clock,
+    private readonly isBrief: boolean,
   ) {
     this.location = file;
     this.statements = new Statements(db);
@@ -354,6 +356,7 @@ class SqliteStore implements Store {
       this.statements.forget();
       this.db.close();
     }
+    if (!this.isBrief) await finalizeStatements();
   }
 
   private refuseClosed(): void {
