@@ -6,7 +6,7 @@
 
 import { type IPty, spawn } from "@lydell/node-pty";
 import headless from "@xterm/headless";
-import { afterwards, until } from "./support.js";
+import { afterwards, onFailure, until } from "./support.js";
 
 export const keys = {
   enter: "\r",
@@ -79,6 +79,7 @@ export class Terminal {
         return true;
       });
     });
+    onFailure(`terminal-${pty.pid}.txt`, () => `${this.allText}\n\n${JSON.stringify(this.written)}`);
     afterwards(async () => {
       this.end();
       await shellEnded;

@@ -1,7 +1,9 @@
 // The dashboard in a real browser, for tests: one browser per file, one server and one fresh profile per story.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { on, type World } from "../http/support.js";
@@ -47,6 +49,12 @@ export function dashboard() {
             await isLive(watched.page);
           }
           await story({ ...watched, world, another });
+        } catch (error) {
+          for (const [at, { page, troubles }] of opened.entries()) {
+            await page.screenshot({ path: join(tmpdir(), `page-${at + 1}.png`) }).catch(() => undefined);
+            writeFileSync(join(tmpdir(), `page-${at + 1}.txt`), [page.url(), ...troubles].join("\n"));
+          }
+          throw error;
         } finally {
           for (const { context } of opened) await context.close();
         }

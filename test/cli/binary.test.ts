@@ -2,11 +2,11 @@
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.js";
+import { tempDir } from "../support.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -68,11 +68,10 @@ function withDibs(directory: string): Record<string, string> {
 
 /** A repository, gone after the test. */
 function repository(): Options {
-  const home = mkdtempSync(join(tmpdir(), "dibs-bin-"));
+  const home = tempDir();
   const cwd = join(home, "shop");
   mkdirSync(cwd);
   execFileSync("git", ["init", "-q"], { cwd });
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return { cwd };
 }
 

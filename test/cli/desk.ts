@@ -1,8 +1,7 @@
 // A directory with a store, and the command line called in it: in this process, with the real world but for the clock, the
 // terminal and the environment. With a server, every call goes through it as it would by itself.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connectDibs } from "../../src/client/connect.js";
@@ -22,6 +21,7 @@ import { TestClock } from "../../src/store/conformance/index.js";
 import { main } from "../../src/surfaces/cli/main.js";
 import type { Parts } from "../../src/surfaces/cli/parts.js";
 import { hearHook } from "../../src/surfaces/mcp/hooks.js";
+import { tempDir } from "../support.js";
 
 export type Way = "embedded" | "server";
 export const ways: Way[] = ["embedded", "server"];
@@ -187,14 +187,13 @@ export class Desk {
 
 /** Gone after the test. */
 export async function openDesk(way: Way = "embedded", name = "shop"): Promise<Desk> {
-  const home = mkdtempSync(join(tmpdir(), "dibs-cli-"));
+  const home = tempDir();
   const directory = join(home, name);
   // A repository of its own: what lies above it is not this test's.
   mkdirSync(join(directory, ".git"), { recursive: true });
   const desk = new Desk(directory);
   onTestFinished(async () => {
     await desk.server?.close();
-    rmSync(home, { recursive: true, force: true });
   });
   if (way === "server") await desk.serve();
   return desk;

@@ -1,16 +1,15 @@
 // Where a directory's store is: one per repository, however git keeps it; and what is in a home directory is not for all below it.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { databaseFor } from "../../src/runtime/locate.js";
 import { projectNameFor } from "../../src/runtime/project-name.js";
+import { tempDir } from "../support.js";
 
 function room(): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "dibs-place-")));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = realpathSync(tempDir());
   return directory;
 }
 

@@ -3,20 +3,12 @@
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
-import { until } from "../support.js";
+import { onFailure, tempDir, until } from "../support.js";
 import type { Way } from "./desk.js";
 
 export { until } from "../support.js";
@@ -64,6 +56,7 @@ export class Running {
       this.isOver = true;
       return { code, out: this.out, err: this.err };
     });
+    onFailure(`output-${child.pid}.txt`, () => `${child.spawnargs.join(" ")}\n${this.out}\n${this.err}`);
     onTestFinished(async () => {
       this.signal("SIGKILL");
       await this.ended;
@@ -214,8 +207,7 @@ export class Place {
 /** Gone after the test. */
 export async function openPlace(way: Way = "embedded"): Promise<Place> {
   if (!existsSync(bin)) throw new Error("dist/bin.js is missing: run `npm run build` first.");
-  const home = realpathSync(mkdtempSync(join(tmpdir(), "dibs-run-test-")));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const home = realpathSync(tempDir());
   const cwd = join(home, "shop");
   mkdirSync(cwd);
   const place = new Place(home, cwd);

@@ -132,7 +132,8 @@ describe.each(oneOf("embedded"))("%s", (way) => {
     await place.says(["cancel", "0001", "--reason", "not wanted"]);
     const asked = performance.now();
     await gone(pid);
-    expect(performance.now() - asked).toBeLessThan(5_000);
+    // Sooner than the next heartbeat, which would find out as well.
+    expect(performance.now() - asked).toBeLessThan(30_000);
     expect(await running.ended).toMatchObject({
       code: 1,
       out: expect.stringMatching(/^0001 lost: .*cancelled.*\n$/),

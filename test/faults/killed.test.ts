@@ -50,12 +50,11 @@ test("processes killed at random moments lose nothing that was acknowledged", as
 
 async function killSometime(worker: Child, random: () => number): Promise<void> {
   const acknowledgements = Math.floor(random() * 40);
-  const extraMs = random() * 30;
   await until(`${acknowledgements} acknowledgements`, () => {
     if (worker.of("trouble").length > 0) throw new Error(JSON.stringify(worker.of("trouble")[0]));
     return worker.messages.length >= acknowledgements;
   });
-  await sleep(extraMs);
+  await sleep(random() * 30);
   await worker.kill();
 }
 

@@ -71,8 +71,9 @@ test("each pattern is found where it is, and nowhere else", () => {
       "while (!done) await sleep(20);",
       "for (;;) { if (done) break; await sleep(20); }",
       "const timer = setTimeout(() => abort(), 20);",
+      "await sleep(random() * 30); kill();",
     ),
-  ).toEqual([1, 1, 0, 0, 0]);
+  ).toEqual([1, 1, 0, 0, 0, 0]);
   expect(
     found(
       shortWaits,
@@ -115,7 +116,7 @@ function pauses(source: Source): string[] {
   const names = sleepNames(source);
   return calls(source).flatMap(({ name, call, at }) => {
     if (!names.includes(name.replace(/^(globalThis|timers)\./, ""))) return [];
-    if (!isPause(call) || isInLoop(call)) return [];
+    if (!isPause(call) || isInLoop(call) || isRandom(call)) return [];
     return (
       `${source.path}:${lineOf(at)} waits for a time and hopes that the thing has happened. ` +
       "Wait for the thing: until(…) of test/support.ts. To show that nothing happens, do something else and wait for that."
@@ -126,6 +127,11 @@ function pauses(source: Source): string[] {
 /** `setTimeout(() => …)` does something later. A pause is awaited, or only resolves a promise. */
 function isPause({ arguments: [first] }: ts.CallExpression): boolean {
   return first !== undefined && !ts.isArrowFunction(first) && !ts.isFunctionExpression(first);
+}
+
+/** A fault that comes at any moment. */
+function isRandom(call: ts.CallExpression): boolean {
+  return call.arguments.some((each) => /\brandom\(/.test(each.getText()));
 }
 
 function isInLoop(node: ts.Node): boolean {

@@ -2,9 +2,8 @@
 // line for each code; what a server cannot answer says why, and where it is tested instead.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import postgres from "postgres";
@@ -12,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Code, httpStatus } from "../../src/contract/codes.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { cloneDatabase } from "../postgres/database.js";
+import { tempDir } from "../support.js";
 import { Desk, Following, minutes, must } from "./desk.js";
 import { type Answer, raw, type StoreName, storeNames, World } from "./support.js";
 
@@ -51,7 +51,7 @@ async function openStage(store: StoreName, directory?: string): Promise<Stage> {
       },
     );
   }
-  const own = directory ?? mkdtempSync(join(tmpdir(), "dibs-codes-"));
+  const own = directory ?? tempDir();
   const path = join(own, "dibs.db");
   const behind = (act: (db: InstanceType<typeof DatabaseSync>) => void) => {
     const db = new DatabaseSync(path);
@@ -626,7 +626,7 @@ describe("over HTTP on a sqlite store of its own", () => {
   });
 
   test("STORE_FULL is the answer of a server whose disk is full, and it goes on reading", async (context) => {
-    const directory = mkdtempSync(join(tmpdir(), "dibs-full-"));
+    const directory = tempDir();
     const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
     context.skip(mounted.status !== 0, "only root can mount a small disk"); // needs root
     const stage = await openStage("sqlite", directory);
@@ -641,7 +641,6 @@ describe("over HTTP on a sqlite store of its own", () => {
     } finally {
       await stage.close().catch(() => undefined); // It cannot tidy up either.
       spawnSync("umount", ["-l", directory]);
-      rmSync(directory, { recursive: true, force: true });
     }
   });
 });

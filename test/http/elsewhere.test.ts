@@ -1,12 +1,11 @@
 // A pid means a process of one machine. Who calls the server by another name than loopback's may be on another one.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { serveDibs } from "../../src/serve.js";
+import { tempDir } from "../support.js";
 
 async function pidThatIsGone(): Promise<number> {
   const child = spawn(process.execPath, ["--version"], { stdio: "ignore" });
@@ -15,7 +14,7 @@ async function pidThatIsGone(): Promise<number> {
 }
 
 async function openServer() {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-elsewhere-"));
+  const directory = tempDir();
   const server = await serveDibs({
     path: join(directory, "dibs.db"),
     port: 0,
@@ -24,7 +23,6 @@ async function openServer() {
   });
   onTestFinished(async () => {
     await server.close();
-    rmSync(directory, { recursive: true, force: true });
   });
   const { port, token } = server;
   const post = (name: string, path: string, body: object) =>

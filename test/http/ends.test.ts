@@ -1,11 +1,11 @@
 // What ends early: waits and streams of tokens that were revoked, waits of sessions that are over, starts that fail half way.
 
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { serveDibs } from "../../src/serve.js";
 import { eventually } from "../eventually.js";
+import { tempDir } from "../support.js";
 import { on, storeNames } from "./support.js";
 
 test.each(storeNames)(
@@ -52,7 +52,7 @@ test.each(storeNames)("a claim that waits for a session that is over ends at onc
 );
 
 test("a start that fails at its last step leaves nothing behind", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-http-"));
+  const directory = tempDir();
   try {
     const path = join(directory, "dibs.db");
     mkdirSync(`${path}.server.json/in-the-way`, { recursive: true });
@@ -62,7 +62,6 @@ test("a start that fails at its last step leaves nothing behind", async () => {
     const server = await serveDibs(options); // Neither the port nor the lock is held.
     await server.close();
   } finally {
-    rmSync(directory, { recursive: true, force: true });
   }
 });
 

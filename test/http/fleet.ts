@@ -96,6 +96,8 @@ export class Returning {
       await reader.ended;
       if (reader.status !== 200 && reader.status !== 0) this.problems.push(`${reader.status} ${reader.body}`);
       await this.stayAway();
+      // A server that is away for a moment is not asked in a loop.
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
 
@@ -110,8 +112,6 @@ export class Returning {
   private async stayAway(): Promise<void> {
     const { random, progress } = this.shared;
     await progress.reached(this.last + (random() < 0.5 ? 0 : Math.floor(random() * 500)));
-    // A server that is away for a moment is not asked in a loop.
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   async stop(): Promise<void> {

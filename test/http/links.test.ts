@@ -1,11 +1,10 @@
 // The link that is printed can be opened, whatever the server listens on.
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { serveDibs } from "../../src/serve.js";
+import { tempDir } from "../support.js";
 
 const statusFor = (port: number, host: string) =>
   new Promise<number | undefined>((resolve, reject) => {
@@ -17,7 +16,7 @@ const statusFor = (port: number, host: string) =>
   });
 
 test("a server on all addresses links to one of them, and answers to its further names with its port", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-links-"));
+  const directory = tempDir();
   const path = join(directory, "dibs.db");
   const options = {
     path,
@@ -29,7 +28,6 @@ test("a server on all addresses links to one of them, and answers to its further
   const server = await serveDibs(options);
   onTestFinished(async () => {
     await server.close();
-    rmSync(directory, { recursive: true, force: true });
   });
   const { port } = server;
   expect(server.link()).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${port}/#code=`));

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterwards, until } from "../faults/support.js";
+import { onFailure } from "../support.js";
 import { Reader } from "./reader.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
@@ -53,6 +54,7 @@ export class Program {
       this.isOver = true;
       return { code, signal };
     });
+    onFailure(`output-${this.child.pid}.txt`, () => `${args.join(" ")}\n${this.stdout}\n${this.stderr}`);
     afterwards(async () => {
       this.signal("SIGKILL");
       await this.exited;

@@ -1,13 +1,12 @@
 // A real server on a real store, on a free port, with a clock of the test's. Every answer is checked against the OpenAPI document.
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Role } from "../../src/contract/operation.js";
 import { type DibsServer, type ServeOptions, serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { cloneDatabase } from "../postgres/database.js";
+import { onFailure, tempDir, until } from "../support.js";
 import { expectConforms } from "./conforms.js";
 
 export type StoreName = "memory" | "sqlite" | "postgres";
@@ -34,7 +33,9 @@ export class World {
     readonly clock: TestClock,
     private readonly options: ServeOptions,
     private readonly cleanUp: () => Promise<void>,
-  ) {}
+  ) {
+    onFailure("server.log", () => this.logged.join(""));
+  }
 
   get url(): string {
     return this.server.url;
@@ -47,7 +48,17 @@ export class World {
   /** On the port it had before, if it had one. */
   async start(): Promise<void> {
     const port = this.server?.port ?? 0;
-    this.server = await serveDibs({ ...this.options, port, log: (line) => void this.logged.push(line) });
+    const log = (line: string) => void this.logged.push(line);
+    // A connection of another process may have the port as its own end for a moment.
+    await until("the port is free", async () => {
+      try {
+        this.server = await serveDibs({ ...this.options, port, log });
+        return true;
+      } catch (error) {
+        if (port === 0 || !String(error).includes("is in use")) throw error;
+        return false;
+      }
+    });
   }
 
   async restart(): Promise<void> {
@@ -116,9 +127,9 @@ async function placeFor(store: StoreName): Promise<{ place: ServeOptions; cleanU
     const { url, drop } = await cloneDatabase();
     return { place: { url }, cleanUp: drop };
   }
-  const directory = mkdtempSync(join(tmpdir(), "dibs-http-"));
+  const directory = tempDir();
   const path = join(directory, "dibs.db");
-  return { place: { path }, cleanUp: async () => rmSync(directory, { recursive: true, force: true }) };
+  return { place: { path }, cleanUp: async () => undefined };
 }
 
 /** One case on a server of its own. */

@@ -1,21 +1,20 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { withBlock } from "../../src/surfaces/cli/agents-md.js";
 import { filesFor, integrationNames, type OwnFile } from "../../src/surfaces/cli/integrations/index.js";
 import { parseJsonc } from "../../src/surfaces/cli/integrations/jsonc.js";
 import { toolNames } from "../../src/surfaces/mcp/tools.js";
 import { type Desk, openDesk } from "../cli/desk.js";
+import { tempDir } from "../support.js";
 import { tokens } from "./support.js";
 
 const serversOf = (name: string): OwnFile => filesFor(name).find(({ what }) => what === "mcp")!;
@@ -344,8 +343,7 @@ test("what cannot be understood is refused before anything is written, with what
 
 test("no link leads the writing out of the repository, however deep", async () => {
   const desk = await openDesk();
-  const elsewhere = mkdtempSync(join(tmpdir(), "dibs-elsewhere-"));
-  onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
+  const elsewhere = tempDir();
   symlinkSync(elsewhere, at(desk, ".claude"));
   symlinkSync(elsewhere, at(desk, ".gemini"));
   for (const name of ["claude", "gemini"]) {

@@ -1,7 +1,3 @@
-// The official client on a real `dibs mcp`, and on a real server over HTTP.
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -11,6 +7,7 @@ import { type Dibs, openDibs } from "../../src/index.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import { Desk, type DeskOptions } from "../../src/surfaces/mcp/desk.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
+import { tempDir } from "../support.js";
 
 export const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -25,7 +22,7 @@ type Ending = () => unknown;
 
 /** A store in a directory of its own, seen by the library, and clients on it. */
 export class McpWorld {
-  readonly directory = mkdtempSync(join(tmpdir(), "dibs-mcp-"));
+  readonly directory = tempDir();
   readonly path = join(this.directory, "dibs.db");
   readonly endings: Ending[] = [];
   dibs!: Dibs;
@@ -44,7 +41,6 @@ export class McpWorld {
   async close(): Promise<void> {
     for (const end of this.endings.reverse()) await end();
     await this.dibs.close();
-    rmSync(this.directory, { recursive: true, force: true });
   }
 }
 

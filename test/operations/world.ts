@@ -1,7 +1,3 @@
-// The pipeline over a store, without a surface: for what conformance cases cannot say, because operations are above the stores.
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { environment } from "../../src/compose.js";
 import type { InputOf, OutputOf } from "../../src/contract/operation.js";
@@ -16,6 +12,7 @@ import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
 import { testDatabase } from "../postgres/database.js";
+import { tempDir } from "../support.js";
 
 export const org = "default";
 
@@ -63,7 +60,7 @@ export async function pipelines() {
   };
   return (driver: Driver, story: (pipeline: Pipeline) => Promise<void>, world?: Partial<Environment>) =>
     async () => {
-      const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+      const directory = tempDir();
       const clock = new TestClock();
       const store = await drivers[driver](clock, directory);
       try {
@@ -71,7 +68,6 @@ export async function pipelines() {
         await story(new Pipeline(store, clock, world));
       } finally {
         await store.close();
-        rmSync(directory, { recursive: true, force: true });
       }
     };
 }

@@ -1,4 +1,7 @@
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { until } from "../support.js";
 import { openRig, Sleeper } from "./support.js";
 
 describe("a file that is dropped into to_execute", () => {
@@ -173,7 +176,10 @@ test("what lay there before this was a spool is history, but what waits or is wo
   rig.write(`in_progress/0004/0004.${worker.pid}.md`, "is worked on");
   rig.write("../../counters/global.NextId", "0005\n");
   // The file system's clock may be coarse.
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await until("the file system's clock has moved", () => {
+    writeFileSync(join(rig.directory, "probe"), "");
+    return statSync(join(rig.directory, "probe")).mtimeMs > statSync(rig.path("to_execute/0003")).mtimeMs;
+  });
   const spool = await rig.proxy();
   await rig.settle(spool);
   await spool.look();

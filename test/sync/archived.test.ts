@@ -1,12 +1,9 @@
-// Tasks that the store has archived: they go out of the file, nobody brings them back, and nobody is said to have removed them.
-
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDibs } from "../../src/index.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { archiveFinished } from "../archive.js";
+import { tempDir } from "../support.js";
 import { eventually, Scene, told } from "./support.js";
 
 interface Kept extends Scene {
@@ -15,13 +12,12 @@ interface Kept extends Scene {
 
 /** Two tasks of the file: one is done, the other open. */
 async function openKept(): Promise<Kept> {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-sync-"));
+  const directory = tempDir();
   const path = join(directory, "dibs.db");
   const clock = new TestClock();
   const dibs = await openDibs({ path, project: "demo", clock });
   onTestFinished(async () => {
     await dibs.close();
-    rmSync(directory, { recursive: true, force: true });
   });
   const scene = new Scene(directory, dibs, clock, {});
   await scene.create("Old", { id: "old" });

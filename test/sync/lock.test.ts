@@ -12,7 +12,6 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { FileLock, type LockOptions } from "../../src/bridges/tasks-json/lock.js";
 import { eventually, machine, openScene, type Scene, told } from "./support.js";
@@ -58,7 +57,11 @@ describe("the lock", () => {
     let inside = 0;
     let most = 0;
     const one = async () => {
-      const lock = await FileLock.acquire(path, { ...usual, timeoutMs: 60_000, pause: () => sleep(1) });
+      const lock = await FileLock.acquire(path, {
+        ...usual,
+        timeoutMs: 60_000,
+        pause: () => new Promise(setImmediate),
+      });
       most = Math.max(most, ++inside);
       await new Promise(setImmediate);
       inside--;
@@ -114,7 +117,11 @@ describe("the lock", () => {
       writeFileSync(path, `${pid}\n`);
       let inside = 0;
       const one = async () => {
-        const lock = await FileLock.acquire(path, { ...usual, timeoutMs: 60_000, pause: () => sleep(1) });
+        const lock = await FileLock.acquire(path, {
+          ...usual,
+          timeoutMs: 60_000,
+          pause: () => new Promise(setImmediate),
+        });
         expect(++inside).toBe(1);
         await new Promise(setImmediate);
         expect(lock.isOurs).toBe(true);

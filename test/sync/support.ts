@@ -1,7 +1,6 @@
 // A store and a tasks.json in a directory of their own, and words to look at both sides.
 
-import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
@@ -14,6 +13,7 @@ import {
 import { type Dibs, openDibs } from "../../src/index.js";
 import * as machine from "../../src/runtime/liveness.js";
 import { TestClock } from "../../src/store/conformance/index.js";
+import { tempDir } from "../support.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a task in a file may have anything.
 export type Entry = Record<string, any>;
@@ -130,11 +130,10 @@ export class Scene {
 
 /** Gone after the test. */
 export async function openScene(more: Partial<SyncOptions> = {}, clock = new TestClock()): Promise<Scene> {
-  const directory = mkdtempSync(join(tmpdir(), "dibs-sync-"));
+  const directory = tempDir();
   const dibs = await openDibs({ memory: true, project: "demo", clock });
   onTestFinished(async () => {
     await dibs.close();
-    rmSync(directory, { recursive: true, force: true });
   });
   return new Scene(directory, dibs, clock, more);
 }

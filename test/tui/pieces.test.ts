@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { SessionEntry } from "../../src/client/view/health.js";
 import type { WireNotification, WireTask } from "../../src/contract/shapes.js";
 import type { WireTaskRow } from "../../src/contract/tasks/rows.js";
@@ -10,6 +10,7 @@ import { inQueueOrder } from "../../src/tui/queue-order.js";
 import { Reading } from "../../src/tui/reading.js";
 import { Screen } from "../../src/tui/screen.js";
 import { inFleetOrder } from "../../src/tui/state.js";
+import { until } from "../support.js";
 import { at, claim, now, row } from "../view/support.js";
 
 describe("keys", () => {
@@ -268,17 +269,17 @@ describe("a reading", () => {
       tries += 1;
       if (!isBack) throw away;
     });
-    await vi.waitFor(() => expect(made.unansweredMs).toBeGreaterThan(30));
+    await until("it has lasted", () => made.unansweredMs > 30);
     expect(tries).toBeGreaterThan(1);
     isBack = true;
-    await vi.waitFor(() => expect(made.error).toBeNull());
+    await until("the error is gone", () => made.error === null);
     made.close();
     expect(made.unansweredMs).toBe(0);
   });
 
   test("takes a refusal for an answer", async () => {
     const made = reading(() => Promise.reject(Object.assign(new Error("no"), { code: "NOT_FOUND" })));
-    await vi.waitFor(() => expect(made.error?.message).toBe("no"));
+    await until("it is refused", () => made.error?.message === "no");
     made.close();
     expect(made.unansweredMs).toBe(0);
   });
