@@ -23,7 +23,7 @@ import { EventHub } from "./operations/event-hub.js";
 import { asDibsError, Executor } from "./operations/execute.js";
 import { Housekeeping } from "./operations/housekeeping.js";
 import { wireEvent } from "./operations/render.js";
-import { isTokenLive, verifyToken } from "./operations/tokens.js";
+import { isTokenLive, tokenIdOf, verifyToken } from "./operations/tokens.js";
 import { systemClock } from "./runtime/clock.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { makeRoomFor } from "./runtime/locate.js";
@@ -167,6 +167,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   const seenOrgs = new Set([org]);
   let hosts: ReadonlySet<string> = new Set();
   let cookie = "";
+  let ownToken: string | null = null;
   let draining = false;
   const mcp = mcpOver(executor, closing.signal, {
     bodyBytesMax: limits.bodyBytesMax,
@@ -179,7 +180,14 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     closing: closing.signal,
     limits,
     hub: new EventHub(store, (event) => frame(wireEvent(event))),
-    gate: { openTo: auth ? null : org, org, project: options.project, cookie: () => cookie, ...limits },
+    gate: {
+      openTo: auth ? null : org,
+      org,
+      project: options.project,
+      ownToken: () => ownToken,
+      cookie: () => cookie,
+      ...limits,
+    },
     hosts: () => hosts,
     streams: limits,
     version,
@@ -208,6 +216,8 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   cookie = cookieName(listening.port);
   // After the port is had: a start that fails leaves no token behind.
   const token = auth ? await adminToken(executor, system, tokenFileFor(place)) : null;
+  // A database elsewhere has several servers, each with a token of its own.
+  if (token !== null && "path" in place) ownToken = tokenIdOf(token);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`;
   // Nobody can call a server by an address that means all of them.
   const local = isAnyAddress(host) ? `http://127.0.0.1:${listening.port}` : url;

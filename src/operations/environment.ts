@@ -31,6 +31,8 @@ export interface Caller {
   role: Role;
   /** The id of the token it came with. Sessions belong to the token that registered them. */
   token?: string | undefined;
+  /** The token whose idempotency keys it uses; absent: the keys of processes that open the store themselves. */
+  keysOf?: string | undefined;
   /** It may run on another machine: a pid of which it does not say where it runs is not one of ours. */
   isElsewhere?: boolean | undefined;
   /** The process that calls, if its sessions live and die with it. */

@@ -155,14 +155,15 @@ export class Executor {
     const aside = {};
     const command = handler.command(parsed as never, { caller, environment, aside });
     const request = key === undefined ? "" : this.requestOf(name, parsed, caller);
+    const keptAs = key === undefined ? undefined : keyOf(caller, key);
     const decided = this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
-      const before = key === undefined ? null : honoured(transaction.view, key, transaction.now);
+      const before = keptAs === undefined ? null : honoured(transaction.view, keptAs, transaction.now);
       if (before) return replay(before, request, key!);
       const decided = carryOut(transaction, command, caller.actor, boundTo(caller));
       if (!decided.ok) return decided;
       const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
-      if (key !== undefined && !isEmptyHanded(answer)) {
-        const record = { key, request, answer: JSON.stringify(answer), createdAt: transaction.now };
+      if (keptAs !== undefined && !isEmptyHanded(answer)) {
+        const record = { key: keptAs, request, answer: JSON.stringify(answer), createdAt: transaction.now };
         transaction.apply({ ...noChanges(), idempotency: record });
       }
       return { ok: true, value: { answer: Object.assign(answer, aside), value: decided.value } };
@@ -185,7 +186,7 @@ export class Executor {
     if (key === undefined) return act();
     validateKey(key);
     const request = this.requestOf(name, parsed, caller);
-    const at = `${caller.org}/${key}`;
+    const at = `${caller.org}/${keyOf(caller, key)}`;
     const other = this.underWay.get(at);
     if (other && other.request !== request) throw refusalError(usedForAnother(key));
     if (other) return other.answer as Promise<T>;
@@ -200,7 +201,8 @@ export class Executor {
     key: string,
     act: () => Promise<T>,
   ): Promise<T> {
-    const before = await this.store.read(caller.org, (view, now) => honoured(view, key, now));
+    const keptAs = keyOf(caller, key);
+    const before = await this.store.read(caller.org, (view, now) => honoured(view, keptAs, now));
     if (before) {
       const again = replay<{ answer: T }>(before, request, key);
       if (!again.ok) throw refusalError(again);
@@ -208,8 +210,8 @@ export class Executor {
     }
     const answer = await act();
     await this.submit(caller.org, ({ view, now, apply }) => {
-      if (honoured(view, key, now)) return;
-      const idempotency = { key, request, answer: JSON.stringify(answer), createdAt: now };
+      if (honoured(view, keptAs, now)) return;
+      const idempotency = { key: keptAs, request, answer: JSON.stringify(answer), createdAt: now };
       apply({ ...noChanges(), idempotency });
     });
     return answer;
@@ -241,6 +243,11 @@ function settled<T>(outcome: Outcome<T>): T {
 /** A claim that found nothing has done nothing: trying again under the same key must be able to find something. */
 function isEmptyHanded(answer: object): boolean {
   return "claim" in answer && answer.claim === null;
+}
+
+/** The name under which a key is kept: tokens do not get each other's answers. No key that travels in a header has this separator. */
+function keyOf({ keysOf }: Caller, key: string): string {
+  return keysOf === undefined ? key : `${keysOf}\u001f${key}`;
 }
 
 function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {

@@ -16,6 +16,8 @@ export interface GateOptions {
   /** Where calls of this org without a project happen; absent: the org's default project. */
   project?: string | undefined;
   org: string;
+  /** The id of the token in the file next to the database. */
+  ownToken: () => string | null;
   cookie: () => string;
   requestsMax: number;
   streamsMax: number;
@@ -53,7 +55,9 @@ export class Gate {
       );
     }
     const { org, role, id, name } = known;
-    return callerOf(this.executor, { org, role, actor: `user:${name}`, token: id });
+    // Commands move between the server and its file, and repeat a call under the key it had: both share their keys.
+    const keysOf = id === this.options.ownToken() ? undefined : id;
+    return callerOf(this.executor, { org, role, actor: `user:${name}`, token: id, keysOf });
   }
 
   tokenIn({ headers }: IncomingMessage): string | null {
