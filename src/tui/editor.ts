@@ -1,10 +1,11 @@
 // One line of text that somebody types, with a caret. What people see as one character is moved over and deleted as one.
 
-import { cut, widthOf } from "../client/view/text.js";
+import { characters, cut, widthOf } from "../client/view/text.js";
 import type { Key } from "./keys.js";
 
 const lengthMax = 64 * 1024;
-const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** How far back the character before the caret, or the beginning of what is shown, is looked for at most. */
+const lookBackMax = 4096;
 
 export class Editor {
   caret: number;
@@ -82,13 +83,12 @@ export class Editor {
   }
 
   private before(): number {
-    const last = [...segments.segment(this.text.slice(0, this.caret))].at(-1);
-    return last ? last.index : 0;
+    return this.caret - (lastCharacters(this.text.slice(0, this.caret)).at(-1)?.length ?? 0);
   }
 
   private after(): number {
-    const next = segments.segment(this.text.slice(this.caret))[Symbol.iterator]().next().value;
-    return this.caret + (next?.segment.length ?? 0);
+    const [next = ""] = characters(this.text.slice(this.caret));
+    return this.caret + next.length;
   }
 
   /** The part around the caret that fits, and where in it the caret is. Line breaks are shown as marks. */
@@ -98,11 +98,25 @@ export class Editor {
     const right = marked(this.text.slice(this.caret));
     let begin = left;
     // The caret needs a column of its own behind the text.
-    if (widthOf(left) >= width) {
-      const letters = [...segments.segment(left)].map(({ segment }) => segment);
-      while (letters.length > 0 && widthOf(letters.join("")) > Math.max(0, width - 2)) letters.shift();
-      begin = `…${letters.join("")}`;
+    if (cut(left, width - 1) !== left) {
+      begin = `…${endOf(left, Math.max(0, width - 2))}`;
     }
     return { text: begin + cut(right, Math.max(0, width - widthOf(begin))), column: widthOf(begin) };
   }
+}
+
+function lastCharacters(text: string): string[] {
+  return [...characters(text.slice(-lookBackMax))];
+}
+
+/** The end of the text, as much as fits. */
+function endOf(text: string, width: number): string {
+  let end = "";
+  let left = width;
+  for (const character of lastCharacters(text).reverse()) {
+    left -= widthOf(character);
+    if (left < 0) break;
+    end = character + end;
+  }
+  return end;
 }

@@ -2,7 +2,7 @@
 
 import { Box, Text } from "ink";
 import { createContext, type ReactNode, useContext } from "react";
-import { harmless } from "../client/view/text.js";
+import { cut, harmless } from "../client/view/text.js";
 
 /** Whether colours are wanted (NO_COLOR). */
 export const Colours = createContext(true);
@@ -25,12 +25,17 @@ function styleOf({ tone, bold }: Pick<Part, "tone" | "bold">, isColoured: boolea
   };
 }
 
+/** Wider than any terminal. Ink measures all that it is given, in quadratic time. */
+const columnsMax = 1000;
+
+const shown = (text: string) => cut(harmless(text), columnsMax);
+
 /** Cut where it does not fit. */
 export function T({ text, tone, bold }: Part): ReactNode {
   const isColoured = useContext(Colours);
   return (
     <Text wrap="truncate-end" {...styleOf({ tone, bold }, isColoured)}>
-      {harmless(text)}
+      {shown(text)}
     </Text>
   );
 }
@@ -42,7 +47,7 @@ export function Parts({ parts }: { parts: Line }): ReactNode {
       {parts.map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: every frame is drawn once.
         <Text key={at} {...styleOf(part, isColoured)}>
-          {harmless(part.text)}
+          {shown(part.text)}
         </Text>
       ))}
     </Text>

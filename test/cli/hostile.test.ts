@@ -106,6 +106,25 @@ describe("nothing of it is written raw", () => {
     }
   });
 
+  test("ten errors of 32 000 letters with an accent each are shown at once", async () => {
+    const desk = await openDesk();
+    mkdirSync(dirname(desk.database), { recursive: true });
+    const dibs = await openDibs({ path: desk.database, clock: desk.clock, detached: true });
+    await dibs.sessions.register({ id: "agent-1" });
+    for (let number = 0; number < 10; number++) {
+      const { task } = await dibs.tasks.create({ prompt: "x", maxRetries: 0 });
+      const held = { taskId: task.id, sessionId: "agent-1" };
+      await dibs.tasks.claim({ ...held, start: true });
+      await dibs.tasks.fail({ ...held, error: "e\u0301".repeat(32_000) });
+    }
+    await dibs.close();
+    const begun = performance.now();
+    expect(await desk.says(["events"])).toMatch(/failed .* (?:e\u0301)+…\n/u);
+    expect(await desk.says(["list"])).toContain("failed");
+    expect(await desk.says(["show", "0001"])).toContain("e\u0301");
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
   test("DOT for Graphviz is quoted", async () => {
     const desk = await openDesk();
     await desk.says(["add", 'A "quoted" \\ title\nwith lines']);

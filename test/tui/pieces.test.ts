@@ -63,6 +63,17 @@ describe("a line that is typed", () => {
     expect(editor.shown(6)).toEqual({ text: "01234…", column: 0 });
     expect(new Editor("a\nb").shown(10).text).toBe("a⏎b");
   });
+
+  test("may be 32 000 letters with an accent each, and still moves at once", () => {
+    const editor = new Editor("e\u0301".repeat(32_000));
+    const begun = performance.now();
+    for (let press = 0; press < 10; press++) {
+      typed(editor, "left", "backspace", "right", "left");
+      expect(editor.shown(40).column).toBe(39);
+    }
+    expect(editor.text.length).toBe(2 * (32_000 - 10));
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
 });
 
 describe("a list that changes by itself", () => {

@@ -18,10 +18,35 @@ export function plainLines(text: unknown): string[] {
 }
 
 let segmenter: Intl.Segmenter | null = null;
-/** What people see as one character. Made when it is needed: most text is plain. */
+/** Created when it is needed: most text is plain. */
 function segmentsOf(text: string) {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return segmenter.segment(text);
+}
+
+/** `Intl.Segmenter` takes quadratic time. No character that people write is as long as this. */
+const pieceMax = 256;
+
+/** What people see as one character, one after the other, in linear time. What is longer than a piece is divided. */
+export function* characters(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const piece = text.slice(from, pieceEnd(text, from));
+    const isLast = from + piece.length === text.length;
+    let taken = 0;
+    for (const { segment, index } of segmentsOf(piece)) {
+      // The last character of a piece may continue in the next one.
+      if (!isLast && index > 0 && index + segment.length === piece.length) break;
+      taken += segment.length;
+      yield segment;
+    }
+    from += taken;
+  }
+}
+
+/** Not between the halves of a surrogate pair. */
+function pieceEnd(text: string, from: number): number {
+  const end = Math.min(from + pieceMax, text.length);
+  return end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1]!) ? end - 1 : end;
 }
 
 /** East Asian wide and fullwidth, and emoji, take two columns. */
@@ -34,23 +59,36 @@ export function widthOf(text: string): number {
   const bare = text.replace(colours, "");
   if (/^[\x20-\x7e]*$/.test(bare)) return bare.length;
   let width = 0;
-  for (const { segment } of segmentsOf(bare)) width += wide.test(segment) ? 2 : 1;
+  for (const character of characters(bare)) width += columnsOf(character);
   return width;
 }
 
+const columnsOf = (character: string): number => (wide.test(character) ? 2 : 1);
+
 /** At most this wide; what is cut off leaves a mark. */
 export function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  if (fits(text, width)) return text;
   if (width < 1) return "";
   let kept = "";
   let taken = 0;
-  for (const { segment } of segmentsOf(text)) {
-    const next = wide.test(segment) ? 2 : 1;
-    if (taken + next > width - 1) break;
-    kept += segment;
-    taken += next;
+  for (const character of characters(text)) {
+    taken += columnsOf(character);
+    if (taken > width - 1) break;
+    kept += character;
   }
   return `${kept}…`;
+}
+
+/** Reads no more of a long text than needed to tell. */
+function fits(text: string, width: number): boolean {
+  const bare = text.replace(colours, "");
+  if (/^[\x20-\x7e]*$/.test(bare)) return bare.length <= width;
+  let taken = 0;
+  for (const character of characters(bare)) {
+    taken += columnsOf(character);
+    if (taken > width) return false;
+  }
+  return true;
 }
 
 export function padTo(text: string, width: number): string {
