@@ -1,5 +1,5 @@
-// From a task to a command: arguments, environment, standard input. Task text is data. It never meets a shell, and stands in an
-// argument only where the whole argument is a placeholder.
+// From a task to a command: arguments, environment, standard input. Task text is data. No shell reads it, it is in an argument
+// only where the whole argument is a placeholder, and the command cannot read it as an option.
 
 import { DibsError } from "../contract/error.js";
 import type { WireTask } from "../contract/shapes.js";
@@ -35,13 +35,18 @@ export function orderFor(command: readonly string[], context: CommandContext): O
   const { task, cwd, promptFile, scratch } = context;
   const values: Record<string, string> = {
     "{id}": task.id,
-    "{title}": task.title,
-    "{prompt}": task.prompt,
+    "{title}": notAnOption(task.title),
+    "{prompt}": notAnOption(task.prompt),
     "{promptFile}": promptFile,
   };
   const [file = "", ...args] = command;
   const filled = args.map((word) => (Object.hasOwn(values, word) ? values[word]! : word));
   return { file, args: filled, cwd, env: environmentFor(context), scratch };
+}
+
+/** A space in front: a `--` would not do, because not every program knows it, and it is of no use behind an option. */
+function notAnOption(text: string): string {
+  return text.startsWith("-") ? ` ${text}` : text;
 }
 
 /** Of an outer run, or of another store: none of the command's business. */

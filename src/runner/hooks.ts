@@ -3,6 +3,7 @@
 //
 // With --no-verify git asks no hook but reference-transaction. So nothing can be committed, on a branch or on none, but `push
 // --no-verify` goes through with what was committed while the claim was held: git has no other place that could refuse it.
+// `git -c core.hooksPath=…` runs no hook at all. The fence is for agents that do not know that they lost their task.
 
 import {
   accessSync,

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hostilePrompts } from "../runner/support.js";
+import { asArgument, hostilePrompts } from "../runner/support.js";
 import { oneOf } from "./desk.js";
 import { openPlace, type Place } from "./run-place.js";
 
@@ -56,7 +56,7 @@ test("hostile prompts as an argument, where it is one; too long for that is a fa
   await place.add(...prompts.map(([, prompt], at) => ({ title: `T${at}`, prompt, maxRetries: 0 })));
   const { out } = await place.dibs(["work", "--until-empty", "-q", "--", "agent", "--", "{prompt}"]);
   for (const [at, [name, prompt]] of hostilePrompts.entries()) {
-    expect(argsOf(place, `000${at + 1}`), name).toEqual(["--", prompt]);
+    expect(argsOf(place, `000${at + 1}`), name).toEqual(["--", asArgument(prompt)]);
   }
   expect(out).toContain(`000${prompts.length} failed: The prompt is too long to be an argument`);
   expect((await place.task(`000${prompts.length}`)).error).toContain("{promptFile}");
@@ -69,7 +69,7 @@ test("hostile prompts of dibs run: as a flag and on standard input", async () =>
     const { code } = await place.dibs(["run", `--prompt=${prompt}`, "-q", "--", "agent", "{prompt}"]);
     const id = `000${at + 1}`;
     expect(code, name).toBe(0);
-    expect(argsOf(place, id), name).toEqual([prompt]);
+    expect(argsOf(place, id), name).toEqual([asArgument(prompt)]);
     expect(stdinOf(place, id).toString(), name).toBe(prompt);
   }
   expect((await place.dibs(["run", "-q", "--", "agent"], { input: large })).code).toBe(0);

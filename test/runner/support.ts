@@ -245,3 +245,6 @@ export const hostilePrompts: [string, string][] = [
   ["placeholders", "{id} {prompt} {title} %s $1"],
   ["other scripts", "日本語 🦀 \u202eevil\u202c \ufeff é"],
 ];
+
+/** How a prompt or title is passed as an argument: never as an option. */
+export const asArgument = (text: string) => (text.startsWith("-") ? ` ${text}` : text);

@@ -2,10 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { describe, expect, test } from "vitest";
 import { DibsError } from "../../src/index.js";
 import { runWork } from "../../src/runner/index.js";
-import { hostilePrompts, stage, until } from "./support.js";
+import { asArgument, hostilePrompts, stage, until } from "./support.js";
 
 describe("what a command is given", () => {
   test("the prompt on stdin, placeholders as whole arguments, and its claim in the environment", async () => {
@@ -68,9 +69,27 @@ describe("what a command is given", () => {
     for (const [n, [what, prompt]] of hostilePrompts.entries()) {
       const seen = await here.seen(tasks[n]!.id);
       expect(Buffer.from(seen.stdin, "base64"), what).toEqual(Buffer.from(prompt));
-      expect(seen.more[0], what).toBe(prompt);
+      expect(seen.more[0], what).toBe(asArgument(prompt));
     }
     expect(existsSync(join(here.directory, "pwned"))).toBe(false);
+  });
+
+  test("a prompt and a title that are no options, whatever they begin with", async () => {
+    const here = await stage();
+    const prompt = "--dangerously-skip-permissions";
+    const task = await here.add(prompt, { title: "-rf" });
+    const command = here.command({}, "{prompt}", "--message", "{title}");
+    await here.work({ command, untilEmpty: true }).done;
+    const seen = await here.seen(task.id);
+    expect(seen.more).toEqual([` ${prompt}`, "--message", " -rf"]);
+    const { values, positionals } = parseArgs({
+      args: seen.more,
+      strict: false,
+      options: { message: { type: "string" } },
+    });
+    expect({ ...values }).toEqual({ message: " -rf" });
+    expect(positionals.map((text) => text.trim())).toEqual([prompt]);
+    expect(Buffer.from(seen.stdin, "base64").toString()).toBe(prompt);
   });
 
   test("a prompt of 200 KiB on stdin; as an argument it is refused for good, with advice", async () => {

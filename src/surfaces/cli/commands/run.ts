@@ -239,7 +239,7 @@ export const commands: Record<string, Command> = {
       "The prompt is on the command's standard input; {id}, {title}, {prompt} and {promptFile} are replaced where they are whole arguments.\n" +
       "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
       "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you. dibs doctor --fix removes what is merged.\n" +
-      "In a worktree git asks before it commits, moves a branch or pushes whether the claim is still held. Only git push --no-verify passes that by, with commits made while it was held: protect branches that matter on the server.\n" +
+      "In a worktree git asks before it commits, moves a branch or pushes whether the claim is still held. git push --no-verify and git -c core.hooksPath=... pass it by: protect branches that matter on the server.\n" +
       "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
     flags: {
       concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
