@@ -20,8 +20,9 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { StoreError } from "../store.js";
 import { corrupt, isBusy, translate } from "./errors.js";
+import { foreignObject } from "./known-schema.js";
 import { finalizeStatements } from "./release.js";
-import { applicationId, migrations, schemaVersion } from "./schema.js";
+import { applicationId, migrations, migrationTable, schemaVersion } from "./schema.js";
 
 export type Database = InstanceType<typeof DatabaseSync>;
 
@@ -34,6 +35,14 @@ const fullCheckBytesMax = { long: 8 * 1024 * 1024, brief: 512 * 1024 };
 export interface FileOptions {
   /** Opened for one call: quick to open and close. Its descriptors are freed when the process ends, or collects garbage. */
   brief?: boolean;
+  /** Records who creates a store: before other processes can see the file. */
+  creation?: Creation;
+}
+
+export interface Creation {
+  note(storeId: string): void;
+  /** Another process created the file first. */
+  forget(storeId: string): void;
 }
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
@@ -42,11 +51,14 @@ export const busyTimeoutMs = 5;
 /** SQLite before this could corrupt a WAL database under concurrent checkpoints. */
 const sqliteVersionMin = "3.51.3";
 
-export async function openFile(file: string, { brief = false }: FileOptions = {}): Promise<Database> {
+export async function openFile(
+  file: string,
+  { brief = false, creation }: FileOptions = {},
+): Promise<Database> {
   try {
     if (!existsSync(file)) {
       refuseOrphanedLog(file);
-      createFile(file);
+      createFile(file, creation);
     }
     refuseEmpty(file);
     const db = await patiently(file, () => connect(file));
@@ -68,7 +80,7 @@ export async function openFile(file: string, { brief = false }: FileOptions = {}
  * The draft is written by VACUUM INTO from memory, never opened as a database of its own: a connection to it would share
  * its wal-index with the linked file's, under another name than other processes use.
  */
-function createFile(file: string): void {
+function createFile(file: string, creation?: Creation): void {
   makeDirectory(dirname(file));
   const { randomUUID } = process.getBuiltinModule("node:crypto");
   const draft = `${file}.new-${randomUUID()}`;
@@ -78,7 +90,9 @@ function createFile(file: string): void {
     applyMigrations(model);
     model.prepare("VACUUM INTO ?").run(draft);
     syncFile(draft);
-    putInPlace(draft, file);
+    const id = idIn(model);
+    creation?.note(id);
+    if (!putInPlace(draft, file)) creation?.forget(id);
   } finally {
     model.close();
     rmSync(draft, { force: true });
@@ -113,24 +127,28 @@ export function syncDirectory(directory: string): void {
   } catch {}
 }
 
-function putInPlace(draft: string, file: string): void {
+/** False: another process was first, and its store is the one. */
+function putInPlace(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
     syncDirectory(dirname(file));
+    return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return; // Another starter was first: its store is the one.
+    if (code === "EEXIST") return false;
     // No hard links here (FAT, some network disks): a copy that must be the first. Others may see it half-made for a moment.
-    copyIfFirst(draft, file);
+    return copyIfFirst(draft, file);
   }
 }
 
-function copyIfFirst(draft: string, file: string): void {
+function copyIfFirst(draft: string, file: string): boolean {
   try {
     copyFileSync(draft, file, constants.COPYFILE_EXCL);
     syncFile(file);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
   }
 }
 
@@ -141,7 +159,7 @@ function refuseOrphanedLog(file: string): void {
   throw corrupt(file, `the file is missing, but its log ${log} is there; restore the file, or delete both`);
 }
 
-function refuseEmpty(file: string): void {
+export function refuseEmpty(file: string): void {
   const stats = statSync(file);
   if (stats.isDirectory()) {
     throw new StoreError(
@@ -153,8 +171,17 @@ function refuseEmpty(file: string): void {
   if (stats.size === 0) throw corrupt(file, "the file is empty; delete it if you want a new store");
 }
 
+type ConnectionOptions = ConstructorParameters<typeof DatabaseSync>[1];
+
+/** Every connection to a file: what its schema says runs no function with side effects, and nobody rewrites the schema. */
+export function connectTo(file: string, options?: ConnectionOptions): Database {
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, ...options });
+  db.exec("PRAGMA trusted_schema = OFF");
+  return db;
+}
+
 function connect(file: string): Database {
-  const db = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+  const db = connectTo(file, { enableForeignKeyConstraints: false });
   try {
     refuseForeign(db, file); // First of all: setting the journal mode writes to the file.
     configure(db, file);
@@ -198,9 +225,24 @@ function pragma(db: Database, name: string): number {
   return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]);
 }
 
-function refuseForeign(db: Database, file: string): void {
+/** Before any row is read. Answers the version of the schema. */
+export function refuseForeign(db: Database, file: string): number {
   if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
-  refuseNewer(db, file);
+  // In one transaction: another process may be migrating the file.
+  db.exec("BEGIN");
+  try {
+    refuseNewer(db, file);
+    const version = pragma(db, "user_version");
+    const foreign = foreignObject(db, version);
+    if (foreign) throw corrupt(file, foreign);
+    return version;
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+export function idIn(db: Database): string {
+  return (db.prepare("SELECT id FROM store").get() as { id: string }).id;
 }
 
 /** A newer program may migrate the file while this one has it open. */
@@ -246,10 +288,8 @@ async function migrate(db: Database, file: string): Promise<void> {
 function applyMigrations(db: Database): void {
   db.exec("BEGIN IMMEDIATE");
   try {
-    db.exec(
-      "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT",
-    );
     const version = pragma(db, "user_version");
+    if (version === 0) db.exec(migrationTable);
     for (const migration of migrations.filter((each) => each.version > version)) {
       db.exec(migration.sql);
       db.prepare("INSERT INTO migration VALUES (?, ?, ?)").run(

@@ -5,7 +5,8 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { expect, test } from "vitest";
 import { noChanges } from "../../core/changes.js";
 import { openFile } from "./connection.js";
-import { applicationId, migrations, numbersPerOrg, schemaVersion } from "./schema.js";
+import { knownSchema } from "./known-schema.js";
+import { applicationId, migrations, migrationTable, numbersPerOrg, schemaVersion } from "./schema.js";
 import { openSqliteStore } from "./store.js";
 
 /** A store as the first version left it, with a session and what happened. */
@@ -99,5 +100,18 @@ test("every connection flushes each commit to the disk", async () => {
     }
   } finally {
     rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test("the known schema of every version is what its migrations create", () => {
+  for (const { version } of migrations) {
+    const db = new DatabaseSync(":memory:");
+    db.exec(migrationTable);
+    for (const { sql } of migrations.slice(0, version)) db.exec(sql);
+    const rows = db.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").all();
+    db.close();
+    const known = [...knownSchema(version)].map(([name, sql]) => ({ name, sql }));
+    const byName = (a: unknown, b: unknown) => JSON.stringify(a).localeCompare(JSON.stringify(b));
+    expect(known.sort(byName)).toEqual(rows.map((row) => ({ ...row })).sort(byName));
   }
 });

@@ -253,7 +253,19 @@ ALTER TABLE event_3 RENAME TO event;
 CREATE INDEX event_by_task ON event (task_no) WHERE task_no IS NOT NULL;
 `,
   },
+  {
+    version: 4,
+    name: "an id for the store",
+    // Users trust stores by id: a path stays the same when its content is replaced.
+    sql: `
+CREATE TABLE store (id TEXT NOT NULL) STRICT;
+INSERT INTO store VALUES (lower(hex(randomblob(16))));
+`,
+  },
 ];
+
+export const migrationTable =
+  "CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT";
 
 /** How many numbers an org has for its tasks, and for its events. */
 export const numbersPerOrg = 2 ** 40;
@@ -262,6 +274,9 @@ export const numbersPerOrg = 2 ** 40;
 export const orgsMax = 2 ** 13 - 1;
 
 export const schemaVersion = migrations[migrations.length - 1]!.version;
+
+/** The first schema whose stores have an id. */
+export const schemaWithId = 4;
 
 /** 'Dibs' in the header of the file: tells our databases from others. */
 export const applicationId = 0x44696273;

@@ -1,12 +1,11 @@
 // A read transaction that stays open, on a connection of its own: in WAL mode it sees the file as it was when it began, and
 // stops nobody. Only the log cannot be emptied meanwhile.
 
-import { DatabaseSync } from "@photostructure/sqlite";
 import { clockStepBackMsMax } from "../../core/limits.js";
 import { orgTime } from "../../core/project.js";
 import { type Clock, type ReadJob, type Snapshot, StoreError } from "../store.js";
 import { Workspace } from "../workspace.js";
-import { busyTimeoutMs, type Database, patiently } from "./connection.js";
+import { connectTo, type Database, patiently } from "./connection.js";
 import { finalizeStatements } from "./release.js";
 import { Statements } from "./statements.js";
 import { SqliteRows } from "./write.js";
@@ -37,7 +36,7 @@ export class SqliteSnapshot implements Snapshot {
     onClose: (snapshot: SqliteSnapshot) => void,
   ): Promise<SqliteSnapshot> {
     const attempt = () => {
-      const db = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+      const db = connectTo(file, { readOnly: true });
       const statements = new Statements(db);
       try {
         return new SqliteSnapshot(db, statements, file, org, clock, onClose);

@@ -3,7 +3,7 @@
 
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { backup as copyDatabase, DatabaseSync } from "@photostructure/sqlite";
+import { backup as copyDatabase } from "@photostructure/sqlite";
 import type { Changes } from "../../core/changes.js";
 import { clockStepBackMsMax, limits } from "../../core/limits.js";
 import { defaultSettings, orgTime } from "../../core/project.js";
@@ -19,6 +19,7 @@ import {
 } from "../store.js";
 import { Workspace } from "../workspace.js";
 import {
+  connectTo,
   type Database,
   type FileOptions,
   integrityProblems,
@@ -323,7 +324,7 @@ class SqliteStore implements Store {
     const draft = `${path}.part-${process.pid}`;
     // In one step, or every commit of another process would start it anew; and on a connection of its own, because the
     // copying thread locks the one it copies from.
-    const source = new DatabaseSync(this.file, { readOnly: true });
+    const source = connectTo(this.file, { readOnly: true });
     try {
       await copyDatabase(source, draft, { rate: -1 });
       renameSync(draft, path);
