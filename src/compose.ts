@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import {
   type CallOptions,
   type Connection,
@@ -32,8 +33,10 @@ import {
 } from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { projectNameFor } from "./runtime/project-name.js";
+import { forgetStore, rememberStore } from "./runtime/trusted-stores.js";
 import { userName } from "./runtime/user-name.js";
 import { groupCommits } from "./store/grouped.js";
+import type { Creation } from "./store/sqlite/connection.js";
 import type { Clock, Store } from "./store/store.js";
 import type { Counts } from "./transfer/format.js";
 import type { Lines } from "./transfer/import.js";
@@ -128,7 +131,7 @@ const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
 export async function openStore(place: Place, clock: Clock | null, brief = false): Promise<Store> {
   if ("path" in place) {
     const { openSqliteStore } = await import("./store/sqlite/store.js");
-    return openSqliteStore(place.path, clock ?? systemClock, { brief });
+    return openSqliteStore(place.path, clock ?? systemClock, { brief, creation: creationOf(place.path) });
   }
   if ("memory" in place) {
     const { openMemoryStore } = await import("./store/memory/store.js");
@@ -136,6 +139,18 @@ export async function openStore(place: Place, clock: Clock | null, brief = false
   }
   const { openPostgresStore } = await import("./store/postgres/store.js");
   return openPostgresStore(place.url, clock);
+}
+
+/** Whoever creates a store trusts it. Without a home that can be written, commands that find it will ask. */
+function creationOf(path: string): Creation {
+  return {
+    note: (id) => {
+      try {
+        rememberStore({ id, path: resolve(path), tracked: false });
+      } catch {}
+    },
+    forget: forgetStore,
+  };
 }
 
 async function connect(store: Store, options: OpenOptions, place: Place): Promise<Dibs> {

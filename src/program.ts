@@ -102,14 +102,16 @@ const parts: Parts = {
     return runProgram(new URL("./demo/main.js", import.meta.url), stopSignal());
   },
   databaseFor: async (directory) => (await import("./runtime/locate.js")).databaseFor(directory),
+  trust: lazily(() => import("./trust.js")),
   makeRoomFor: async (database) => (await import("./runtime/locate.js")).makeRoomFor(database),
   findServer: async (database) => {
     const { findServer, tokenFileOf } = await import("./runtime/server-file.js");
     const server = findServer(database);
     if (!server) return null;
     const { readPrivate } = await import("./runtime/private-file.js");
-    const { url, project } = server;
-    return { url, token: readPrivate(tokenFileOf(database))?.trim() ?? null, ...(project && { project }) };
+    const { url, project, storeId } = server;
+    const token = readPrivate(tokenFileOf(database))?.trim() ?? null;
+    return { url, token, ...(project && { project }), ...(storeId && { storeId }) };
   },
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
   connect: async ({ spareToken, ...server }) => {

@@ -231,9 +231,10 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   // Commands that name no org mean the default one: they are not sent to a server of another.
   if ("path" in place && org === "default" && (isLoopback(host) || isAnyAddress(host))) {
     const isOwn = (options.project ?? system.project) === system.project;
-    undo.push(
-      announceServer(place.path, { url: local, version, ...(isOwn ? {} : { project: system.project }) }),
-    );
+    const { storeIdOf } = await import("./store/sqlite/identity.js");
+    const storeId = (await storeIdOf(place.path)) ?? undefined;
+    const project = isOwn ? undefined : system.project;
+    undo.push(announceServer(place.path, { url: local, version, storeId, project }));
   }
   log.info({ url, store: store.location, auth }, "listening");
 

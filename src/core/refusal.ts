@@ -51,6 +51,11 @@ export const refusals = {
   STORE_FULL: { transient: true, means: "The disk is full; nothing was written." },
   STORE_READ_ONLY: { transient: false, means: "The store cannot be written; check permissions and mounts." },
   STORE_CORRUPT: { transient: false, means: "The file is not an intact Dibs store; restore a backup." },
+  STORE_NOT_TRUSTED: {
+    transient: false,
+    means:
+      "The store was found in a directory, and this user has neither created nor trusted it: `dibs trust`.",
+  },
   STORE_TOO_NEW: { transient: false, means: "A newer Dibs has changed this store; update this program." },
   STORE_UNAVAILABLE: { transient: true, means: "The store could not be opened or reached." },
   STORE_CLOSED: { transient: false, means: "This client was closed." },

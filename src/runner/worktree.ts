@@ -1,7 +1,7 @@
 // A working tree of its own for every task: `.dibs/worktrees/<task>` on branch `dibs/<task>`. What a failed attempt left is kept and
 // gone on with; what a successful one left is removed only if nothing would be lost.
 
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HolderOf } from "../client/reporting.js";
@@ -100,6 +100,7 @@ const leftMax = 500;
 export async function leftWorktrees(directory: string): Promise<LeftWorktree[]> {
   const root = await repositoryOf(directory).catch(() => null);
   if (root === null || !existsSync(roomOf(root))) return [];
+  refuseLinks(roomOf(root));
   const left: LeftWorktree[] = [];
   for (const name of readdirSync(roomOf(root)).sort().slice(0, leftMax)) {
     const path = join(roomOf(root), name);
@@ -111,8 +112,23 @@ export async function leftWorktrees(directory: string): Promise<LeftWorktree[]> 
   return left;
 }
 
+/** A link in a clone must not make us write elsewhere. */
+function refuseLinks(room: string): void {
+  for (const path of [dirname(room), room, join(room, ".gitignore")]) {
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+    throw new DibsError(
+      "STORE_NOT_TRUSTED",
+      `${path} is a symbolic link, and Dibs does not write through it.`,
+      {
+        hint: "Remove the link, or work without worktrees.",
+      },
+    );
+  }
+}
+
 async function findOrAdd(root: string, task: { id: string; project: string; correlationId: string }) {
   const room = roomOf(root);
+  refuseLinks(room);
   mkdirSync(room, { recursive: true });
   const ignore = join(room, ".gitignore");
   if (!existsSync(ignore)) writeFileSync(ignore, "*\n");

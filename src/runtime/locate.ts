@@ -89,5 +89,11 @@ export function makeRoomFor(database: string): void {
   makeDirectory(directory);
   if (basename(directory) !== ".dibs") return;
   const ignore = join(directory, ".gitignore");
-  if (!existsSync(ignore)) writeFileSync(ignore, "*\n!.gitignore\n!config.json\n");
+  if (existsSync(ignore)) return;
+  try {
+    // Not through a link, which may lead anywhere.
+    writeFileSync(ignore, "*\n!.gitignore\n!config.json\n", { flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }

@@ -1,6 +1,6 @@
 // Files that only their owner may read, replaced as a whole.
 
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 export function writePrivate(path: string, text: string): void {
   const next = `${path}.${process.pid}.new`;
@@ -9,9 +9,9 @@ export function writePrivate(path: string, text: string): void {
   renameSync(next, path);
 }
 
-/** Null if there is none, or if it is not a file of this user alone: what a repository brings along never is. */
+/** Null if there is none, or if it is a link or not of this user alone: what a repository brings along never is. */
 export function readPrivate(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile() || found.size > 65_536) return null;
   const isOurs = process.getuid === undefined || found.uid === process.getuid();
   const isOpen = process.platform !== "win32" && (found.mode & 0o077) !== 0;

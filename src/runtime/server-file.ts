@@ -11,8 +11,10 @@ export interface ServerFile {
   processStartedAt: string | null;
   startedAt: string;
   version: string;
+  /** Of the store that the server has open. */
+  storeId?: string | undefined;
   /** The store's own project, where the server was started for another: what commands mean that name none. */
-  project?: string;
+  project?: string | undefined;
 }
 
 export const serverFileOf = (database: string) => `${database}.server.json`;
@@ -20,7 +22,7 @@ export const tokenFileOf = (database: string) => `${database}.token`;
 
 export function announceServer(
   database: string,
-  { url, version, project }: Pick<ServerFile, "url" | "version" | "project">,
+  { url, version, storeId, project }: Pick<ServerFile, "url" | "version" | "storeId" | "project">,
 ): () => void {
   const path = serverFileOf(database);
   const startedAt = new Date().toISOString();
@@ -31,7 +33,8 @@ export function announceServer(
     processStartedAt: processStart(process.pid),
     startedAt,
     version,
-    ...(project === undefined ? {} : { project }),
+    storeId,
+    project,
   };
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
   return () => {

@@ -21,6 +21,7 @@ import { TestClock } from "../../src/store/conformance/index.js";
 import { main } from "../../src/surfaces/cli/main.js";
 import type { Parts } from "../../src/surfaces/cli/parts.js";
 import { hearHook } from "../../src/surfaces/mcp/hooks.js";
+import * as trust from "../../src/trust.js";
 import { tempDir } from "../support.js";
 
 export type Way = "embedded" | "server";
@@ -163,11 +164,18 @@ export class Desk {
       serveMcp: async () => undefined,
       hearHook: (dibs, { event, agent }) => hearHook(dibs, event, agent, clock.now()),
       endWithin: () => undefined,
+      trust: asAsync(trust),
       databaseFor: async (directory) => databaseFor(directory),
       makeRoomFor: async (database) => makeRoomFor(database),
       findServer: async (database) => {
         const found = findServer(database);
-        return found && { url: found.url, token: readPrivate(tokenFileOf(database))?.trim() ?? null };
+        if (!found) return null;
+        const { url, storeId } = found;
+        return {
+          url,
+          token: readPrivate(tokenFileOf(database))?.trim() ?? null,
+          ...(storeId && { storeId }),
+        };
       },
       open: (place) => openDibs({ ...place, clock, detached: true, actor: "user:ann" }),
       connect: async ({ spareToken, ...server }) => {

@@ -119,6 +119,12 @@ const rules: Record<string, Rule> = {
     instead: "use what index.ts exports, as a user would; if something is missing, export it there",
   },
   "serve.ts": { may: "everything", node: true, packages: "any", instead: "" },
+  "trust.ts": {
+    may: ["contract", "operations", "runtime", "store/sqlite"],
+    node: true,
+    packages: [],
+    instead: "",
+  },
   "compose.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "index.ts": { may: "everything", node: true, packages: "any", instead: "" },
   "bin.ts": {
@@ -128,7 +134,17 @@ const rules: Record<string, Rule> = {
     instead: "bin.ts only loads the program, quickly; what it is made of belongs in program.ts",
   },
   "program.ts": {
-    may: ["compose.ts", "serve.ts", "index.ts", "client", "contract", "surfaces", "tui", "runtime"],
+    may: [
+      "compose.ts",
+      "serve.ts",
+      "trust.ts",
+      "index.ts",
+      "client",
+      "contract",
+      "surfaces",
+      "tui",
+      "runtime",
+    ],
     node: true,
     packages: "any",
     instead: "program.ts only picks a surface; compose.ts puts the parts together",

@@ -426,6 +426,13 @@ const table: Record<Code, Row> = {
     },
     noHint: true,
   },
+  STORE_NOT_TRUSTED: {
+    status: 403,
+    provoke: {
+      sqlite: { because: "a server does not start on such a store", tested: "test/cli/trust.test.ts" },
+      postgres: { because: "only files are found in directories", tested: "test/cli/trust.test.ts" },
+    },
+  },
   STORE_TOO_NEW: {
     status: 503,
     provoke: {

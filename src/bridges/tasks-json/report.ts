@@ -54,6 +54,7 @@ export function isFinal(error: unknown): boolean {
     "PROJECT_NOT_FOUND",
     "STORE_CLOSED",
     "STORE_CORRUPT",
+    "STORE_NOT_TRUSTED",
     "STORE_TOO_NEW",
   ].includes(error.code);
 }

@@ -33,6 +33,10 @@ export const groups: Record<string, Record<string, Entry>> = {
       summary: "look for trouble, and mend it",
       load: () => import("./commands/doctor.js").then(({ commands }) => commands),
     },
+    trust: {
+      summary: "trust the store that came with this directory",
+      load: () => import("./commands/trust.js").then(({ commands }) => commands),
+    },
     completion: { summary: "completion for bash, zsh and fish", load: completion },
   },
   "Plan work": {

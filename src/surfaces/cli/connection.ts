@@ -29,7 +29,7 @@ export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
 }
 
 export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
-  const place = await whereFor(flags, parts);
+  const place = await locationFor(flags, parts);
   const url = serverNamed(flags, parts);
   const named = flags.text("token");
   const environment = parts.env.DIBS_TOKEN || undefined;
@@ -46,8 +46,12 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
     const server = await parts.findServer(place.path);
     const tokens = tokensFor(server?.token ?? null, { named, environment });
     const own = server?.project ? { project: server.project } : {};
-    if (server && tokens) return { server: { url: server.url, ...tokens, ...own, ...scope }, isNamed: false };
+    if (server && tokens) {
+      await refuseUntrusted(flags, parts, place, server.storeId);
+      return { server: { url: server.url, ...tokens, ...own, ...scope }, isNamed: false };
+    }
   }
+  await refuseUntrusted(flags, parts, place);
   if (flags.isReader && place.path !== undefined && databaseNamed(flags, parts) !== undefined)
     await refuseMissing(place.path, parts);
   return { place };
@@ -109,8 +113,21 @@ export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
 const databaseNamed = (flags: Flags, { env }: Parts) =>
   flags.text("db") ?? (env.DIBS_DATABASE_URL || undefined);
 
-/** The database; nothing is made. */
+/** The database; nothing is made. A store that was found and is not trusted is refused. */
 export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
+  const place = await locationFor(flags, parts);
+  if (serverNamed(flags, parts) === undefined) await refuseUntrusted(flags, parts, place);
+  return place;
+}
+
+/** A store that was named is meant. */
+async function refuseUntrusted(flags: Flags, parts: Parts, { path }: Place, storeId?: string): Promise<void> {
+  if (path === undefined || databaseNamed(flags, parts) !== undefined) return;
+  await parts.trust.refuseUntrusted(path, { storeId, isTrusted: parts.env.DIBS_TRUST === "1" });
+}
+
+/** The database, trusted or not: to be told about, not to be opened. */
+export async function locationFor(flags: Flags, parts: Parts): Promise<Place> {
   const { env, cwd } = parts;
   const project = flags.text("project") ?? (await settingFor(flags, parts, "project"));
   const named = databaseNamed(flags, parts);

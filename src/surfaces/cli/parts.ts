@@ -92,6 +92,21 @@ export interface FileFact {
   openTo: "nobody" | "readers" | "writers";
 }
 
+/** Stores that are found in a directory, and not named, may have come with a clone. */
+export interface Trust {
+  /** Throws STORE_NOT_TRUSTED; a server's store is known by its id. */
+  refuseUntrusted(
+    database: string,
+    found: { storeId?: string | undefined; isTrusted: boolean },
+  ): Promise<void>;
+  /** Of `.dibs` and what is written in it. */
+  refuseLinks(database: string): Promise<void>;
+  trustStore(database: string): Promise<{ id: string; tasks: number; tokens: number }>;
+  /** False: it was not trusted. */
+  distrustStore(database: string): Promise<boolean>;
+  trustedStores(): Promise<{ id: string; path: string; tracked: boolean }[]>;
+}
+
 /** What `doctor` looks at, besides the store. */
 export interface Facts {
   node: { version: string; isEnough: boolean; needed: string };
@@ -170,7 +185,10 @@ export interface Parts {
   databaseFor(directory: string): Promise<string>;
   makeRoomFor(database: string): Promise<void>;
   /** The server that runs for a database file, and its token; the store's own project, if the server's is another. */
-  findServer(database: string): Promise<{ url: string; token: string | null; project?: string } | null>;
+  findServer(
+    database: string,
+  ): Promise<{ url: string; token: string | null; project?: string; storeId?: string } | null>;
+  trust: Trust;
   open(place: Place): Promise<Dibs>;
   connect(server: ServerAddress): Promise<Dibs>;
   /** What a link to the server's page ends with, good once. */

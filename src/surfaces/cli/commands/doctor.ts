@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import type { Dibs } from "../../../client/client.js";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
-import { serverNamed, whereFor } from "../connection.js";
+import { locationFor, serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
 import { checkUpText, type Finding } from "../print/check-up.js";
@@ -33,9 +33,11 @@ interface Local {
 
 async function localFindings(context: Context): Promise<Local> {
   const { parts } = context;
-  const place = await whereFor(context, parts);
+  const place = await locationFor(context, parts);
   const facts = await parts.health.factsOf(place.path ?? null);
   const node = nodeFinding(facts);
+  const distrust = await problemOf(() => whereFor(context, parts));
+  if (distrust) return { findings: [node, distrust], hasStore: false };
   if (place.path !== undefined && !(await parts.files.exists(place.path))) {
     const message = "there is none here yet";
     return {
@@ -60,6 +62,22 @@ function nodeFinding({ node }: Facts): Finding {
       };
 }
 
+/** A store that cannot be used, because it is not trusted or not intact. */
+async function problemOf(act: () => Promise<unknown>): Promise<Finding | null> {
+  try {
+    await act();
+    return null;
+  } catch (error) {
+    return problemIn(error, "database");
+  }
+}
+
+function problemIn(error: unknown, check: string): Finding {
+  if (!(error instanceof DibsError)) throw error;
+  const { message, hint } = error;
+  return { check, status: "problem", message, ...(hint === undefined ? {} : { advice: hint }) };
+}
+
 async function databaseFindings({ parts }: Context, place: Place): Promise<Finding[]> {
   try {
     const { problems, schema } = await parts.care.check(place);
@@ -71,11 +89,7 @@ async function databaseFindings({ parts }: Context, place: Place): Promise<Findi
       advice: "Move the file away and restore a backup (dibs export may still read it)",
     }));
   } catch (error) {
-    if (!(error instanceof DibsError)) throw error;
-    const { message, hint } = error;
-    return [
-      { check: "database", status: "problem", message, ...(hint === undefined ? {} : { advice: hint }) },
-    ];
+    return [problemIn(error, "database")];
   }
 }
 
@@ -182,9 +196,7 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
     const claims = await claimsFindings(context, dibs);
     return [...paused, ...claims, ...(await worktreesFinding(context, dibs))];
   } catch (error) {
-    if (!(error instanceof DibsError)) throw error;
-    const { message, hint } = error;
-    return [{ check: "store", status: "problem", message, ...(hint === undefined ? {} : { advice: hint }) }];
+    return [problemIn(error, "store")];
   }
 }
 

@@ -28,6 +28,8 @@ const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
     throw usageError("--agents-md and --no-agents: which of them?");
   }
+  const { parts } = context;
+  await parts.trust.refuseLinks(await parts.databaseFor(parts.cwd));
   if (context.on("remove")) {
     const steps = await removeAll(context);
     context.say({ success: true, steps }, (look) => stepLines(steps, context, look).join("\n"));

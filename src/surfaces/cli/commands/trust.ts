@@ -1,0 +1,74 @@
+// `trust`: what a person says about a store that came with a clone or from somebody else.
+
+import { DibsError } from "../../../contract/error.js";
+import type { SingleCommand } from "../command.js";
+import { locationFor, serverNamed } from "../connection.js";
+import type { Context } from "../context.js";
+import { table } from "../print/table.js";
+import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
+
+async function databaseOf(context: Context): Promise<string> {
+  const { parts } = context;
+  const { path } = await locationFor(context, parts);
+  if (path === undefined || serverNamed(context, parts) !== undefined)
+    throw usageError(
+      "Only stores that are files are trusted.",
+      "Run it without --url, in the directory of the store.",
+    );
+  if (await parts.files.exists(path)) return path;
+  throw new DibsError("NOT_FOUND", `Store ${path} not found.`, { hint: "Run: dibs init" });
+}
+
+async function list(context: Context): Promise<void> {
+  const stores = await context.parts.trust.trustedStores();
+  context.say({ success: true, stores }, (look) =>
+    table(
+      stores,
+      [
+        { head: "ID", of: ({ id }) => id, whole: true },
+        { head: "STORE", of: ({ path }) => plain(path), grows: true },
+      ],
+      look,
+    ),
+  );
+}
+
+async function remove(context: Context): Promise<void> {
+  const path = await databaseOf(context);
+  const removed = await context.parts.trust.distrustStore(path);
+  context.say({ success: true, path, removed }, () =>
+    removed ? `store ${plain(path)} is no longer trusted` : `store ${plain(path)} was not trusted`,
+  );
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+async function add(context: Context): Promise<void> {
+  const path = await databaseOf(context);
+  const { id, tasks, tokens } = await context.parts.trust.trustStore(path);
+  context.say({ success: true, id, path, tasks, tokens }, (look) => {
+    const inIt = `${counted(tasks, "task")}, ${counted(tokens, "token")}`;
+    return `trusted ${look.paint(plain(path), "bold")}\nid ${id}, ${inIt}`;
+  });
+}
+
+export const commands: Record<string, SingleCommand> = {
+  trust: {
+    name: "trust",
+    summary: "Trust the store of this directory, which you did not create",
+    details:
+      "A store that came with a clone or a copy is refused until its user trusts it: agents run its tasks, and its tokens open your server. Look at it first: dibs list --db .dibs/dibs.db.\n" +
+      "Stores that you create are trusted. A store that git tracks is not, as a pull can replace it. DIBS_TRUST=1 in the environment trusts every store that is found, for containers.",
+    flags: {
+      list: { help: "list the trusted stores" },
+      remove: { help: "trust this store no longer" },
+    },
+    examples: ["dibs trust", "dibs trust --list"],
+    async run(context) {
+      if (context.on("list") && context.on("remove")) throw usageError("Either --list or --remove.");
+      if (context.on("list")) return list(context);
+      return context.on("remove") ? remove(context) : add(context);
+    },
+  },
+};

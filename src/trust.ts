@@ -1,0 +1,123 @@
+// A store that was found in a directory may have come with a clone: its tasks would be run, and its tokens let others in. So one that
+// nobody named is used only if this user has created it or trusted it (ADR 21).
+
+import { lstatSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DibsError } from "./contract/error.js";
+import { trackedOf } from "./runtime/git-index.js";
+import {
+  forgetStore,
+  rememberStore,
+  trustDirectory,
+  trustedStore,
+  trustedStores,
+} from "./runtime/trusted-stores.js";
+import type { Contents } from "./store/sqlite/identity.js";
+
+export { trustedStores };
+
+/** What SQLite reads along with the database: whoever can replace the log can replace any row. */
+const databaseFiles = (database: string) =>
+  ["", "-wal", "-shm", "-journal"].map((end) => `${database}${end}`);
+
+export interface Found {
+  /** The id of the store that a server has open; else the file is asked. */
+  storeId?: string | undefined;
+  /** DIBS_TRUST=1. */
+  isTrusted: boolean;
+}
+
+/** Throws STORE_NOT_TRUSTED. The file is only read, and nothing of it is believed but its id. */
+export async function refuseUntrusted(database: string, { storeId, isTrusted }: Found): Promise<void> {
+  refuseLinks(database);
+  if (isTrusted || !lstatSync(database, { throwIfNoEntry: false })) return;
+  const id = storeId ?? (await idOf(database));
+  const trusted = id === null ? null : trustedStore(id);
+  if (!trusted) throw notTrusted(database, "Dibs has no record that you created it");
+  const tracked = trusted.tracked ? null : trackedName(database);
+  if (tracked !== null) throw notTrusted(database, `git tracks ${tracked}, and a pull can replace it`);
+}
+
+function notTrusted(database: string, why: string): DibsError {
+  return new DibsError("STORE_NOT_TRUSTED", `Store ${database} is not trusted: ${why}.`, {
+    hint: `To look at its tasks first: dibs list --db ${database}. Run: dibs trust`,
+  });
+}
+
+async function idOf(database: string): Promise<string | null> {
+  try {
+    const { storeIdOf } = await import("./store/sqlite/identity.js");
+    return await storeIdOf(database);
+  } catch (error) {
+    throw await translated(error);
+  }
+}
+
+async function translated(error: unknown): Promise<unknown> {
+  return (await import("./operations/execute.js")).asDibsError(error);
+}
+
+function trackedName(database: string): string | null {
+  const directory = dirname(database);
+  const names = databaseFiles(basename(database)).map((name) => `${basename(directory)}/${name}`);
+  return trackedOf(dirname(directory), names);
+}
+
+/** A link in a clone must not make us write elsewhere. */
+export function refuseLinks(database: string): void {
+  const directory = dirname(database);
+  for (const path of [
+    directory,
+    database,
+    ...["init.json", "worktrees"].map((name) => join(directory, name)),
+  ]) {
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+    throw new DibsError(
+      "STORE_NOT_TRUSTED",
+      `${path} is a symbolic link, and Dibs does not write through it.`,
+      {
+        hint: "Remove the link, or name the database with --db.",
+      },
+    );
+  }
+}
+
+/** Opening brings it up to date, and refuses what is not a store. */
+export async function trustStore(database: string): Promise<Contents> {
+  refuseLinks(database);
+  const [{ openSqliteStore }, { contentsOf }] = await Promise.all([
+    import("./store/sqlite/store.js"),
+    import("./store/sqlite/identity.js"),
+  ]);
+  try {
+    await (await openSqliteStore(database, { now: Date.now })).close();
+    const contents = await contentsOf(database);
+    remember(contents.id, database);
+    return contents;
+  } catch (error) {
+    throw await translated(error);
+  }
+}
+
+function remember(id: string, path: string): void {
+  try {
+    rememberStore({ id, path, tracked: trackedName(path) !== null });
+  } catch (error) {
+    throw new DibsError(
+      "STORE_READ_ONLY",
+      `${trustDirectory()} cannot be written: ${(error as Error).message}`,
+      {
+        hint: "Fix its permissions, or set DIBS_TRUST=1 in the environment.",
+        cause: error,
+      },
+    );
+  }
+}
+
+/** False: it was not trusted. */
+export async function distrustStore(database: string): Promise<boolean> {
+  const id = await idOf(database);
+  const isKnown = id !== null && trustedStore(id) !== null;
+  if (isKnown) forgetStore(id);
+  return isKnown;
+}
