@@ -42,5 +42,5 @@ test.each([
   for (let round = 0; round < 10; round++) expect(widthOf(cut(text, 80))).toBe(80);
   expect(widthOf(text)).toBeGreaterThan(80);
   expect(wrap(text, 80).join("")).toBe(text);
-  expect(performance.now() - begun).toBeLessThan(5_000);
+  expect(performance.now() - begun).toBeLessThan(15_000);
 });
