@@ -303,6 +303,37 @@ test("a token of the attacker opens no server, because none starts", async () =>
   expect(readdirSync(join(clone, ".dibs"))).toEqual(["dibs.db"]);
 });
 
+test("a rollback journal beside a store deletes no file that it names", async () => {
+  const { clone } = await attack();
+  const victim = join(tempDir(), "victim");
+  change(clone, "PRAGMA journal_mode = DELETE");
+  writeFileSync(victim, "precious");
+  writeFileSync(`${databaseIn(clone)}-journal`, journalNaming(victim));
+  for (const args of [["list"], ["list", "--db", databaseIn(clone)], ["trust"]])
+    expect((await dibs(clone, args)).code).not.toBe(0);
+  await expect(openDibs({ path: databaseIn(clone) })).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+  expect(existsSync(victim)).toBe(true);
+});
+
+/** As SQLite writes it for a transaction over several files: https://sqlite.org/fileformat.html#the_rollback_journal */
+function journalNaming(path: string): Buffer {
+  const magic = Buffer.from("d9d505f920a163d7", "hex");
+  const [pageBytes, sectorBytes] = [4096, 512];
+  const head = Buffer.alloc(sectorBytes);
+  magic.copy(head);
+  for (const [at, value] of [0, 1, 1, sectorBytes, pageBytes].entries())
+    head.writeUInt32BE(value, 8 + 4 * at);
+  const name = Buffer.from(path);
+  const numbers = Buffer.alloc(12);
+  numbers.writeUInt32BE(2 ** 30 / pageBytes + 1, 0);
+  numbers.writeUInt32BE(name.length, 4);
+  numbers.writeUInt32BE(
+    name.reduce((sum, byte) => sum + byte),
+    8,
+  );
+  return Buffer.concat([head, numbers.subarray(0, 4), name, numbers.subarray(4), magic]);
+}
+
 test("links in a clone are not written through", async () => {
   const outside = tempDir();
   const cases: [string, (root: string) => void, string[]][] = [

@@ -39,7 +39,7 @@ class Claude {
   }
 
   get env(): Record<string, string> {
-    return { PATH: this.path, HOME: this.world.directory, CLAUDE_PROJECT_DIR: this.directory };
+    return { PATH: this.path, HOME: process.env.HOME!, CLAUDE_PROJECT_DIR: this.directory };
   }
 
   async setUp(): Promise<this> {

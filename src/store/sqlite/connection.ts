@@ -13,6 +13,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -61,6 +62,7 @@ export async function openFile(
       createFile(file, creation);
     }
     refuseEmpty(file);
+    refuseForeignJournal(file);
     const db = await patiently(file, () => connect(file));
     try {
       verify(db, file, fullCheckBytesMax[brief ? "brief" : "long"]);
@@ -178,6 +180,26 @@ export function connectTo(file: string, options?: ConnectionOptions): Database {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, ...options });
   db.exec("PRAGMA trusted_schema = OFF");
   return db;
+}
+
+const journalMagic = "d9d505f920a163d7";
+
+/**
+ * A rollback journal can end with the name of another file, which SQLite deletes when it has played the journal back. Dibs changes one
+ * file at a time and never writes such a journal; one that came with a clone would delete any file of the user.
+ */
+function refuseForeignJournal(file: string): void {
+  const journal = `${file}-journal`;
+  const size = statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
+  if (size < journalMagic.length / 2) return;
+  const end = Buffer.alloc(journalMagic.length / 2);
+  const handle = openSync(journal, "r");
+  try {
+    readSync(handle, end, 0, end.length, size - end.length);
+  } finally {
+    closeSync(handle);
+  }
+  if (end.toString("hex") === journalMagic) throw corrupt(file, `${journal} names another file; delete it`);
 }
 
 function connect(file: string): Database {

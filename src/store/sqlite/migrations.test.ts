@@ -89,13 +89,14 @@ test("a store of the first version is brought up to date, and goes on", async ()
   }
 });
 
-test("every connection flushes each commit to the disk", async () => {
+test("every connection flushes each commit to the disk, and does not trust what the file says", async () => {
   const directory = mkdtempSync(join(tmpdir(), "dibs-"));
   try {
     for (const brief of [false, true, false]) {
       const db = await openFile(join(directory, "dibs.db"), { brief });
       expect(db.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
       expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+      expect(db.prepare("PRAGMA trusted_schema").get()).toEqual({ trusted_schema: 0 });
       db.close();
     }
   } finally {

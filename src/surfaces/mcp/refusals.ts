@@ -49,7 +49,7 @@ const next = {
   STORE_FULL: tellHuman,
   STORE_READ_ONLY: tellHuman,
   STORE_CORRUPT: tellHuman,
-  STORE_NOT_TRUSTED: tellHuman,
+  STORE_NOT_TRUSTED: "This needs a human: ask your user to run dibs trust. Do not run it yourself, and stop.",
   STORE_TOO_NEW: tellHuman,
   STORE_UNAVAILABLE: `${again} If it goes on, tell your user that the task store cannot be reached.`,
   STORE_CLOSED: tellHuman,
