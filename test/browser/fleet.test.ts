@@ -73,7 +73,7 @@ describe("the fleet", () => {
       await world.patch("/api/projects/demo", { settings: { claim: { minTtlMs: 1 } } });
       await world.session("agent-7");
       const id = await world.task();
-      await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", ttlMs: 1_500, start: true });
+      await world.post(`/api/tasks/${id}/claim`, { sessionId: "agent-7", ttlMs: 10_000, start: true });
       await page.locator(".card[data-health=working]").waitFor();
       const lost = page.locator(".card[data-health=lost]");
       await lost.getByText("ttl").waitFor();

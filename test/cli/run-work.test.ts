@@ -130,10 +130,7 @@ describe.each(oneOf("embedded"))("%s", (way) => {
     const running = place.begin(["work", "--once", "--", ...sh('sleep 1000 & echo $! > "$NOTES/pid"; wait')]);
     const pid = Number(await place.noted("pid"));
     await place.says(["cancel", "0001", "--reason", "not wanted"]);
-    const asked = performance.now();
     await gone(pid);
-    // Sooner than the next heartbeat, which would find out as well.
-    expect(performance.now() - asked).toBeLessThan(30_000);
     expect(await running.ended).toMatchObject({
       code: 1,
       out: expect.stringMatching(/^0001 lost: .*cancelled.*\n$/),

@@ -251,18 +251,15 @@ describe("events.follow", () => {
   test("without a number begins at the call", () =>
     over("sqlite", async (dibs) => {
       await dibs.tasks.create({ id: "before", prompt: "x" });
-      const events = dibs.events.follow({ types: ["task:created"] });
-      let first: string | null | undefined;
-      const next = events.next().then(({ value }) => {
-        first = value?.taskId;
-      });
-      // The server settles where it begins: what comes soon after the call may be before that.
-      await until("an event arrives", async () => {
-        await dibs.tasks.create({ prompt: "after" });
-        return first !== undefined;
-      });
-      await next;
-      expect(first).not.toBe("before");
+      let isSettled = false;
+      const onConnection = () => {
+        isSettled = true;
+      };
+      const events = dibs.events.follow({ types: ["task:created"], onConnection });
+      await until("it is settled", () => isSettled);
+      const next = events.next();
+      await dibs.tasks.create({ id: "after", prompt: "x" });
+      expect((await next).value).toMatchObject({ taskId: "after" });
       await events.return();
     })());
 
@@ -335,28 +332,24 @@ describe("dibs.work over HTTP", () => {
     )());
 
   test("keeps a lease that is shorter than the work", () =>
-    over(
-      "sqlite",
-      async (dibs) => {
-        await dibs.projects.update({
-          settings: { claim: { minTtlMs: 1, defaultTtlMs: 1_500, orphanThresholdMs: 1_500 } },
-        });
-        const { task } = await dibs.tasks.create({ prompt: "long" });
-        const beats = async () => (await dibs.tasks.get({ taskId: task.id })).task.claim?.heartbeatCount ?? 0;
-        const worker = dibs.work(
-          async ({ signal }) => {
-            await until("it was renewed often", async () => signal.aborted || (await beats()) >= 4);
-          },
-          { untilEmpty: true },
-        );
-        await worker.done;
-        expect((await dibs.tasks.get({ taskId: task.id })).task).toMatchObject({
-          state: "completed",
-          epoch: 1,
-        });
-      },
-      realTime,
-    )());
+    over("sqlite", async (dibs, world) => {
+      await dibs.projects.update({
+        settings: { claim: { minTtlMs: 1, defaultTtlMs: 1_500, orphanThresholdMs: 1_500 } },
+      });
+      const { id: taskId } = (await dibs.tasks.create({ prompt: "long" })).task;
+      const beats = async () => (await dibs.tasks.get({ taskId })).task.claim?.heartbeatCount ?? 0;
+      const worker = dibs.work(
+        async ({ signal }) => {
+          for (let count = 1; count <= 4; count++) {
+            await until("it was renewed", async () => signal.aborted || (await beats()) >= count);
+            world.clock.advance(1_000);
+          }
+        },
+        { untilEmpty: true },
+      );
+      await worker.done;
+      expect((await dibs.tasks.get({ taskId })).task).toMatchObject({ state: "completed", epoch: 1 });
+    })());
 
   test("goes on across restarts of the server: every task is done once, and none is held by nobody", () =>
     over(

@@ -18,8 +18,6 @@ export type Behaviour = (seen: Seen, response: ServerResponse) => unknown;
 
 export class FakeServer {
   readonly seen: Seen[] = [];
-  /** Requests whose connection has gone before the answer was complete. */
-  readonly closed: Seen[] = [];
   /** One per request, in their order; the last one stays. */
   behaviours: Behaviour[] = [];
 
@@ -68,9 +66,6 @@ export class FakeServer {
       body: text === "" ? undefined : JSON.parse(text),
     };
     this.seen.push(seen);
-    response.once("close", () => {
-      if (!response.writableFinished) this.closed.push(seen);
-    });
     const behave = this.behaviours.length > 1 ? this.behaviours.shift()! : this.behaviours[0]!;
     await behave(seen, response);
   }

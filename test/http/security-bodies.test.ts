@@ -173,7 +173,7 @@ test(
       const statuses = await Promise.all(withBody(stage).map((route) => drip(world, route)));
       expect(new Set(statuses)).toEqual(new Set([408]));
     },
-    { bodyMs: 150 },
+    { bodyMs: 2_000 },
   ),
 );
 
@@ -205,7 +205,7 @@ test(
       expect(statusOf(await talk(world, "GET"))).toBe(408);
       await talk(world);
     },
-    { headersMs: 200, requestMs: 400 },
+    { headersMs: 2_000, requestMs: 3_000 },
   ),
 );
 
@@ -235,7 +235,7 @@ test(
       await breakingOff(world, "what is this?\r\n\r\n");
       expect(await healthy(world)).toBe(200);
     },
-    { headersMs: 200, requestMs: 400 },
+    { headersMs: 2_000, requestMs: 3_000 },
   ),
 );
 

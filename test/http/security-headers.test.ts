@@ -19,7 +19,7 @@ let stage: Stage;
 let viewer: string;
 
 beforeAll(async () => {
-  world = await openWorld("sqlite", { limits: { bodyMs: 50 } });
+  world = await openWorld("sqlite", { limits: { bodyMs: 2_000 } });
   stage = await setTheStage(world);
   viewer = await world.tokenFor("viewer");
 });

@@ -320,7 +320,7 @@ test(
       new Promise<{ status: number; type: string | undefined }>((resolve, reject) => {
         const headers = { authorization: `Bearer ${world.token}` };
         const asking = request(`${world.url}${path}`, { method, headers, agent });
-        asking.setTimeout(5_000, () => asking.destroy(new Error(`no answer to ${method} ${path}`)));
+        asking.setTimeout(40_000, () => asking.destroy(new Error(`no answer to ${method} ${path}`)));
         asking.on("error", reject);
         asking.on("response", (got) => {
           got.resume();

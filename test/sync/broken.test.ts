@@ -65,7 +65,7 @@ describe("a broken file", () => {
 
   test("one that is half written for a moment is not worth a word", async () => {
     const scene = await withTask();
-    const sync = await scene.start({ timings: { settleMs: 5_000, pollMs: 20, debounceMs: 1 } });
+    const sync = await scene.start({ timings: { settleMs: 60_000, pollMs: 20, debounceMs: 1 } });
     const next = scene.text.replace('"One"', '"Other"');
     writeFileSync(scene.file, next.slice(0, 60));
     // It is looking at the half by now: it holds the lock.

@@ -81,11 +81,15 @@ describe("what happens in the store", () => {
   });
 
   test("many changes at once are few writes", async () => {
-    const scene = await watched({ timings: { ...timings, debounceMs: 50, writeEveryMs: 200 } });
+    const writeEveryMs = 200;
+    const scene = await watched({ timings: { ...timings, debounceMs: 50, writeEveryMs } });
     const before = told(scene.news, "wrote").length;
+    const since = performance.now();
     for (let at = 0; at < 200; at++) await scene.create(`Task ${at}`);
     await eventually(() => scene.entries.length).toBe(201);
-    expect(told(scene.news, "wrote").length - before).toBeLessThan(20);
+    // A slow machine takes longer, and writes more often meanwhile.
+    const most = 2 + (performance.now() - since) / writeEveryMs;
+    expect(told(scene.news, "wrote").length - before).toBeLessThan(Math.min(most, 200));
   });
 
   test("what was committed before a stop is written by the stop", async () => {
