@@ -40,9 +40,12 @@ export async function refuseUntrusted(database: string, { storeId, isTrusted }: 
 
 function notTrusted(database: string, why: string): DibsError {
   return new DibsError("STORE_NOT_TRUSTED", `Store ${database} is not trusted: ${why}.`, {
-    hint: `To look at its tasks first: dibs list --db ${database}. Run: dibs trust`,
+    hint: `To look at its tasks first: dibs list --db ${quoted(database)}. Run: dibs trust`,
   });
 }
+
+/** As a shell takes it: whoever wrote the repository may have named the directory. */
+const quoted = (path: string) => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 async function idOf(database: string): Promise<string | null> {
   try {

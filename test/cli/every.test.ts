@@ -104,6 +104,11 @@ const story: Step[] = [
     people: /^imported 1 org, 2 projects/,
   },
   { line: "doctor", json: { success: true, findings: any }, people: /All is well\.|0 problems/ },
+  {
+    line: "trust",
+    json: { success: true, id: any, path: any, tasks: any, tokens: any },
+    people: /^trusted .*dibs\.db/,
+  },
   { line: "completion bash", json: { script: any }, people: /complete -F _dibs dibs/ },
   { line: "__complete -- list --sta", people: /^--status\t.*\n--state\t/ },
   { line: "mcp", json: [{ jsonrpc: "2.0", id: 1, result: any }], people: /serverInfo/, input: hello },

@@ -1,5 +1,5 @@
 // Which store a command means: --url or DIBS_URL a server, --db or DIBS_DATABASE_URL a database, else the one of this directory's
-// repository; and through the server that runs for it, if one does.
+// repository, if this user trusts it (ADR 21); and through the server that runs for it, if one does.
 
 import { dirname, resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
