@@ -180,6 +180,40 @@ export function pickNext(
   return { entry: best.entry, soonestAt: best.entry ? null : soonestAt };
 }
 
+export interface ReadyNow {
+  /** Tasks that somebody can claim now, counted up to about the limit. */
+  count: number;
+  /** When the next scheduled one can be claimed. */
+  soonestAt: number | null;
+  /** Whom ready tasks are assigned to. */
+  assignees: Set<string>;
+}
+
+/** The ready queue of a project, for whoever it may be. */
+export function readyNow(
+  view: ReadyLanes,
+  query: { project: string; settings: Settings; now: number; limit: number },
+): ReadyNow {
+  const { project, settings, now, limit } = query;
+  const assignees = new Set<string>();
+  const inOrderOfTime = isInOrderOfTime(view, settings, now);
+  let count = 0;
+  let soonestAt: number | null = null;
+  for (const lane of view.readyLanes(project, labelEnd)) {
+    const { assignee } = wantsOf(lane);
+    if (assignee !== null) assignees.add(assignee);
+    for (const level of view.readyLevels(project, lane)) {
+      for (const { notBefore } of view.readyEntries(project, lane, level)) {
+        if (notBefore <= now) count++;
+        else if (soonestAt === null || notBefore < soonestAt) soonestAt = notBefore;
+        // Who could take what is scheduled behind takes what is ready first.
+        if (notBefore <= now ? count >= limit : inOrderOfTime) break;
+      }
+    }
+  }
+  return { count, soonestAt, assignees };
+}
+
 /** What can be claimed now, best first; without a session, by anybody. */
 export function listReady(
   view: ReadyLanes,

@@ -1,20 +1,17 @@
-// claim-next that waits: tries when a commit may have freed something, when a scheduled task or a lease comes due, and looks every
-// second for dead processes and leases that came to their end sooner. Between these an idle agent costs a glance at the store's version every few milliseconds.
+// claim-next that waits: when it finds nothing it joins the claims that wait in its org (waiting-claims.ts), which try again when a
+// commit may have freed something, or something comes due.
 
 import { DibsError } from "../contract/error.js";
 import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
-import { Wake } from "./event-feed.js";
 import { type CallOptions, type Executor, rethrow } from "./execute.js";
-import { endDeadHolders, endOverdueLeases, isTimeToLook } from "./sweep.js";
+import { endDeadHolders, isTimeToLook } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
+import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
 
 type ClaimNext = OperationNamed<"tasks.claimNext">;
-
-const lookForDeadMs = 1_000;
-/** setTimeout cannot wait for longer; the loop simply looks again. */
-const timerMsMax = 2_000_000_000;
+type Answer = OutputOf<ClaimNext>;
 
 export interface WaitOptions extends CallOptions {
   /** Any of them ends the wait. (Not combined with AbortSignal.any: the long-lived ones would remember every call.) */
@@ -27,7 +24,7 @@ export function claimNext(
   input: InputOf<ClaimNext>,
   caller: Caller,
   options: WaitOptions = {},
-): Promise<OutputOf<ClaimNext>> {
+): Promise<Answer> {
   const claim = () =>
     executor.run("tasks.claimNext", input, caller, options).then(({ answer }) => {
       const waitMs = input?.waitMs ?? 0;
@@ -49,46 +46,79 @@ async function waitFor(
   executor: Executor,
   input: InputOf<ClaimNext>,
   caller: Caller,
-  { waitMs, answer: first, ...options }: WaitOptions & { waitMs: number; answer: OutputOf<ClaimNext> },
-): Promise<OutputOf<ClaimNext>> {
-  const deadline = performance.now() + waitMs;
-  const wake = new Wake();
-  const stop = executor.store.onChange(caller.org, ({ mayFree }) => mayFree && wake.ring());
-  const onAbort = () => wake.ring();
-  const signals = options.signals ?? [];
-  const isAborted = () => signals.some((signal) => signal.aborted);
-  for (const signal of signals) signal.addEventListener("abort", onAbort);
-  let lookedAt = performance.now();
+  { waitMs, answer, signals = [], ...options }: WaitOptions & { waitMs: number; answer: Answer },
+): Promise<Answer> {
+  // Ended while the first try was under way.
+  if (signals.some((signal) => signal.aborted)) return answer;
+  const waiting = waitingClaimsOf(executor, caller.org);
+  const claim = new WaitingClaim(executor, input, caller, options, (at) => waiting.noteDue(at));
+  const end = () => claim.end(answer);
+  const timer = setTimeout(end, waitMs);
+  for (const signal of signals) signal.addEventListener("abort", end);
+  waiting.add(claim);
   try {
-    // Ended while the first try was under way.
-    if (isAborted()) return first;
-    for (;;) {
-      wake.arm();
-      const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
-      const now = performance.now();
-      if (answer.claim || now >= deadline || isAborted()) return answer;
-      const retryAt = (value as { retryAt?: number | null } | null)?.retryAt ?? null;
-      const dueMs = retryAt === null ? timerMsMax : await msUntil(executor, caller.org, retryAt);
-      await sleepUntilWoken(Math.min(deadline, now + dueMs));
-      if (isAborted()) return answer;
-      await refuseRevoked(executor, caller);
-    }
+    return await claim.settled;
   } finally {
-    stop();
-    for (const signal of signals) signal.removeEventListener("abort", onAbort);
+    waiting.remove(claim);
+    clearTimeout(timer);
+    for (const signal of signals) signal.removeEventListener("abort", end);
+  }
+}
+
+class WaitingClaim implements Waiter {
+  triedAt = -1;
+  readonly settled: Promise<Answer>;
+  private settle!: { resolve: (answer: Answer) => void; reject: (error: unknown) => void };
+  private isSettled = false;
+  private isTrying = false;
+  private hasTried = false;
+  private atEnd: Answer | null = null;
+  private lastTry = Promise.resolve();
+
+  constructor(
+    private readonly executor: Executor,
+    readonly input: InputOf<ClaimNext>,
+    readonly caller: Caller,
+    private readonly options: CallOptions,
+    private readonly noteDue: (at: number | null) => void,
+  ) {
+    this.settled = new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+    });
   }
 
-  async function sleepUntilWoken(until: number): Promise<void> {
-    for (;;) {
-      const ms = Math.max(0, until - performance.now());
-      await wake.wait(Math.min(ms, Math.max(0, lookedAt + lookForDeadMs - performance.now())));
-      if (performance.now() >= lookedAt + lookForDeadMs) {
-        lookedAt = performance.now();
-        if ((await endDeadHolders(executor, caller.org)).length > 0) return;
-        await endOverdueLeases(executor, caller.org);
-      }
-      if (wake.isRung || performance.now() >= until) return;
+  /** One after the other: two could be handed a task each, and the caller hears of one. */
+  attempt(): Promise<void> {
+    this.lastTry = this.lastTry.then(() => (this.isSettled ? undefined : this.claim()));
+    return this.lastTry;
+  }
+
+  private async claim(): Promise<void> {
+    const { executor, input, caller, options } = this;
+    this.isTrying = true;
+    try {
+      if (this.hasTried) await refuseRevoked(executor, caller);
+      this.hasTried = true;
+      const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
+      const { retryAt = null } = (value ?? {}) as { retryAt?: number | null };
+      if (answer.claim) this.finish(() => this.settle.resolve(answer));
+      else this.noteDue(retryAt);
+    } catch (error) {
+      this.finish(() => this.settle.reject(error));
     }
+    this.isTrying = false;
+    if (this.atEnd) this.end(this.atEnd);
+  }
+
+  /** Not while it tries: what it is handed then must arrive. */
+  end(answer: Answer): void {
+    this.atEnd = answer;
+    if (!this.isTrying) this.finish(() => this.settle.resolve(answer));
+  }
+
+  private finish(settle: () => void): void {
+    this.isSettled = true;
+    settle();
   }
 }
 
@@ -96,10 +126,4 @@ async function waitFor(
 async function refuseRevoked(executor: Executor, { org, token }: Caller): Promise<void> {
   if (token === undefined || (await isTokenLive(executor, org, token))) return;
   throw new DibsError("UNAUTHENTICATED", "The token was revoked, or has expired.");
-}
-
-/** The store's clock decides: how long until it shows `at`. */
-async function msUntil(executor: Executor, org: string, at: number): Promise<number> {
-  const now = await executor.store.read(org, (_view, now) => now);
-  return Math.min(timerMsMax, Math.max(1, at - now));
 }
