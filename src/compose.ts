@@ -228,7 +228,7 @@ export async function backupDibs(options: TransferOptions, file: string): Promis
 
 /** What is wrong with the stored data, and which form it has. */
 export async function checkDibs(options: TransferOptions): Promise<{ problems: string[]; schema: string }> {
-  const problems = await withStore(options, (store) => store.check());
+  const problems = await withStore(options, (store) => store.check(options.org ?? "default"));
   const isFile = "path" in placeOf(options);
   const { schemaVersion } = isFile
     ? await import("./store/sqlite/schema.js")

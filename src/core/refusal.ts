@@ -50,7 +50,10 @@ export const refusals = {
   STORE_BUSY: { transient: true, means: "Another process kept the store locked for too long." },
   STORE_FULL: { transient: true, means: "The disk is full; nothing was written." },
   STORE_READ_ONLY: { transient: false, means: "The store cannot be written; check permissions and mounts." },
-  STORE_CORRUPT: { transient: false, means: "The file is not an intact Dibs store; restore a backup." },
+  STORE_CORRUPT: {
+    transient: false,
+    means: "The store or a row of it is damaged; dibs doctor lists what, a backup restores it.",
+  },
   STORE_NOT_TRUSTED: {
     transient: false,
     means:
@@ -120,6 +123,22 @@ export class InvariantError extends Error {
 export class UnknownOrgError extends InvariantError {
   constructor(org: string) {
     super(`org ${org} was opened`);
+  }
+}
+
+/** Thrown by lookups of a row that the store cannot decode; the error names the table and the row. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === "STORE_CORRUPT" && "table" in error;
+}
+
+/** Whether what the lookups ask for can be decoded. */
+export function canRead(lookups: () => void): boolean {
+  try {
+    lookups();
+    return true;
+  } catch (error) {
+    if (isUnreadable(error)) return false;
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Attempt } from "../core/claim.js";
 import type { Notification } from "../core/event.js";
 import type { Org } from "../core/project.js";
 import type { Task } from "../core/task.js";
+import { isListOrAbsent, need, readable } from "./unreadable.js";
 
 export type Value = string | number | null;
 // biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
@@ -70,6 +71,12 @@ function more(task: Task): string {
 
 /** From the key columns and the others; `more` is parsed. */
 export function toTask(row: Row, ordinal: number, more: Partial<Task>): Task {
+  need(typeof more.correlationId === "string", "correlationId");
+  need(typeof more.createdBy === "string", "createdBy");
+  need(isListOrAbsent(more.dependsOn), "dependsOn");
+  need(isListOrAbsent(more.labels), "labels");
+  need(isListOrAbsent(more.files), "files");
+  need(isListOrAbsent(more.requires), "requires");
   return {
     project: row[1],
     id: row[2],
@@ -208,7 +215,9 @@ export function attemptBody(attempt: Attempt): string {
 
 type InColumns = "project" | "taskId" | "epoch" | "sessionId" | "releasedAt";
 
-export function attemptOf(project: string, taskId: string, row: Row, body: Partial<Attempt>): Attempt {
+function decodeAttempt(project: string, taskId: string, row: Row, body: Partial<Attempt>): Attempt {
+  need(typeof body.claimedAt === "number", "claimedAt");
+  need(typeof body.ttlMs === "number", "ttlMs");
   return {
     project,
     taskId,
@@ -223,6 +232,12 @@ export function attemptOf(project: string, taskId: string, row: Row, body: Parti
     ...body,
   } as Attempt;
 }
+
+export const attemptOf = readable(
+  "attempt",
+  (project: string, taskId: string, row: Row, _body: Partial<Attempt>) => `${project}/${taskId}/${row[0]}`,
+  decodeAttempt,
+);
 
 export const orgColumns =
   "org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at";

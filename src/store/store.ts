@@ -62,8 +62,8 @@ export interface Store {
   /** A consistent copy of the whole store, made while it is in use. */
   backup(path: string): Promise<void>;
 
-  /** Problems found in the stored data; empty when it is intact. */
-  check(): Promise<string[]>;
+  /** Problems found in the stored data; empty when it is intact. A server reads the rows of the org that is given. */
+  check(org?: string): Promise<string[]>;
 
   close(): Promise<void>;
 }

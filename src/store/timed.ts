@@ -54,8 +54,8 @@ class TimedStore implements Store {
     return this.store.backup(path);
   }
 
-  check(): Promise<string[]> {
-    return this.store.check();
+  check(org?: string): Promise<string[]> {
+    return this.store.check(org);
   }
 
   close(): Promise<void> {

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
 import { hostId, processStart } from "../../src/runtime/liveness.js";
@@ -20,6 +21,20 @@ import { withBlock, withoutBlock } from "../../src/surfaces/cli/agents-md.js";
 import { openDesk } from "./desk.js";
 
 const at = (desk: { directory: string }, name: string) => join(desk.directory, name);
+
+test("doctor names a row that cannot be read, and exits with 1", async () => {
+  const desk = await openDesk();
+  await desk.says(["add", "One"]);
+  await desk.says(["add", "Two"]);
+  const db = new DatabaseSync(desk.database);
+  db.exec(`UPDATE task SET more = '{"torn' WHERE id = '0001'`);
+  db.close();
+  const { code, out } = await desk.dibs(["doctor"]);
+  expect(out).toMatch(/problem +database +Row shop\/0001 of table task is unreadable: /);
+  expect(code).toBe(1);
+  expect((await desk.json(["claim", "--session", "a"])).task.id).toBe("0002");
+  expect((await desk.dibs(["show", "0001"])).err).toMatch(/Row shop\/0001 of table task is unreadable/);
+});
 
 describe("init", () => {
   test("makes what is missing, and nothing twice", async () => {

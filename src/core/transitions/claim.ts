@@ -2,8 +2,8 @@ import { type Claim, isOver, remainingMs } from "../claim.js";
 import type { ClaimCommand, ClaimNextCommand, ClaimOptions } from "../command.js";
 import type { Draft } from "../draft.js";
 import { blockers, explainReasons } from "../explain.js";
-import { pickNext, whoIs } from "../ready.js";
-import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { type Picked, pickNext, whoIs } from "../ready.js";
+import { accept, assert, canRead, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";
 import { sessionNotFound, taskNotFound, touch } from "./holder.js";
@@ -67,14 +67,7 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   if (paused) return accept({ taskId: null, retryAt: null });
   const who = whoIs(session, command.agentType);
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
-  const { entry, soonestAt } = pickNext(draft.view, {
-    project,
-    settings,
-    who,
-    labels,
-    avoid,
-    now: draft.now,
-  });
+  const { entry, soonestAt } = pickReadable(draft, { project, settings, who, labels, avoid, now: draft.now });
   if (!entry) return accept({ taskId: null, retryAt: earliest(soonestAt, draft.view.nextDue(draft.now)) });
   const task = draft.task(project, entry.id);
   assert(task, `ready task ${entry.id} exists`);
@@ -82,6 +75,28 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
   grant(draft, task, session, command);
   return accept({ taskId: entry.id, resumed: false });
+}
+
+/** So many unreadable tasks are passed over at the head of the queue; the next one fails the claim. */
+const passedOverMax = 100;
+
+/** Passes over tasks that the store cannot decode: one damaged row must not stop the queue. */
+function pickReadable(draft: Draft, query: Parameters<typeof pickNext>[1]): Picked {
+  const { project } = query;
+  const avoid = new Map<string, number>();
+  let picked = pickNext(draft.view, query);
+  while (picked.entry && avoid.size < passedOverMax) {
+    const { id } = picked.entry;
+    // The answer has the text, too.
+    const isFine = canRead(() => {
+      draft.task(project, id);
+      draft.text(project, id);
+    });
+    if (isFine) return picked;
+    avoid.set(id, Number.POSITIVE_INFINITY);
+    picked = pickNext(draft.view, { ...query, avoid: new Map([...query.avoid, ...avoid]) });
+  }
+  return picked.soonestAt === Number.POSITIVE_INFINITY ? { ...picked, soonestAt: null } : picked;
 }
 
 const nothing: ReadonlyMap<string, number> = new Map();

@@ -4,7 +4,7 @@
 import { isOver, overReason } from "../claim.js";
 import type { SettleCommand, SweepCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { accept, type Outcome } from "../refusal.js";
+import { accept, canRead, type Outcome } from "../refusal.js";
 import { lose } from "./close.js";
 
 export interface Swept {
@@ -31,8 +31,18 @@ export function settle(draft: Draft, command: SettleCommand): Outcome<null> {
 export function sweep(draft: Draft, { limit, also }: SweepCommand): Outcome<Swept[]> {
   const swept: Swept[] = [];
   for (const { project, taskId } of [...(also ? [also] : []), ...draft.view.due(draft.now, limit)]) {
-    const one = settleTask(draft, project, taskId);
+    // A row that is damaged must not keep all others from being claimed.
+    const one = isReadable(draft, project, taskId) ? settleTask(draft, project, taskId) : null;
     if (one) swept.push(one);
   }
   return accept(swept);
+}
+
+/** All that settling looks at, before it changes anything. */
+function isReadable(draft: Draft, project: string, taskId: string): boolean {
+  return canRead(() => {
+    draft.task(project, taskId);
+    const claim = draft.claim(project, taskId);
+    if (claim) draft.record(project, claim.sessionId);
+  });
 }

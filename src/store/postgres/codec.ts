@@ -8,21 +8,34 @@ import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
 import { toTask as decodeTask, type Row, taskColumns, taskKeyColumns } from "../row-codec.js";
 import type { DueClaim, OfTask } from "../rows.js";
+import { isObject, need, readable } from "../unreadable.js";
 import type { Value } from "./statement.js";
 
 export const prefixed = (prefix: string, columns: string) => columns.replaceAll(/\w+/g, `${prefix}.$&`);
 
 export const projectColumns = "id, settings, paused, created_at, updated_at";
 
-export function toProject([id, settings, paused, createdAt, updatedAt]: Row): Project {
-  return { id, settings, paused, createdAt, updatedAt };
-}
+export const toProject = readable(
+  "project",
+  (row: Row) => String(row[0]),
+  ([id, settings, paused, createdAt, updatedAt]: Row): Project => {
+    need(isObject(settings), "settings");
+    return { id, settings, paused, createdAt, updatedAt };
+  },
+);
 
 const fullTaskColumns = `${taskKeyColumns}, ${taskColumns}`;
 export const taskWidth = fullTaskColumns.split(",").length;
 export const taskOf = (prefix: string) => prefixed(prefix, fullTaskColumns);
 
-export const toTask = (row: Row): Task => decodeTask(row, row[0], row[20]);
+export const toTask = readable(
+  "task",
+  (row: Row) => `${row[1]}/${row[2]}`,
+  (row: Row): Task => decodeTask(row, row[0], row[20]),
+);
+
+/** For rows that begin with a project and an id. */
+const ofFirstTwo = (row: Row) => `${row[0]}/${row[1]}`;
 
 /** The text comes along only if it is short: lists and queues should not carry megabytes. */
 export const shortText = (prefix: string) =>
@@ -76,9 +89,13 @@ function claimBody(claim: Claim): string {
   } satisfies { [F in Exclude<keyof Claim, InColumns>]: Claim[F] | undefined });
 }
 
-export function toClaim([project, taskId, sessionId, state, claimedAt, body]: Row): Claim {
+export const toClaim = readable("claim", ofFirstTwo, (row: Row): Claim => {
+  const [project, taskId, sessionId, state, claimedAt, body] = row;
+  need(typeof body.epoch === "number", "epoch");
+  need(typeof body.expiresAt === "number", "expiresAt");
+  need(typeof body.ttlMs === "number", "ttlMs");
   return { project, taskId, sessionId, state, claimedAt, ...absent, ...body };
-}
+});
 
 export const toDueClaim = ([project, taskId, dueAt]: Row): DueClaim => ({ project, taskId, dueAt });
 
@@ -88,9 +105,12 @@ export function sessionRow({ project, id, lastSeenAt, endedAt, ...body }: Sessio
   return [project, id, lastSeenAt, endedAt, JSON.stringify(body)];
 }
 
-export function toSession([project, id, lastSeenAt, endedAt, body]: Row): Session {
+export const toSession = readable("session", ofFirstTwo, (row: Row): Session => {
+  const [project, id, lastSeenAt, endedAt, body] = row;
+  need(Array.isArray(body.capabilities), "capabilities");
+  need(Array.isArray(body.avoid), "avoid");
   return { project, id, lastSeenAt, endedAt, owner: null, ...body };
-}
+});
 
 export const recordColumns = "project, id, completed, history";
 
@@ -111,9 +131,10 @@ function pastText(past: PastClaim): string {
 
 const pastTexts = new WeakMap<PastClaim, string>();
 
-export function toRecord([project, id, completed, history]: Row): SessionRecord {
+export const toRecord = readable("session_record", ofFirstTwo, (row: Row): SessionRecord => {
+  const [project, id, completed, history] = row;
   return { project, id, completed, history: history.map(toPast) };
-}
+});
 
 /** Earlier programs wrote the names of the fields, too. */
 function toPast(past: PastClaim | [string, number, number, string]): PastClaim {
@@ -140,7 +161,8 @@ export function pushEvent(values: Value[], { ordinal, row: event }: OfTask<DibsE
   );
 }
 
-export function toEvent(row: Row, org: string): DibsEvent {
+function decodeEvent(row: Row, org: string): DibsEvent {
+  need(isObject(row[8]), "data");
   return {
     org,
     seq: row[0],
@@ -154,6 +176,8 @@ export function toEvent(row: Row, org: string): DibsEvent {
     data: row[8],
   };
 }
+
+export const toEvent = readable("event", (row: Row, org: string) => `${org}/${row[0]}`, decodeEvent);
 
 export const readyColumns = "lane, level, k1, k2, id, not_before";
 export const readyWidth = 6;

@@ -2,7 +2,6 @@
 // will most likely ask next: with a task its claim and a short text, with a session its record and claims, with a task's
 // dependents and children their tasks.
 
-import type { Task } from "../../core/task.js";
 import {
   attemptColumns,
   attemptOf,
@@ -11,6 +10,7 @@ import {
   type Row,
   toNotification,
 } from "../row-codec.js";
+import { orUnreadable } from "../unreadable.js";
 import {
   claimColumns,
   prefixed,
@@ -47,14 +47,17 @@ const joinMore = `LEFT JOIN LATERAL (SELECT * FROM dibs.task_text WHERE org = $1
   LEFT JOIN LATERAL (SELECT * FROM dibs.claim WHERE org = $1 AND no = t.no OFFSET 0) c ON true`;
 
 /** A task row with its claim and short text behind it. */
-export function noteTask(row: Row, note: Note): Task {
-  const task = toTask(row);
-  note("task", [task.project, task.id], task);
+function noteTask(row: Row, note: Note): void {
+  const [no, project, id] = row;
+  note(
+    "task",
+    [project, id],
+    orUnreadable(() => toTask(row)),
+  );
   const text = row.slice(taskWidth, taskWidth + 3);
-  if (text[0] !== null) note("text", [task.ordinal], toText(text));
+  if (text[0] !== null) note("text", [no], toText(text));
   const claim = row.slice(taskWidth + 3);
-  note("claim", [task.ordinal], claim[0] === null ? undefined : toClaim(claim));
-  return task;
+  note("claim", [no], claim[0] === null ? undefined : orUnreadable(() => toClaim(claim)));
 }
 
 const byId = taskWhere("project = q.project AND id = q.id");
@@ -101,7 +104,12 @@ export const claim: Kind<readonly [no: number]> = {
   }),
   take(rows, keys, note) {
     for (const key of keys) note("claim", key, undefined);
-    for (const [no, ...rest] of rows) note("claim", [no], toClaim(rest));
+    for (const [no, ...rest] of rows)
+      note(
+        "claim",
+        [no],
+        orUnreadable(() => toClaim(rest)),
+      );
   },
 };
 
@@ -122,9 +130,13 @@ export const session: Kind<Of> = {
   take(rows, _keys, note) {
     for (const [project, id, session, record, claims] of rows) {
       const key = [project, id];
-      note("session", key, session === null ? undefined : toSession(session));
-      note("record", key, record === null ? undefined : toRecord(record));
-      note("claimsOf", key, claims === null ? [] : claims.map(toClaim));
+      note("session", key, session === null ? undefined : orUnreadable(() => toSession(session)));
+      note("record", key, record === null ? undefined : orUnreadable(() => toRecord(record)));
+      note(
+        "claimsOf",
+        key,
+        claims === null ? [] : orUnreadable(() => claims.map((each: Row) => toClaim(each))),
+      );
     }
   },
 };
@@ -137,7 +149,12 @@ export const project: Kind<readonly [id: string]> = {
   }),
   take(rows, keys, note) {
     for (const key of keys) note("project", key, undefined);
-    for (const row of rows) note("project", [row[0]], toProject(row));
+    for (const row of rows)
+      note(
+        "project",
+        [row[0]],
+        orUnreadable(() => toProject(row)),
+      );
   },
 };
 
@@ -152,7 +169,11 @@ export const attempt: Kind<readonly [no: number, epoch: number, project: string,
   take(rows, keys, note) {
     for (const key of keys) note("attempt", key, undefined);
     for (const [no, project, id, ...row] of rows) {
-      note("attempt", [no, row[0], project, id], attemptOf(project, id, row, row[3]));
+      note(
+        "attempt",
+        [no, row[0], project, id],
+        orUnreadable(() => attemptOf(project, id, row, row[3])),
+      );
     }
   },
 };
@@ -166,11 +187,18 @@ export const attempts: Kind<readonly [no: number, limit: number, project: string
     values: [org, column(keys, 0), column(keys, 1), column(keys, 2), column(keys, 3)],
   }),
   take(rows, keys, note) {
-    const found = new Map<string, unknown[]>(keys.map((key) => [key.join("/"), []]));
-    for (const [no, most, project, id, ...row] of rows) {
-      found.get([no, most, project, id].join("/"))?.push(attemptOf(project, id, row, row[3]));
+    const found = new Map<string, Row[]>(keys.map((key) => [key.join("/"), []]));
+    for (const [no, most, project, id, ...row] of rows)
+      found.get([no, most, project, id].join("/"))?.push(row);
+    for (const key of keys) {
+      const [, , project, id] = key;
+      const of = found.get(key.join("/")) ?? [];
+      note(
+        "attempts",
+        key,
+        orUnreadable(() => of.map((row) => attemptOf(project, id, row, row[3]))),
+      );
     }
-    for (const key of keys) note("attempts", key, found.get(key.join("/")));
   },
 };
 
@@ -182,7 +210,10 @@ const related = (name: string, join: string, order: string): Kind<Of> => ({
   }),
   take(rows, keys, note) {
     const found = new Map<string, string[]>(keys.map((key) => [key.join("/"), []]));
-    for (const [project, id, ...row] of rows) found.get(`${project}/${id}`)?.push(noteTask(row, note).id);
+    for (const [project, id, ...row] of rows) {
+      noteTask(row, note);
+      found.get(`${project}/${id}`)?.push(row[2]);
+    }
     for (const key of keys) note(name, key, found.get(key.join("/")));
   },
 });

@@ -3,6 +3,7 @@
 // trip, what the run has done is taken back, and it runs again: decisions are pure. A run without a question counts.
 
 import type { Row } from "../row-codec.js";
+import { orUnreadable, UnreadableRowError } from "../unreadable.js";
 import type { Statement } from "./statement.js";
 
 /** A run cannot go on: what it asked for cannot be guessed. One for all: nobody looks at where it was thrown. */
@@ -49,7 +50,7 @@ export class Questions {
   /** The answer, or the guess, noting the question. `part` is what of the answer is wanted, if it has several. */
   one<K extends readonly unknown[], T>(kind: Kind<K>, key: K, guess: T, part = kind.name): T {
     const name = keyOf(part, key);
-    if (this.answers.has(name)) return this.answers.get(name) as T;
+    if (this.answers.has(name)) return readableAnswer<T>(this.answers.get(name));
     this.guesses++;
     const question = keyOf(kind.name, key);
     if (!this.askedKeys.has(question)) {
@@ -66,13 +67,16 @@ export class Questions {
   }
 
   list<T>(key: string, ask: () => Omit<AskedList, "key">): T {
-    if (this.answers.has(key)) return this.answers.get(key) as T;
+    if (this.answers.has(key)) return readableAnswer<T>(this.answers.get(key));
     if (!this.lists.has(key)) this.lists.set(key, { key, ...ask() });
     throw unanswered;
   }
 
   noteList({ key, decode }: AskedList, rows: Row[]): void {
-    this.answers.set(key, decode(rows));
+    this.answers.set(
+      key,
+      orUnreadable(() => decode(rows)),
+    );
   }
 
   /** Takes the open questions, to be asked now. */
@@ -88,6 +92,12 @@ export class Questions {
     this.answers.clear();
     this.take();
   }
+}
+
+/** An unreadable row fails the run that asks for it, not the round trip that fetched it along. */
+function readableAnswer<T>(answer: unknown): T {
+  if (answer instanceof UnreadableRowError) throw answer;
+  return answer as T;
 }
 
 function keyOf(kind: string, key: readonly unknown[]): string {

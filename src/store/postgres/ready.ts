@@ -4,6 +4,7 @@
 import type { ReadyEntry } from "../../core/ready.js";
 import type { Row } from "../row-codec.js";
 import type { Chunk, Fetched, ReadyRows } from "../rows.js";
+import { orUnreadable, UnreadableRowError } from "../unreadable.js";
 import {
   prefixed,
   readyColumns,
@@ -50,8 +51,10 @@ const moreText = `SELECT ${headColumns} FROM dibs.ready r ${headTasks}
   WHERE r.org = $1 AND r.project = $2 AND r.lane = $3 AND r.level = $4 AND (r.k1, r.k2) > ($5, $6)
   ORDER BY r.k1, r.k2 LIMIT $7`;
 
-interface Head extends Fetched {
+interface Head {
   entry: ReadyEntry;
+  /** Null if it cannot be decoded: looking it up by id says why. */
+  fetched: Fetched | null;
 }
 
 /** Rows of one level that follow `after` without a gap. */
@@ -175,12 +178,10 @@ export class ReadyQuestions implements ReadyRows {
 
 function toHead(row: Row): Head {
   const text = row.slice(readyWidth + taskWidth);
-  return {
-    entry: toEntry(row),
-    task: toTask(row.slice(readyWidth)),
-    text: text[0] === null ? null : toText(text),
-    isFree: text[3],
-  };
+  const task = orUnreadable(() => toTask(row.slice(readyWidth)));
+  if (task instanceof UnreadableRowError) return { entry: toEntry(row), fetched: null };
+  const fetched = { task, text: text[0] === null ? null : toText(text), isFree: text[3] };
+  return { entry: toEntry(row), fetched };
 }
 
 const samePlace = (a: ReadyEntry, b: ReadyEntry) => a.k1 === b.k1 && a.k2 === b.k2;
@@ -196,5 +197,6 @@ function served(
   if (!isStart && before < 0) return null;
   const some = heads.slice(before + 1);
   if (some.length < limit && !isEnd) return null;
-  return { entries: some.map(({ entry }) => entry), tasks: some };
+  const tasks = some.flatMap(({ fetched }) => fetched ?? []);
+  return { entries: some.map(({ entry }) => entry), tasks };
 }

@@ -18,6 +18,7 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
+import { unreadableRows } from "./check.js";
 import { toDueClaim } from "./codec.js";
 import { Database, readUrl, type Session } from "./connection.js";
 import { isConnectionLoss } from "./errors.js";
@@ -371,8 +372,10 @@ class PostgresStore implements Store {
     );
   }
 
-  async check(): Promise<string[]> {
-    return [this.warning, this.notices.warning].filter((problem) => problem !== null);
+  async check(org?: string): Promise<string[]> {
+    const warnings = [this.warning, this.notices.warning].filter((problem) => problem !== null);
+    if (org === undefined) return warnings;
+    return [...warnings, ...(await this.persistently(() => unreadableRows(this.database, org)))];
   }
 
   private refuseClosed(): void {

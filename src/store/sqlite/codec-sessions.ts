@@ -5,7 +5,8 @@ import type { DibsEvent } from "../../core/event.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Row, Value } from "../row-codec.js";
 import type { OfTask } from "../rows.js";
-import { list, parsedList } from "./codec.js";
+import { isObject, need, readable } from "../unreadable.js";
+import { list, ofFirstTwo, parsedList } from "./codec.js";
 import { numbersPerOrg } from "./schema.js";
 
 export const sessionColumns =
@@ -34,7 +35,7 @@ export function sessionRow(session: Session): Value[] {
   ];
 }
 
-export function toSession(row: Row): Session {
+function decodeSession(row: Row): Session {
   return {
     project: row[0],
     id: row[1],
@@ -56,6 +57,8 @@ export function toSession(row: Row): Session {
     avoid: parsedList(row[16]),
   };
 }
+
+export const toSession = readable("session", ofFirstTwo, decodeSession);
 
 export const recordColumns = "project, id, completed, history";
 
@@ -94,14 +97,15 @@ function beginningOf(
   return text.slice(0, end);
 }
 
-export function toRecord(row: Row): SessionRecord {
+export const toRecord = readable("session_record", ofFirstTwo, (row: Row): SessionRecord => {
   const history = (row[3] as string).split(pastEnd).slice(0, -1);
   return { project: row[0], id: row[1], completed: row[2], history: history.map(toPast) };
-}
+});
 
 function toPast(text: string): PastClaim {
   const [taskId = "", claimedAt = "", heldMs = "", releaseReason = ""] = text.split(fieldEnd);
   const since = Number(claimedAt);
+  need(Number.isFinite(since + Number(heldMs)), "a time of the history");
   return { taskId, claimedAt: since, releasedAt: since + Number(heldMs), releaseReason };
 }
 
@@ -120,7 +124,13 @@ export function pushEvent(values: Value[], of: OfTask<DibsEvent, number | null>,
   );
 }
 
-export function toEvent([no, project, type, body]: Row, org: string): DibsEvent {
-  const [at, taskId, sessionId, epoch, actor, data] = JSON.parse(body);
-  return { org, seq: no % numbersPerOrg, type, at, project, taskId, sessionId, epoch, actor, data };
-}
+export const toEvent = readable(
+  "event",
+  ([no]: Row, org: string) => `${org}/${no % numbersPerOrg}`,
+  ([no, project, type, body]: Row, org: string): DibsEvent => {
+    const [at, taskId, sessionId, epoch, actor, data] = JSON.parse(body);
+    need(typeof at === "number", "at");
+    need(isObject(data), "data");
+    return { org, seq: no % numbersPerOrg, type, at, project, taskId, sessionId, epoch, actor, data };
+  },
+);

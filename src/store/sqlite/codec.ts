@@ -4,16 +4,30 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import { dueAt } from "../../core/claim.js";
 import type { Org, Project } from "../../core/project.js";
-import type { Task } from "../../core/task.js";
+import type { Task, TaskText } from "../../core/task.js";
+import type { DocumentValue } from "../../core/view.js";
 import { attemptOf, toTask as decodeTask, type Row, type Value } from "../row-codec.js";
+import { isObject, need, readable } from "../unreadable.js";
 import { numbersPerOrg } from "./schema.js";
 
 export const list = (value: readonly unknown[]): string | null =>
   value.length === 0 ? null : JSON.stringify(value);
 const json = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
-export const parsedList = (value: string | null) => (value === null ? [] : JSON.parse(value));
-const parsed = (value: string | null) => (value === null ? null : JSON.parse(value));
+export function parsedList(value: string | null) {
+  const parsed = value === null ? [] : JSON.parse(value);
+  need(Array.isArray(parsed), "a list");
+  return parsed;
+}
+function parsed(value: string | null) {
+  const object = value === null ? null : JSON.parse(value);
+  need(object === null || isObject(object), "an object");
+  return object;
+}
+
+const ofFirst = (row: Row) => String(row[0]);
+/** For rows that begin with a project and an id. */
+export const ofFirstTwo = (row: Row) => `${row[0]}/${row[1]}`;
 
 export function orgRow(org: Org): Value[] {
   return [
@@ -35,12 +49,24 @@ export function projectRow({ id, settings, paused, createdAt, updatedAt }: Proje
   return [id, JSON.stringify(settings), paused ? 1 : 0, createdAt, updatedAt];
 }
 
-export function toProject(row: Row): Project {
-  const [id, settings, paused, createdAt, updatedAt] = row;
-  return { id, settings: JSON.parse(settings), paused: paused === 1, createdAt, updatedAt };
-}
+export const toProject = readable("project", ofFirst, (row: Row): Project => {
+  const [id, text, paused, createdAt, updatedAt] = row;
+  const settings = JSON.parse(text);
+  need(isObject(settings), "settings");
+  return {
+    id,
+    settings: settings as unknown as Project["settings"],
+    paused: paused === 1,
+    createdAt,
+    updatedAt,
+  };
+});
 
-export const toTask = (row: Row): Task => decodeTask(row, row[0] % numbersPerOrg, JSON.parse(row[20]));
+export const toTask = readable(
+  "task",
+  (row: Row) => `${row[1]}/${row[2]}`,
+  (row: Row): Task => decodeTask(row, row[0] % numbersPerOrg, JSON.parse(row[20])),
+);
 
 const claimFields =
   "session_id, epoch, state, agent_type, claimed_at, started_at, expires_at, ttl_ms, last_heartbeat, heartbeat_count, progress, metadata, updated_at, start_by, deadline_at, silent_at, paused_at, acknowledged";
@@ -113,7 +139,7 @@ export function sharedByGranted(claim: Claim): Value[] {
   ];
 }
 
-export function toClaim(row: Row): Claim {
+function decodeClaim(row: Row): Claim {
   return {
     project: row[0],
     taskId: row[1],
@@ -138,6 +164,30 @@ export function toClaim(row: Row): Claim {
   };
 }
 
-export function toAttempt(project: string, taskId: string, row: Row): Attempt {
-  return attemptOf(project, taskId, row, JSON.parse(row[3]));
-}
+export const toClaim = readable("claim", ofFirstTwo, decodeClaim);
+
+export const toAttempt = readable(
+  "attempt",
+  (project: string, taskId: string, row: Row) => `${project}/${taskId}/${row[0]}`,
+  (project: string, taskId: string, row: Row): Attempt => attemptOf(project, taskId, row, JSON.parse(row[3])),
+);
+
+export const toText = readable(
+  "task_text",
+  (_row: Row, id: string) => id,
+  ([prompt, description, metadata]: Row): TaskText => ({
+    prompt,
+    description,
+    metadata: metadata === null ? null : JSON.parse(metadata),
+  }),
+);
+
+export const toDocument = readable(
+  "document",
+  (_value: string, id: string) => id,
+  (value: string): DocumentValue => {
+    const document = JSON.parse(value);
+    need(isObject(document), "value");
+    return document;
+  },
+);

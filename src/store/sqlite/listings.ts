@@ -3,6 +3,7 @@
 import type { Counter } from "../../core/changes.js";
 import type { DocumentPage, IdempotencyRecord, Reads, WholeTask } from "../../core/view.js";
 import type { Value } from "../row-codec.js";
+import { toDocument } from "./codec.js";
 import { SqliteReads } from "./read.js";
 
 const sql = {
@@ -49,6 +50,6 @@ export class SqliteListings extends SqliteReads {
     }
     const text = `SELECT key, value FROM document WHERE ${where.join(" AND ")} ORDER BY key LIMIT ?`;
     const rows = this.db.all(text, ...values, limit);
-    return rows.map(([key, value]) => ({ key, value: JSON.parse(value) }));
+    return rows.map(([key, value]) => ({ key, value: toDocument(value, `${kind}/${key}`) }));
   }
 }

@@ -28,7 +28,16 @@ import {
 } from "../row-codec.js";
 import type { DueClaim } from "../rows.js";
 import { stateCondition } from "../state-condition.js";
-import { claimColumns, projectColumns, toAttempt, toClaim, toProject, toTask } from "./codec.js";
+import {
+  claimColumns,
+  projectColumns,
+  toAttempt,
+  toClaim,
+  toDocument,
+  toProject,
+  toTask,
+  toText,
+} from "./codec.js";
 import {
   eventColumns,
   recordColumns,
@@ -101,15 +110,9 @@ export class SqliteReads {
     return row && toTask(row);
   }
 
-  text({ ordinal }: Task): TaskText | undefined {
+  text({ project, id, ordinal }: Task): TaskText | undefined {
     const row = this.db.get(sql.text, this.first + ordinal);
-    return (
-      row && {
-        prompt: row[0],
-        description: row[1],
-        metadata: row[2] === null ? null : JSON.parse(row[2]),
-      }
-    );
+    return row && toText(row, `${project}/${id}`);
   }
 
   dependents(project: string, id: string): string[] {
@@ -168,7 +171,7 @@ export class SqliteReads {
 
   document(kind: string, key: string): DocumentValue | undefined {
     const row = this.db.get(sql.document, this.orgId, kind, key);
-    return row && JSON.parse(row[0]);
+    return row && toDocument(row[0], `${kind}/${key}`);
   }
 
   record(project: string, sessionId: string): SessionRecord | undefined {

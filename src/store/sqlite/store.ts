@@ -18,6 +18,7 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
+import { unreadableRows } from "./check.js";
 import {
   connectTo,
   type Database,
@@ -339,7 +340,8 @@ class SqliteStore implements Store {
 
   async check(): Promise<string[]> {
     this.refuseClosed();
-    return integrityProblems(this.db);
+    const damage = integrityProblems(this.db);
+    return damage.length > 0 ? damage : unreadableRows(this.db);
   }
 
   async close(): Promise<void> {

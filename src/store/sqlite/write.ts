@@ -146,7 +146,7 @@ export class SqliteRows extends SqliteListings implements Rows {
     const entries = rows.map(
       (row): ReadyEntry => ({ id: row[0], lane, level, k1: row[8], k2: row[9], notBefore: row[10] }),
     );
-    return { entries, tasks: rows.map((row) => toFetched(row, project)) };
+    return { entries, tasks: rows.flatMap((row) => fetchedOrNone(row, project)) };
   }
 
   /** Steps from lane to lane by seeks: the cost is the number of lanes, not of tasks. */
@@ -320,6 +320,15 @@ function toFetched(row: Row, project: string): Fetched {
       ? null
       : { prompt, description, metadata: metadata === null ? null : JSON.parse(metadata) };
   return { task: decodeTask(columns, ordinal, JSON.parse(more)), text, isFree: isFree === 1 };
+}
+
+/** A task that cannot be decoded does not come along: looking it up by id says why. */
+function fetchedOrNone(row: Row, project: string): Fetched[] {
+  try {
+    return [toFetched(row, project)];
+  } catch {
+    return [];
+  }
 }
 
 function toEntry(row: Row): ReadyEntry {

@@ -86,7 +86,7 @@ async function databaseFindings({ parts }: Context, place: Place): Promise<Findi
       check: "database",
       status: "problem" as const,
       message,
-      advice: "Move the file away and restore a backup (dibs export may still read it)",
+      advice: "Restore a backup, or remove the damaged rows with the database's own tools",
     }));
   } catch (error) {
     return [problemIn(error, "database")];
