@@ -12,6 +12,7 @@ import { archiveEvents, archiveTasks } from "./transitions/archive.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
 import { claim, claimNext } from "./transitions/claim.js";
+import { followClock } from "./transitions/clock.js";
 import { complete } from "./transitions/complete.js";
 import { create, reserveId } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
@@ -138,6 +139,11 @@ function settleSession(view: View, project: string, sessionId: string, now: numb
   return over.length > 0 ? { type: "settle", project, taskIds: over.map(({ taskId }) => taskId) } : null;
 }
 
+/** Small steps back are absorbed before: this one was followed. */
+export function wasSetBack(view: View, now: number): boolean {
+  return now < view.org().lastAt;
+}
+
 /** Masses of leases that end at once are ended in rounds; more than these in one transaction would be a mistake. */
 const preparationsMax = 100;
 
@@ -165,10 +171,18 @@ export function carryOut<C extends Command>(
   const { view, now } = transaction;
   const refusal = token === undefined ? null : notOwner(view, command, token, now);
   if (refusal) return refusal;
+  if (wasSetBack(view, now)) {
+    const draft = new Draft(view, { now, actor: "system" });
+    followClock(draft);
+    transaction.apply(draft.changes);
+  }
   for (let rounds = 0; rounds < preparationsMax; rounds++) {
     const first = preparation(view, command, now);
     if (!first) break;
-    transaction.apply(decide(view, first, { now, actor: "system" }).changes);
+    const { changes } = decide(view, first, { now, actor: "system" });
+    transaction.apply(changes);
+    // What is left cannot be read, and stays.
+    if (changes.claims.size === 0) break;
   }
   const { changes, outcome } = decide(view, command, { now, actor: actorOf(command, actor) });
   transaction.apply(changes);

@@ -92,6 +92,11 @@ export class Draft {
     return this.collected.org;
   }
 
+  /** The org's time, also where it goes back. */
+  setTime(): void {
+    this.writableOrg().lastAt = this.now;
+  }
+
   project(id: string): Project {
     const project = this.collected.projects.get(id) ?? this.view.project(id);
     assert(project, `project ${id} was checked to exist`);

@@ -84,9 +84,12 @@ export function namesOf(session: SessionTraits): string[] {
   return session.name && session.name !== session.id ? [session.id, session.name] : [session.id];
 }
 
-/** Whether a session counts as dead without anybody having ended it: it promised heartbeats and is silent. */
+/**
+ * Whether a session counts as dead without anybody having ended it: it promised heartbeats and is silent. One that was last seen
+ * in the future was not heard of since the clock was set back.
+ */
 export function isSilent(session: Session, orphanThresholdMs: number, now: number): boolean {
-  return session.heartbeats && now - session.lastSeenAt >= orphanThresholdMs;
+  return session.heartbeats && Math.abs(now - session.lastSeenAt) >= orphanThresholdMs;
 }
 
 /** Sessions that were not heard of for this long are no longer shown, unless asked for. */

@@ -7,7 +7,7 @@ import { parseInput } from "../contract/parse.js";
 import { type OperationName, type OperationNamed, operations } from "../contract/registry.js";
 import { noChanges } from "../core/changes.js";
 import type { Command } from "../core/command.js";
-import { carryOut } from "../core/decide.js";
+import { carryOut, wasSetBack } from "../core/decide.js";
 import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
 import type { IdempotencyRecord, Reads } from "../core/view.js";
@@ -129,7 +129,7 @@ export class Executor {
   async look<T>(org: string, job: ReadJob<T>): Promise<T> {
     for (let swept = false; ; swept = true) {
       const found = await this.store.read(org, (view, now) =>
-        !swept && view.due(now, 1).length > 0 ? null : { value: job(view, now) },
+        !swept && (wasSetBack(view, now) || view.due(now, 1).length > 0) ? null : { value: job(view, now) },
       );
       if (found) return found.value;
       await this.sweep(org);

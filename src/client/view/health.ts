@@ -24,7 +24,7 @@ export function sessionHealth(
   { orphanThresholdMs } = patience,
 ): SessionHealth {
   const { currentTask, heartbeats, lastSeenAt, endedAt } = session;
-  const isSilent = heartbeats && now - Date.parse(lastSeenAt) >= orphanThresholdMs;
+  const isSilent = heartbeats && Math.abs(now - Date.parse(lastSeenAt)) >= orphanThresholdMs;
   if (endedAt !== null || isSilent) return "lost";
   if (currentTask === null) return hasLostItsLast(session) ? "lost" : "idle";
   const { claim } = currentTask;

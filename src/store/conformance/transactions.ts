@@ -329,6 +329,48 @@ export function transactions(driver: Driver): void {
       expect([await world.next("b"), await world.next("c")].sort()).toEqual([hold.taskId, id].sort());
     });
 
+    it("a claim made under a clock one year ahead lasts as long as any other", async (world) => {
+      world.clock.advance(365 * day);
+      const started = await world.hold("a", { timeoutMs: 10 * minute }, { start: true });
+      const claimed = await world.hold("b");
+      world.clock.advance(-365 * day);
+      await world.task();
+      const now = world.clock.now();
+      expect(await world.claimOf(started.taskId)).toMatchObject({
+        expiresAt: now + 30 * minute,
+        startedAt: now,
+        lastHeartbeat: now,
+        deadlineAt: now + 10 * minute,
+      });
+      expect(await world.claimOf(claimed.taskId)).toMatchObject({ startBy: now + 5 * minute });
+      world.clock.advance(5 * minute);
+      await world.ok({ type: "heartbeat", ...started });
+      expect((await world.claimOf(started.taskId)).expiresAt).toBe(now + 35 * minute);
+      expect(await world.sweep()).toMatchObject([{ taskId: claimed.taskId, reason: "start_timeout" }]);
+      world.clock.advance(5 * minute);
+      expect(await world.sweep()).toMatchObject([{ taskId: started.taskId, reason: "timeout" }]);
+    });
+
+    it("a session that promised heartbeats under a clock one year ahead is lost when it is silent", async (world) => {
+      world.clock.advance(365 * day);
+      await world.session("a", { heartbeats: true });
+      const { taskId } = await world.hold("a", {}, { start: true });
+      world.clock.advance(-365 * day);
+      expect(await world.sweep()).toEqual([]);
+      world.clock.advance(10 * minute);
+      expect(await world.sweep()).toMatchObject([{ taskId, reason: "session_silent" }]);
+    });
+
+    it("a second step back is followed like the first", async (world) => {
+      for (let step = 0; step < 2; step++) {
+        world.clock.advance(365 * day);
+        const { taskId } = await world.hold(`s${step}`, {}, { start: true });
+        world.clock.advance(-365 * day);
+        await world.task();
+        expect((await world.claimOf(taskId)).expiresAt).toBe(world.clock.now() + 30 * minute);
+      }
+    });
+
     it("a clock that was once far ahead does not freeze the leases", async (world) => {
       world.clock.advance(365 * day);
       await world.task();
