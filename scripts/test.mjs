@@ -48,8 +48,8 @@ function tests() {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const ok = step("tests", [bin("vitest/vitest.mjs"), "run", ...reporters, ...selection], {
     TMPDIR: temporary,
-    DIBS_TEST_FAILURES: failures,
-    ...(isQuick ? { DIBS_TEST_QUICK: "1" } : {}),
+    TEST_FAILURES_DIRECTORY: failures,
+    ...(isQuick ? { TEST_QUICK: "1" } : {}),
   });
   const failedBefore = total.failed;
   for (const file of readReport(report)) countFile(file);

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeEach, expect, type TestContext } from "vites
 import { cleanUp, saveEvidence } from "./support.js";
 
 const root = tmpdir();
-const failures = process.env.DIBS_TEST_FAILURES ?? join(root, "dibs-failures");
+const failures = process.env.TEST_FAILURES_DIRECTORY ?? join(root, "dibs-failures");
 
 const { testPath = "" } = expect.getState();
 const file = basename(testPath).replace(/\.test\.ts$/, "");

@@ -4,6 +4,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -47,16 +48,25 @@ export async function launchBrowser(args: string[] = []): Promise<Browser> {
     FONTCONFIG_PATH: join(place, "fonts"),
     LD_LIBRARY_PATH: [join(place, "al2023/lib"), process.env.LD_LIBRARY_PATH].filter(Boolean).join(":"),
   };
+  // It leaves files in its temporary directory.
+  const scratch = mkdtempSync(join(tmpdir(), "dibs-chromium-"));
   const launch = (more: Record<string, string>) =>
     chromium.launch({
       executablePath: join(place, "chromium"),
       headless: true,
-      env: { ...(process.env as Record<string, string>), ...more },
+      env: { ...(process.env as Record<string, string>), ...more, TMPDIR: scratch },
       args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", ...args],
     });
   const hasFonts = existsSync("/etc/fonts/fonts.conf");
   // A machine without the libraries of a desktop gets those that came along.
-  return launch(hasFonts ? {} : { FONTCONFIG_PATH: bare.FONTCONFIG_PATH }).catch(() => launch(bare));
+  const { FONTCONFIG_PATH } = bare;
+  const browser = await launch(hasFonts ? {} : { FONTCONFIG_PATH }).catch(() => launch(bare));
+  const close = browser.close.bind(browser);
+  browser.close = async (options) => {
+    await close(options);
+    rmSync(scratch, { recursive: true, force: true });
+  };
+  return browser;
 }
 
 /** A page and everything that went wrong on it, or out of it, so far. */

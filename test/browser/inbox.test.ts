@@ -219,7 +219,7 @@ describe("failures and notifications", () => {
     visiting(async (visit) => {
       const { page, world } = visit;
       await world.session("unlucky");
-      const tasks = Array.from({ length: 110 }, (_, at) => ({
+      const tasks = Array.from({ length: 130 }, (_, at) => ({
         id: `f${at}`,
         prompt: `Fail ${at}`,
         maxRetries: 0,
@@ -235,8 +235,8 @@ describe("failures and notifications", () => {
       await page.getByRole("heading", { name: "Failures 100+" }).waitFor();
       expect(await page.locator(".inbox-failure").count()).toBe(100);
       await page.getByRole("button", { name: "Show more failures" }).click();
-      await page.getByRole("heading", { name: /^Failures 110$/ }).waitFor();
-      expect(await page.locator(".inbox-failure").count()).toBe(110);
+      await page.getByRole("heading", { name: /^Failures 130$/ }).waitFor();
+      expect(await page.locator(".inbox-failure").count()).toBe(130);
       expectQuiet(visit);
     }),
   );

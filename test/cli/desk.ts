@@ -26,8 +26,6 @@ import { tempDir } from "../support.js";
 
 export type Way = "embedded" | "server";
 export const ways: Way[] = ["embedded", "server"];
-/** Suites that start many processes go one way each, and both with DIBS_LONG=1. */
-export const oneOf = (way: Way): Way[] => (process.env.DIBS_LONG ? ways : [way]);
 
 export interface Called {
   code: number;

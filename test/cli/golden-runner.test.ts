@@ -2,7 +2,7 @@
 // `npx vitest run test/cli/golden-runner.test.ts -u` writes the file anew: look at what changed.
 
 import { expect, test } from "vitest";
-import { oneOf } from "./desk.js";
+import { ways } from "./desk.js";
 import { openPlace, type Place } from "./run-place.js";
 
 const lines = [
@@ -33,7 +33,7 @@ async function told(place: Place, line: string): Promise<string> {
   return `$ dibs ${line}\n${err}${out}${code === 0 ? "" : `[exit ${code}]\n`}`;
 }
 
-test.each(oneOf("embedded"))("the story of the runner, %s", async (way) => {
+test.each(ways)("the story of the runner, %s", async (way) => {
   const place = await openPlace(way);
   const story: string[] = [];
   for (const line of lines) story.push(await told(place, line));

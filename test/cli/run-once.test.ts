@@ -1,7 +1,7 @@
 // `dibs run`: one command for one prompt or one task, and one at a time under a lock (S4).
 
 import { describe, expect, test } from "vitest";
-import { oneOf } from "./desk.js";
+import { ways } from "./desk.js";
 import { gone, openPlace, type Place, type Running, sh, until, waitFor } from "./run-place.js";
 
 const run = (place: Place, flags: string[], script: string, input?: string) =>
@@ -14,7 +14,7 @@ async function busy(place: Place): Promise<{ running: Running; pid: number }> {
   return { running, pid: Number(await place.noted("pid")) };
 }
 
-describe.each(oneOf("server"))("%s", (way) => {
+describe.each(ways)("%s", (way) => {
   test("a prompt, standard input, or a task that exists", async () => {
     const place = await openPlace(way);
     const given = await run(place, ["--prompt", "as a flag", "--title", "Named", "--json"], "cat");

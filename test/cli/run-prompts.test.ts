@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { asArgument, hostilePrompts } from "../runner/support.js";
-import { oneOf } from "./desk.js";
+import { ways } from "./desk.js";
 import { openPlace, type Place } from "./run-place.js";
 
 /** Writes down its arguments and its input, and says the prompt again. */
@@ -20,7 +20,7 @@ const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\ufeff]/;
 const large = `$(touch pwned) "${"ä\n'".repeat(50 * 1024)}`;
 const prompts: [string, string][] = [...hostilePrompts, ["200 KiB", large]];
 
-describe.each(oneOf("embedded"))("hostile prompts: %s", (way) => {
+describe.each(ways)("hostile prompts: %s", (way) => {
   test("reach the command unharmed, start nothing, and are shown harmlessly", async () => {
     const place = await openPlace(way);
     place.program("agent", `${recorder}; [ $# -lt 4 ] || cat "$3" > "$NOTES/$DIBS_TASK.file"`);

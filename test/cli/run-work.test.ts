@@ -1,13 +1,13 @@
 // `dibs work` as people start it: what becomes of tasks, what is shown, and how it ends.
 
 import { describe, expect, test } from "vitest";
-import { oneOf } from "./desk.js";
+import { ways } from "./desk.js";
 import { gone, isRunning, openPlace, type Place, sh, until, waitFor } from "./run-place.js";
 
 const work = (place: Place, flags: string[], script: string) =>
   place.dibs(["work", ...flags, "--", ...sh(script)]);
 
-describe.each(oneOf("embedded"))("%s", (way) => {
+describe.each(ways)("%s", (way) => {
   test("every task is run once and reported: the result file, the output's end, a failure's last words", async () => {
     const place = await openPlace(way);
     await place.add(

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { oneOf, type Way } from "./desk.js";
+import { type Way, ways } from "./desk.js";
 import { openPlace, type Place, sh, until, waitFor } from "./run-place.js";
 
 async function openRepository(way: Way = "embedded"): Promise<Place> {
@@ -32,7 +32,7 @@ function late(place: Place, env: Record<string, string>, ...args: string[]) {
   return place.tryGit(treeOf(place, "0001"), args, env);
 }
 
-describe.each(oneOf("embedded"))("%s", (way) => {
+describe.each(ways)("%s", (way) => {
   test("a tree and a branch per task: removed when clean or merged, kept with what is not, kept on failure", async () => {
     const place = await openRepository(way);
     await place.add(

@@ -7,7 +7,7 @@ import { Child, tempFile, until } from "./support.js";
 
 const MiB = 1024 * 1024;
 /** How much passes while they do not read; more with DIBS_LONG=1. */
-const passing = (process.env.DIBS_LONG ? 60 : 16) * MiB;
+const passing = (process.env.DIBS_LONG ? 60 : 24) * MiB;
 /** As large as one may be. */
 const note = "n".repeat(16_000);
 const talkers = 16;

@@ -5,9 +5,8 @@ import { until } from "../faults/support.js";
 import { Reader } from "./reader.js";
 import { openWorld, storeNames, type World } from "./support.js";
 
-/** More with DIBS_LONG=1. */
-const waiters = process.env.DIBS_LONG ? 300 : 150;
-const streams = process.env.DIBS_LONG ? 100 : 50;
+const waiters = 300;
+const streams = 100;
 
 interface Figures {
   commits: number;

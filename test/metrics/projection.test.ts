@@ -154,6 +154,6 @@ test("the counts by state are those of the tasks, in steps of any size, and coun
   const seed = Number(process.env.DIBS_SEED ?? 20_261_115);
   await fc.assert(fc.asyncProperty(script, checked), {
     seed,
-    numRuns: Number(process.env.DIBS_RUNS ?? 100),
+    numRuns: Number(process.env.DIBS_RUNS ?? 150),
   });
 });

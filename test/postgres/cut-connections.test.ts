@@ -185,7 +185,7 @@ describe("connections cut at random bytes", () => {
     proxy.cutAll();
     const names: string[] = [];
     const worker = async (who: number) => {
-      for (let n = 0; n < 15; n++) {
+      for (let n = 0; n < 25; n++) {
         const name = `task ${who}/${n}`;
         await work(dibs, sessionId, name);
         names.push(name);

@@ -7,7 +7,7 @@ import { testDatabase } from "./database.js";
 
 const database = await testDatabase();
 
-staysAlike("PostgreSQL", 30, async (steps, coverage) => {
+staysAlike("PostgreSQL", 60, async (steps, coverage) => {
   await database.empty();
   await new Rig("postgres", (clock) => openPostgresStore(database.url, clock), coverage).run(steps);
 });

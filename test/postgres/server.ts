@@ -42,14 +42,16 @@ async function reachable(binaries: Binaries, directory: string, as: object): Pro
   }
 }
 
+/** Below those that systems hand out by themselves: nobody else gets it between two starts of a server. */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer().once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }
 
 export async function startServer(settings: Record<string, string> = {}): Promise<Server> {
@@ -62,6 +64,13 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     chmodSync(directory, 0o755);
     chownSync(directory, nobody, nobody);
   }
+  // A run that is broken off, or a start that fails, leaves no server and no directory either.
+  let child: ChildProcess | undefined;
+  const onExit = () => {
+    child?.kill("SIGQUIT");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", onExit);
   const binaries = await reachable(found, directory, as);
   const data = join(directory, "data");
   const flags = ["--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"];
@@ -78,30 +87,24 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     log_min_messages: "fatal",
     ...settings,
   };
-  let child: ChildProcess;
   const start = async () => {
     const parameters = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     child = spawn(binaries.postgres, ["-D", data, ...parameters], { ...as, cwd: directory, stdio: "ignore" });
-    await answering(url("postgres"));
+    await answering(url("postgres"), isRunning);
   };
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null;
   const url = (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`;
   const end = (signal: NodeJS.Signals) =>
     new Promise<void>((resolve) => {
-      if (child.exitCode !== null || child.signalCode !== null) return resolve();
-      child.once("exit", () => resolve());
-      child.kill(signal);
+      if (!isRunning()) return resolve();
+      child!.once("exit", () => resolve());
+      child!.kill(signal);
     });
-  // A run that is broken off leaves no server and no directory either.
-  const onExit = () => {
-    child?.kill("SIGQUIT");
-    rmSync(directory, { recursive: true, force: true });
-  };
-  process.once("exit", onExit);
   await start();
   return {
     url,
     port,
-    pid: () => child.pid!,
+    pid: () => child!.pid!,
     async crash() {
       await end("SIGQUIT"); // immediate shutdown
       await start();
@@ -118,14 +121,17 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   };
 }
 
-async function answering(url: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
+/** Whoever answers must be the server that was started, not one that had the port before. */
+async function answering(url: string, isRunning: () => boolean): Promise<void> {
+  const deadline = performance.now() + 50_000;
+  for (;;) {
     const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => undefined, fetch_types: false });
     try {
       await sql`SELECT 1`;
-      return;
+      if (isRunning()) return;
+      throw new Error("PostgreSQL ended at its start");
     } catch (error) {
-      if (tries > 200) throw error;
+      if (!isRunning() || performance.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     } finally {
       await sql.end({ timeout: 1 });

@@ -181,7 +181,7 @@ test("a task's own counter is in step with its children", async () => {
 });
 
 test("the safe way to take an id, as docs/BRIDGES.md tells it: 8 processes at once, none twice", async () => {
-  const count = process.env.DIBS_LONG ? 25 : 8;
+  const count = 25;
   const root = tempDir();
   mkdirSync(join(root, "ai_comms/counters"), { recursive: true });
   writeFileSync(join(root, "ai_comms/counters/global.NextId"), "9950\n");

@@ -192,7 +192,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
 test("whatever it was doing when it was killed, nothing is lost or doubled", {
   timeout: 120_000,
 }, async () => {
-  const step = process.env.DIBS_LONG ? 1 : 29;
+  const step = process.env.DIBS_LONG ? 1 : 17;
   let kills = 0;
   for (const when of ["before", "after"] as const) {
     for (let at = when === "before" ? 0 : Math.floor(step / 2); await tell(at, when); at += step) kills++;

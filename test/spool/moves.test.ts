@@ -63,7 +63,7 @@ describe("what this spool holds lies in to_execute", () => {
 
   test("leases are renewed for as long as the spool runs, whether or not somebody works", async () => {
     const { rig, spool } = await holding();
-    for (let hour = 0; hour < 2; hour++) {
+    for (let hour = 0; hour < 6; hour++) {
       for (let minute = 0; minute < 60; minute++) {
         rig.clock.advance(60_000);
         await spool.look();

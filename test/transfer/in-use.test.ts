@@ -42,7 +42,7 @@ describe.each(drivers)("an export of $name while the fleet works", (driver) => {
     await withStores([driver], async ([store], clock) => {
       const world = new World(store!, clock);
       const work = await fleet(world);
-      for (let round = 0; round < 2; round++) {
+      for (let round = 0; round < 6; round++) {
         const before = await exported(store!);
         const lines = exportOrg(store!, org, smallPages);
         const seen = [(await lines.next()).value as string];
@@ -80,7 +80,7 @@ test("another process' writes do not get into an export of SQLite either", async
     const working = (async () => {
       while (!stop) await work();
     })();
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < 5; round++) {
       const lines = await collected(exportOrg(reader, org, smallPages));
       const copy = openMemoryStore(clock);
       await importOrg(copy, org, again(lines));
