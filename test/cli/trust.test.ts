@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
 import { migrations, migrationTable } from "../../src/store/sqlite/schema.js";
 import { Serving } from "../http/program.js";
-import { tempDir } from "../support.js";
+import { afterwards, tempDir } from "../support.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -35,6 +35,7 @@ interface Called {
 async function dibs(cwd: string, args: string[], { env = {}, input = "" }: Calling = {}): Promise<Called> {
   const { DIBS_DATABASE_URL: _, DIBS_PROJECT: __, ...inherited } = process.env;
   const child = spawn(process.execPath, [bin, ...args], { cwd, env: { ...inherited, ...env } });
+  afterwards(() => child.kill("SIGKILL"));
   const called: Called = { code: null, out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text) => {
     called.out += text;
