@@ -7,7 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, type TestContext } from "vitest";
-import { cleanUp, saveEvidence } from "./support.js";
+import { cleanUp, saveEvidence, tempPrefix } from "./support.js";
 
 const root = tmpdir();
 const failures = process.env.TEST_FAILURES_DIRECTORY ?? join(root, "dibs-failures");
@@ -42,7 +42,7 @@ afterEach(async ({ task }) => {
 });
 
 afterAll(() => {
-  const left = readdirSync(directory).filter((name) => name !== "home");
+  const left = readdirSync(directory).filter((name) => name !== "home" && !name.startsWith(tempPrefix));
   rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   // The next file runs in the same process.
   process.env.TMPDIR = root;

@@ -45,9 +45,12 @@ export async function cleanUp(): Promise<void> {
   if (troubles.length > 0) throw troubles[0];
 }
 
-/** It is removed after the test (test/setup.ts). */
+/** The directories of `tempDir` have a name of their own. */
+export const tempPrefix = "test-";
+
+/** It is removed after the test, or after the file if a hook of the file asked for it (test/setup.ts). */
 export function tempDir(): string {
-  return mkdtempSync(join(tmpdir(), "dibs-"));
+  return mkdtempSync(join(tmpdir(), tempPrefix));
 }
 
 /** Looks until it is so. */
