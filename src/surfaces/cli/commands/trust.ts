@@ -27,7 +27,7 @@ async function list(context: Context): Promise<void> {
       stores,
       [
         { head: "ID", of: ({ id }) => id, whole: true },
-        { head: "STORE", of: ({ path }) => plain(path), grows: true },
+        { head: "STORE", of: ({ path }) => plain(path), whole: true },
       ],
       look,
     ),
