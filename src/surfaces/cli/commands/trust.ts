@@ -4,7 +4,6 @@ import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { locationFor, serverNamed } from "../connection.js";
 import type { Context } from "../context.js";
-import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
@@ -22,15 +21,11 @@ async function databaseOf(context: Context): Promise<string> {
 
 async function list(context: Context): Promise<void> {
   const stores = await context.parts.trust.trustedStores();
-  context.say({ success: true, stores }, (look) =>
-    table(
-      stores,
-      [
-        { head: "ID", of: ({ id }) => id, whole: true },
-        { head: "STORE", of: ({ path }) => plain(path), whole: true },
-      ],
-      look,
-    ),
+  // Not a table, which would cut the paths.
+  context.say({ success: true, stores }, () =>
+    stores.length === 0
+      ? "no trusted stores"
+      : stores.map(({ id, path }) => `${id}  ${plain(path)}`).join("\n"),
   );
 }
 
