@@ -10,6 +10,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const root = resolve(import.meta.dirname, "..");
 const bin = (path) => join(root, "node_modules", path);
@@ -27,9 +28,9 @@ if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
     sideBySide("lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
   ];
   for (const ok of await Promise.all(build)) if (!ok) total.failed++;
-  if (isQuick) tests();
+  if (isQuick) await tests();
   for (const ok of await Promise.all(checks)) count(ok);
-  if (!isQuick) tests();
+  if (!isQuick) await tests();
 } else {
   total.failed++;
 }
@@ -38,15 +39,15 @@ const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
 
-function tests() {
+async function tests() {
   // A quick answer does not wait for a disk.
-  const isInMemory = isQuick && existsSync("/dev/shm");
-  const scratch = mkdtempSync(join(isInMemory ? "/dev/shm" : tmpdir(), "dibs-test-"));
+  const scratch = mkdtempSync(join(tmpdir(), "dibs-test-"));
   chmodSync(scratch, 0o755);
-  const temporary = join(scratch, "tmp");
+  const isInMemory = isQuick && existsSync("/dev/shm");
+  const temporary = isInMemory ? mkdtempSync("/dev/shm/dibs-test-") : join(scratch, "tmp");
   const failures = join(scratch, "failures");
   const report = join(scratch, "report.json");
-  mkdirSync(temporary);
+  mkdirSync(temporary, { recursive: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const ok = step("tests", [bin("vitest/vitest.mjs"), "run", ...reporters, ...selection], {
     TMPDIR: temporary,
@@ -57,9 +58,10 @@ function tests() {
   for (const file of readReport(report)) countFile(file);
   // A crash, an unhandled error or an empty selection fails the run without failing a test.
   if (!ok && total.failed === failedBefore) total.failed++;
-  const left = [...filesLeft(temporary), ...processesLeft(temporary)];
+  const left = [...filesLeft(temporary), ...(await processesLeft(temporary))];
   for (const what of left) console.log(`left behind: ${what}`);
   count(left.length === 0);
+  if (isInMemory) rmSync(temporary, { recursive: true, force: true });
   if (total.failed === failedBefore) rmSync(scratch, { recursive: true, force: true });
   else console.log(`\nThe files of the failed tests are in ${existsSync(failures) ? failures : scratch}`);
 }
@@ -69,18 +71,27 @@ function filesLeft(directory) {
   return readdirSync(directory).filter((name) => name !== "node-compile-cache");
 }
 
+/** A process that is just ending gets a moment. What is left then is killed. */
+async function processesLeft(directory) {
+  for (let tries = 0; tries < 50 && processesOf(directory).length > 0; tries++) await sleep(100);
+  return processesOf(directory).map(({ pid, command, own }) => {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {}
+    return `process ${pid} (${command}) of ${own}`;
+  });
+}
+
 /** Tests give their temporary directory to every process they start. */
-function processesLeft(directory) {
+function processesOf(directory) {
   if (!existsSync("/proc/self/environ")) return [];
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.flatMap((pid) => {
     const own = readFile(`/proc/${pid}/environ`)
       ?.split("\0")
       .find((each) => each.startsWith(`TMPDIR=${directory}`));
-    const command = readFile(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ").slice(0, 200);
-    if (!own || !command) return [];
-    process.kill(Number(pid), "SIGKILL");
-    return [`process ${pid} (${command.trim()}) of ${own}`];
+    const command = readFile(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ").slice(0, 200).trim();
+    return own && command ? [{ pid: Number(pid), command, own }] : [];
   });
 }
 

@@ -141,15 +141,19 @@ export async function openStore(place: Place, clock: Clock | null, brief = false
   return openPostgresStore(place.url, clock);
 }
 
-/** Whoever creates a store trusts it. Without a home that can be written, commands that find it will ask. */
+/** The user who creates a store trusts it. If the home directory cannot be written, commands that find the store refuse it. */
 function creationOf(path: string): Creation {
   return {
     note: (id) => {
       try {
-        rememberStore({ id, path: resolve(path), tracked: false });
+        rememberStore({ id, path: resolve(path), isOwn: true, isTracked: false });
       } catch {}
     },
-    forget: forgetStore,
+    forget: (id) => {
+      try {
+        forgetStore(id);
+      } catch {}
+    },
   };
 }
 

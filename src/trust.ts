@@ -1,22 +1,16 @@
-// A store that was found in a directory may have come with a clone: its tasks would be run, and its tokens let others in. So one that
-// nobody named is used only if this user has created it or trusted it (ADR 21).
+// A store that was found in a directory may have come with a clone: its tasks would be run, and its tokens would be valid. So a store
+// that was found, and not named by a flag or variable, is used only if this user has created it or trusted it (ADR 21).
 
-import { lstatSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, lstatSync, realpathSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { DibsError } from "./contract/error.js";
 import { trackedOf } from "./runtime/git-index.js";
-import {
-  forgetStore,
-  rememberStore,
-  trustDirectory,
-  trustedStore,
-  trustedStores,
-} from "./runtime/trusted-stores.js";
+import { forgetStore, rememberStore, trustedStore, trustedStores } from "./runtime/trusted-stores.js";
 import type { Contents } from "./store/sqlite/identity.js";
 
 export { trustedStores };
 
-/** What SQLite reads along with the database: whoever can replace the log can replace any row. */
+/** What SQLite reads along with the database: a program that can replace the log can replace any row. */
 const databaseFiles = (database: string) =>
   ["", "-wal", "-shm", "-journal"].map((end) => `${database}${end}`);
 
@@ -34,17 +28,20 @@ export async function refuseUntrusted(database: string, { storeId, isTrusted }: 
   const id = storeId ?? (await idOf(database));
   const trusted = id === null ? null : trustedStore(id);
   if (!trusted) throw notTrusted(database, "Dibs has no record that you created it");
-  const tracked = trusted.tracked ? null : trackedName(database);
+  // Other people may know the id of a store that this user did not create.
+  if (!trusted.isOwn && trusted.path !== realpathSync(database))
+    throw notTrusted(database, `you trusted it at ${trusted.path}, not here`);
+  const tracked = trusted.isTracked ? null : trackedName(database);
   if (tracked !== null) throw notTrusted(database, `git tracks ${tracked}, and a pull can replace it`);
 }
 
 function notTrusted(database: string, why: string): DibsError {
   return new DibsError("STORE_NOT_TRUSTED", `Store ${database} is not trusted: ${why}.`, {
-    hint: `To look at its tasks first: dibs list --db ${quoted(database)}. Run: dibs trust`,
+    hint: `Run: dibs trust, if you trust its author (agents: ask your user). To see its tasks first: dibs list --db ${quoted(database)}`,
   });
 }
 
-/** As a shell takes it: whoever wrote the repository may have named the directory. */
+/** For a shell: the author of the repository may have chosen the name of the directory. */
 const quoted = (path: string) => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 async function idOf(database: string): Promise<string | null> {
@@ -60,10 +57,15 @@ async function translated(error: unknown): Promise<unknown> {
   return (await import("./operations/execute.js")).asDibsError(error);
 }
 
+/** By the nearest repository around it. A `.dibs` that is a submodule is one name in the index. */
 function trackedName(database: string): string | null {
-  const directory = dirname(database);
-  const names = databaseFiles(basename(database)).map((name) => `${basename(directory)}/${name}`);
-  return trackedOf(dirname(directory), names);
+  const directory = dirname(realpathSync(database));
+  const files = databaseFiles(join(directory, basename(database)));
+  for (let root = dirname(directory); ; root = dirname(root)) {
+    const names = [directory, ...files].map((path) => relative(root, path).replaceAll(sep, "/"));
+    if (existsSync(join(root, ".git"))) return trackedOf(root, names);
+    if (root === dirname(root)) return null;
+  }
 }
 
 /** A link in a clone must not make us write elsewhere. */
@@ -102,15 +104,16 @@ export async function trustStore(database: string): Promise<Contents> {
   }
 }
 
-function remember(id: string, path: string): void {
+function remember(id: string, database: string): void {
   try {
-    rememberStore({ id, path, tracked: trackedName(path) !== null });
+    const path = realpathSync(database);
+    rememberStore({ id, path, isOwn: false, isTracked: trackedName(path) !== null });
   } catch (error) {
     throw new DibsError(
       "STORE_READ_ONLY",
-      `${trustDirectory()} cannot be written: ${(error as Error).message}`,
+      `The record of trusted stores cannot be written: ${(error as Error).message}`,
       {
-        hint: "Fix its permissions, or set DIBS_TRUST=1 in the environment.",
+        hint: "Fix the permissions of ~/.dibs, or set DIBS_TRUST=1 in the environment.",
         cause: error,
       },
     );

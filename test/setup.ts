@@ -2,7 +2,7 @@
 // Every test has a temporary directory of its own, which os.tmpdir() returns, here and in the processes that it starts. It is removed
 // after a test that passed. After one that failed it is kept, with the error and whatever `onFailure` adds, and its path is printed.
 
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -53,8 +53,7 @@ async function keep(own: string, { name, suite, result }: TestContext["task"]): 
   const title = [file, suite?.name, name].filter(Boolean).join(" ");
   const slug = title.replaceAll(/[^\w.-]+/g, "-").slice(0, 100);
   const place = join(failures, `${slug}-${process.pid}-${count}`);
-  mkdirSync(failures, { recursive: true });
-  renameSync(own, place);
+  cpSync(own, place, { recursive: true });
   cpSync(home, join(place, "home"), { recursive: true });
   const errors = result?.errors ?? [];
   const text = errors.map(({ message, stack, diff }) => [message, diff, stack].filter(Boolean).join("\n\n"));

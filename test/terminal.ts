@@ -69,6 +69,8 @@ export class Terminal {
     });
     const shellEnded = new Promise<void>((resolve) => pty.onExit(() => resolve()));
     this.ended = new Promise<number>((resolve) => {
+      // Without a mark the shell itself was killed.
+      void shellEnded.then(() => resolve(137));
       screen.parser.registerOscHandler(markCode, (text) => {
         const [, what, number] = /^(pid|code)=(\d+)$/.exec(text) ?? [];
         if (what === "pid") this.programPid = Number(number);
@@ -91,7 +93,11 @@ export class Terminal {
   private end(): void {
     if (this.isOver) return;
     this.isOver = true;
-    process.kill(-this.pty.pid, "SIGKILL");
+    try {
+      process.kill(-this.pty.pid, "SIGKILL");
+    } catch {
+      // They have ended by themselves.
+    }
   }
 
   /** Every byte that the program wrote. */

@@ -1,10 +1,10 @@
-// The claims that wait in one org, in order of arrival. However many there are, one listener hears of commits, one timer wakes for
-// what comes due, and one look per second finds dead processes. After a commit that may have freed something, one look at the queue
-// chooses the waiters that could take what is ready, and only these try; then it looks again, until no waiter is left that could.
+// The claims that wait in one org, in order of arrival. However many there are, one listener is called for commits, one timer wakes for
+// what comes due, and one check per second finds dead processes. After a commit that may have freed something, a selection chooses the
+// waiters that could take what is ready, and only these try. The selection is repeated until it chooses no waiter.
 //
-// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter knows at which count it last tried, and
-// whoever has not tried since the last commit is a candidate. The look may choose too many (it knows no capacity, and others may be
-// faster), never too few: it asks what claiming itself asks.
+// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter stores at which count it last tried, and
+// every waiter that has not tried since the last commit is a candidate. The selection can choose too many (it does not check capacity,
+// and another claim can be faster), never too few: it uses the predicate of claiming itself.
 
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
 import { isLive } from "../core/session.js";
@@ -14,11 +14,11 @@ import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
 import { endDeadHolders, endOverdueLeases } from "./sweep.js";
 
-/** So many try at a time; up to so many waiters need no look. */
+/** This many try at a time; up to this many waiters need no selection. */
 const triesMax = 16;
-const lookForDeadMs = 1_000;
-/** Sessions and tokens that ended are looked for no more often, unless something is ready. */
-const lookForEndedMs = 250;
+const checkDeadMs = 1_000;
+/** Ended sessions and tokens are searched for at this interval, unless something is ready. */
+const checkEndedMs = 250;
 /** setTimeout cannot wait for longer; the timer is simply set again. */
 const timerMsMax = 2_000_000_000;
 
@@ -49,13 +49,13 @@ export function waitingClaimsOf(executor: Executor, org: string): WaitingClaims 
 class WaitingClaims {
   private readonly waiters = new Set<Waiter>();
   private changes = 0;
-  private isChanged = false;
+  private isAwake = false;
   private isTrying = false;
   /** Instants of the store's clock at which time alone may make something claimable. */
   private readonly dues = new Set<number>();
   private timer: { at: number; timeout: NodeJS.Timeout } | null = null;
-  private lookedForEndedAt = 0;
-  private lookingForEnded: NodeJS.Timeout | null = null;
+  private checkedEndedAt = 0;
+  private endedTimer: NodeJS.Timeout | null = null;
   private readonly ticking: NodeJS.Timeout;
   private readonly stopListening: () => void;
 
@@ -65,7 +65,7 @@ class WaitingClaims {
     private readonly onEmpty: () => void,
   ) {
     this.stopListening = executor.store.onChange(org, ({ mayFree }) => mayFree && this.changed());
-    this.ticking = setInterval(() => void this.tick(), lookForDeadMs).unref();
+    this.ticking = setInterval(() => void this.tick(), checkDeadMs).unref();
   }
 
   /** It tries at once: something may have been freed since it last found nothing. */
@@ -79,19 +79,23 @@ class WaitingClaims {
     if (this.waiters.size > 0) return;
     this.stopListening();
     clearInterval(this.ticking);
-    for (const timer of [this.timer?.timeout, this.lookingForEnded]) if (timer) clearTimeout(timer);
+    for (const timer of [this.timer?.timeout, this.endedTimer]) if (timer) clearTimeout(timer);
     this.onEmpty();
   }
 
   noteDue(at: number | null): void {
     if (at === null || this.dues.has(at)) return;
     this.dues.add(at);
-    if (!this.timer || at < this.timer.at) void this.lookForDue();
+    if (!this.timer || at < this.timer.at) void this.checkDue();
   }
 
   private changed(): void {
     this.changes++;
-    this.isChanged = true;
+    this.wake();
+  }
+
+  private wake(): void {
+    this.isAwake = true;
     if (!this.isTrying) void this.tryInTurn();
   }
 
@@ -102,8 +106,8 @@ class WaitingClaims {
 
   private async tryInTurn(): Promise<void> {
     this.isTrying = true;
-    for (let chosen: Waiter[] = []; this.isChanged || chosen.length > 0; ) {
-      this.isChanged = false;
+    for (let chosen: Waiter[] = []; this.isAwake || chosen.length > 0; ) {
+      this.isAwake = false;
       const candidates = [...this.waiters].filter(({ triedAt }) => triedAt < this.changes);
       chosen = candidates.length > triesMax ? await this.choose(candidates) : candidates;
       // Some may have ended while it looked.
@@ -112,15 +116,15 @@ class WaitingClaims {
     this.isTrying = false;
   }
 
-  /** A job that changes nothing, not a read: it finds the sessions in the cache of the transactions before. */
+  /** A job that changes nothing instead of a read: a job uses the cached rows of earlier transactions. */
   private async choose(candidates: Waiter[]): Promise<Waiter[]> {
-    const isTimeForEnded = performance.now() - this.lookedForEndedAt >= lookForEndedMs;
+    const isTimeForEnded = performance.now() - this.checkedEndedAt >= checkEndedMs;
     try {
       const found = await this.executor.submit(this.org, ({ view, now }) =>
-        new Look(view, now, isTimeForEnded).choose(candidates),
+        new Selection(view, now, isTimeForEnded).choose(candidates),
       );
-      if (found.hasSeenAll) this.lookedForEndedAt = performance.now();
-      else this.lookForEndedLater();
+      if (found.hasSeenAll) this.checkedEndedAt = performance.now();
+      else this.checkEndedLater();
       this.noteDue(found.dueAt);
       return found.chosen;
     } catch {
@@ -129,21 +133,22 @@ class WaitingClaims {
     }
   }
 
-  private lookForEndedLater(): void {
-    this.lookingForEnded ??= setTimeout(() => {
-      this.lookingForEnded = null;
-      this.changed();
-    }, lookForEndedMs).unref();
+  private checkEndedLater(): void {
+    // Not a change: waiters that found nothing for themselves need not try again.
+    this.endedTimer ??= setTimeout(() => {
+      this.endedTimer = null;
+      this.wake();
+    }, checkEndedMs).unref();
   }
 
   /** Ends what dead processes hold, and leases that ended sooner than was known: their ends are changes. */
   private async tick(): Promise<void> {
     await endDeadHolders(this.executor, this.org);
     await endOverdueLeases(this.executor, this.org);
-    await this.lookForDue();
+    await this.checkDue();
   }
 
-  private async lookForDue(): Promise<void> {
+  private async checkDue(): Promise<void> {
     const { executor, org } = this;
     const now = await executor.store.read(org, (_view, now) => now).catch(() => null);
     if (now === null || this.waiters.size === 0) return;
@@ -160,7 +165,7 @@ class WaitingClaims {
 
   private setTimer(at: number, now: number): void {
     const ms = Math.min(timerMsMax, at - now);
-    this.timer = { at, timeout: setTimeout(() => void this.lookForDue(), ms).unref() };
+    this.timer = { at, timeout: setTimeout(() => void this.checkDue(), ms).unref() };
   }
 }
 
@@ -172,8 +177,8 @@ interface Chosen {
   hasSeenAll: boolean;
 }
 
-/** One look at the queue, for all who wait. */
-class Look {
+/** Which waiters could take what is ready now. */
+class Selection {
   private readonly queues = new Map<string, ReadyNow>();
   private readonly tokens = new Map<string, boolean>();
   private readonly kinds = new Map<string, boolean>();
@@ -185,6 +190,7 @@ class Look {
   ) {}
 
   choose(candidates: Waiter[]): Chosen {
+    this.fetchSessions(candidates);
     const chosen: Waiter[] = [];
     let hasSeenAll = true;
     for (const waiter of candidates) {
@@ -199,6 +205,14 @@ class Look {
       }
     }
     return { chosen, dueAt: this.dueAt(), hasSeenAll };
+  }
+
+  /** All at once: a store that fetches would else need a round trip for each group of waiters that seem to have ended. */
+  private fetchSessions(candidates: Waiter[]): void {
+    for (const { caller, input } of candidates) {
+      const project = input.project ?? caller.project;
+      if (this.isTimeForEnded || this.queueOf(project).count > 0) this.view.session(project, input.sessionId);
+    }
   }
 
   private queueOf(project: string): ReadyNow {

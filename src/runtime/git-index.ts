@@ -10,8 +10,10 @@ export function trackedOf(root: string, names: readonly string[]): string | null
   if (git === null || !existsSync(join(git, "index"))) return null;
   const hashBytes = /^\s*objectformat\s*=\s*sha256/im.test(textOf(join(commonOf(git), "config"))) ? 32 : 20;
   const shared = readdirSync(git).filter((name) => name.startsWith("sharedindex."));
+  // The index has bytes, and its names are read as such.
+  const wanted = names.map((name) => Buffer.from(name).toString("latin1"));
   for (const file of ["index", ...shared]) {
-    const found = trackedIn(join(git, file), names, hashBytes);
+    const found = trackedIn(join(git, file), wanted, hashBytes);
     if (found !== null) return found;
   }
   return null;
@@ -36,7 +38,10 @@ const firstBytes = 64 * 1024;
 
 function trackedIn(file: string, names: readonly string[], hashBytes: number): string | null {
   const { size } = statSync(file);
-  const last = [...names].sort().at(-1)!;
+  const last = names
+    .map((name) => name.toLowerCase())
+    .sort()
+    .at(-1)!;
   for (const bytes of size > firstBytes ? [firstBytes, size] : [size]) {
     const index = headOf(file, bytes);
     for (const name of namesIn(index, hashBytes)) {
@@ -51,7 +56,8 @@ function trackedIn(file: string, names: readonly string[], hashBytes: number): s
 /** Some file systems do not tell `.Dibs` from `.dibs`; a sparse index has whole directories as one entry. */
 function isSame(tracked: string, name: string): boolean {
   const lower = tracked.toLowerCase();
-  return lower === name || (lower.endsWith("/") && name.startsWith(lower));
+  const wanted = name.toLowerCase();
+  return lower === wanted || (lower.endsWith("/") && wanted.startsWith(lower));
 }
 
 function headOf(file: string, bytes: number): Buffer {

@@ -20,7 +20,7 @@ const idOf = (n: number) => n.toString(16).padStart(32, "0");
 test("a store is remembered in a private file, and forgotten", () => {
   const home = ownHome();
   expect(trustedStores()).toEqual([]);
-  const store = { id: idOf(1), path: "/shop/.dibs/dibs.db", tracked: true };
+  const store = { id: idOf(1), path: "/shop/.dibs/dibs.db", isOwn: false, isTracked: true };
   rememberStore(store);
   expect(trustedStore(idOf(1))).toEqual(store);
   expect(trustedStores()).toEqual([store]);
@@ -34,7 +34,7 @@ test("a store is remembered in a private file, and forgotten", () => {
 
 test("an id that is no id names no file, and a file that others can read is not believed", () => {
   ownHome();
-  rememberStore({ id: idOf(1), path: "/x", tracked: false });
+  rememberStore({ id: idOf(1), path: "/x", isOwn: true, isTracked: false });
   expect(trustedStore(`../stores/${idOf(1)}`)).toBeNull();
   chmodSync(join(trustDirectory(), idOf(1)), 0o644);
   expect(trustedStore(idOf(1))).toBeNull();
@@ -46,9 +46,11 @@ test("the record is bounded: stores that are gone go first", () => {
   mkdirSync(directory, { recursive: true });
   for (let n = 0; n < 4096; n++) {
     const path = n < 1000 ? home : join(home, "gone");
-    writeFileSync(join(directory, idOf(n)), JSON.stringify({ path, tracked: false }), { mode: 0o600 });
+    writeFileSync(join(directory, idOf(n)), JSON.stringify({ path, isOwn: true, isTracked: false }), {
+      mode: 0o600,
+    });
   }
-  rememberStore({ id: idOf(5000), path: home, tracked: false });
+  rememberStore({ id: idOf(5000), path: home, isOwn: true, isTracked: false });
   expect(readdirSync(directory)).toHaveLength(3072);
   const kept = trustedStores().filter(({ path }) => path === home);
   expect(kept).toHaveLength(1001);

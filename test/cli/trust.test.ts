@@ -166,6 +166,63 @@ test("after dibs trust, which says what is in it, the store is used; --remove ta
   expect((await dibs(clone, ["list"])).code).toBe(4);
 });
 
+test("a store is trusted in its directory only: everybody who can read it knows its id", async () => {
+  const { clone } = await attack();
+  expect((await dibs(clone, ["trust"])).code).toBe(0);
+  const other = cloneOf(clone);
+  const refused = await dibs(other, ["list"]);
+  expect([refused.code, refused.err]).toEqual([4, expect.stringContaining(`you trusted it at ${clone}`)]);
+  expect((await dibs(clone, ["list"])).code).toBe(0);
+});
+
+test("without a home directory there is no record, and the repository cannot bring one", async () => {
+  const { clone } = await attack();
+  const own = repository("own");
+  expect((await dibs(own, ["add", "mine"], { env: { HOME: "" } })).code).toBe(0);
+  expect(existsSync(join(own, ".dibs", "stores"))).toBe(false);
+  const { id } = JSON.parse((await dibs(clone, ["trust", "--json"])).out);
+  const record = { path: databaseIn(clone), isOwn: true, isTracked: true };
+  mkdirSync(join(clone, ".dibs", "stores"));
+  writeFileSync(join(clone, ".dibs", "stores", id), JSON.stringify(record), { mode: 0o600 });
+  expect((await dibs(clone, ["list"], { env: { HOME: "" } })).code).toBe(4);
+  expect(await dibs(clone, ["trust"], { env: { HOME: "" } })).toMatchObject({
+    code: 6,
+    err: expect.stringContaining("DIBS_TRUST=1"),
+  });
+});
+
+test("a store of one's own that git tracks is refused, also in a submodule and below a directory that looks bare", async () => {
+  const submodule = repository("submodule");
+  expect((await dibs(submodule, ["add", "mine"])).code).toBe(0);
+  git(join(submodule, ".dibs"), "init", "-q");
+  git(join(submodule, ".dibs"), "add", "--force", "dibs.db");
+  git(join(submodule, ".dibs"), "commit", "-q", "-m", "inner");
+  git(submodule, "add", "--force", ".dibs");
+  const bare = join(repository("bare"), "Tools é");
+  for (const name of ["objects", "refs"]) mkdirSync(join(bare, name), { recursive: true });
+  writeFileSync(join(bare, "HEAD"), "ref: refs/heads/main");
+  expect((await dibs(bare, ["add", "mine"])).code).toBe(0);
+  git(join(bare, ".."), "add", "--force", "Tools é/.dibs/dibs.db");
+  for (const place of [submodule, bare]) {
+    expect((await dibs(place, ["list"])).err).toContain("git tracks");
+    expect((await dibs(place, ["trust"])).code).toBe(0);
+    expect((await dibs(place, ["list"])).code).toBe(0);
+  }
+});
+
+test("a store without its id is damaged, and every command says so", async () => {
+  const root = repository("own");
+  expect((await dibs(root, ["add", "mine"])).code).toBe(0);
+  change(root, "DELETE FROM store");
+  for (const command of [["list"], ["trust"], ["serve", "--port", "0"]]) {
+    expect(await dibs(root, command)).toMatchObject({
+      code: 6,
+      err: expect.stringContaining("its id is missing"),
+    });
+  }
+  expect((await dibs(root, ["doctor"])).out).toContain("its id is missing");
+});
+
 test("DIBS_TRUST=1 in the environment trusts what is found; settings of the repository cannot", async () => {
   const { clone } = await attack();
   writeFileSync(join(clone, ".dibs", "config.json"), '{ "DIBS_TRUST": "1", "trust": true }');

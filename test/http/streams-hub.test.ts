@@ -74,10 +74,7 @@ test("what is committed between a reader's look and the follower's is not waited
     await until(() => reads >= 2);
     await create(inner, 1);
     release();
-    const late = new Promise((_, reject) => {
-      AbortSignal.timeout(3_000).addEventListener("abort", () => reject(new Error("it waits")));
-    });
-    expect(await Promise.race([next, late])).toMatchObject({ value: [[3], [4]] });
+    expect(await next).toMatchObject({ value: [[3], [4]] });
     await reader.return();
   } finally {
     hub.close();

@@ -75,6 +75,31 @@ describe.each(driverNames)("many claims that wait, on %s", (driver) => {
   );
 
   test(
+    "try once for each change if they cannot take what is ready, and not again and again",
+    on(driver, async (pipeline) => {
+      for (const id of names) {
+        await pipeline.call("sessions.register", { id });
+        await create(pipeline);
+        await pipeline.call("tasks.claimNext", { sessionId: id, start: true });
+      }
+      const busy = names.map((id) => ({ id, claim: { resume: false } }));
+      const waiting = await waitAll(pipeline, busy);
+      const before = waiting.tries();
+      await create(pipeline, { requires: ["gpu"] });
+      await create(pipeline);
+      await until("all have tried", () => waiting.tries() >= before + count);
+      const twice = before + 2 * count;
+      // A second of somebody else's waiting.
+      await pipeline.call("sessions.register", { id: "late" });
+      const wait = { sessionId: "late", labels: ["none"], waitMs: 1_000 };
+      expect((await pipeline.call("tasks.claimNext", wait)).claim).toBeNull();
+      expect(waiting.tries()).toBeLessThanOrEqual(twice + 5);
+      expect(waiting.ends.size).toBe(0);
+      await endAll(waiting);
+    }),
+  );
+
+  test(
     "get what fits only them, whatever else is ready that fits nobody",
     on(driver, async (pipeline) => {
       await pipeline.call("projects.create", { id: "other" });

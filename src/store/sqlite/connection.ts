@@ -92,7 +92,7 @@ function createFile(file: string, creation?: Creation): void {
     applyMigrations(model);
     model.prepare("VACUUM INTO ?").run(draft);
     syncFile(draft);
-    const id = idIn(model);
+    const id = idIn(model, file);
     creation?.note(id);
     if (!putInPlace(draft, file)) creation?.forget(id);
   } finally {
@@ -263,8 +263,10 @@ export function refuseForeign(db: Database, file: string): number {
   }
 }
 
-export function idIn(db: Database): string {
-  return (db.prepare("SELECT id FROM store").get() as { id: string }).id;
+export function idIn(db: Database, file: string): string {
+  const row = db.prepare("SELECT id FROM store").get() as { id: unknown } | undefined;
+  if (typeof row?.id === "string" && /^[0-9a-f]{32}$/.test(row.id)) return row.id;
+  throw corrupt(file, "its id is missing");
 }
 
 /** A newer program may migrate the file while this one has it open. */

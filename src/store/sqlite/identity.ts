@@ -9,7 +9,7 @@ import { schemaWithId } from "./schema.js";
 
 /** Null: the store was created before stores had ids. */
 export function storeIdOf(file: string): Promise<string | null> {
-  return reading(file, (db, version) => (version < schemaWithId ? null : idIn(db)));
+  return reading(file, (db, version) => (version < schemaWithId ? null : idIn(db, file)));
 }
 
 export interface Contents {
@@ -23,7 +23,7 @@ export function contentsOf(file: string): Promise<Contents> {
   return reading(file, (db) => {
     const count = (from: string) =>
       (db.prepare(`SELECT count(*) AS count FROM ${from}`).get() as { count: number }).count;
-    return { id: idIn(db), tasks: count("task"), tokens: count("document WHERE kind = 'token'") };
+    return { id: idIn(db, file), tasks: count("task"), tokens: count("document WHERE kind = 'token'") };
   });
 }
 

@@ -8,7 +8,11 @@ export function finalizeStatements(): Promise<void> {
   pending ??= new Promise((resolve) => {
     setImmediate(() => {
       pending = null;
-      collectGarbage();
+      try {
+        collectGarbage();
+      } catch {
+        // The descriptors are freed by the next collection.
+      }
       // Node runs the finalizers of native objects in the next turn of the event loop.
       setImmediate(resolve);
     });

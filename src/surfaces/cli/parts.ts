@@ -104,7 +104,7 @@ export interface Trust {
   trustStore(database: string): Promise<{ id: string; tasks: number; tokens: number }>;
   /** False: it was not trusted. */
   distrustStore(database: string): Promise<boolean>;
-  trustedStores(): Promise<{ id: string; path: string; tracked: boolean }[]>;
+  trustedStores(): Promise<{ id: string; path: string; isOwn: boolean; isTracked: boolean }[]>;
 }
 
 /** What `doctor` looks at, besides the store. */

@@ -1,4 +1,4 @@
-// `trust`: what a person says about a store that came with a clone or from somebody else.
+// `trust`: a person trusts a store that came with a clone or from another user.
 
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
@@ -53,15 +53,16 @@ export const commands: Record<string, SingleCommand> = {
     name: "trust",
     summary: "Trust the store of this directory, which you did not create",
     details:
-      "A store that came with a clone or a copy is refused until its user trusts it: agents run its tasks, and its tokens open your server. Look at it first: dibs list --db .dibs/dibs.db.\n" +
-      "Stores that you create are trusted. A store that git tracks is not, as a pull can replace it. DIBS_TRUST=1 in the environment trusts every store that is found, for containers.",
+      "A store that came with a clone or from another user is refused until you trust it: agents run its tasks, and its tokens open your server. To see its tasks first: dibs list --db .dibs/dibs.db\n" +
+      "Stores that you create are trusted, unless git tracks them: a pull can replace them. A store that you trust is trusted in its directory only. DIBS_TRUST=1 in the environment trusts every store that is found, for containers.",
     flags: {
       list: { help: "list the trusted stores" },
-      remove: { help: "trust this store no longer" },
+      remove: { help: "remove this store from the trusted ones" },
     },
     examples: ["dibs trust", "dibs trust --list"],
     async run(context) {
-      if (context.on("list") && context.on("remove")) throw usageError("Either --list or --remove.");
+      if (context.on("list") && context.on("remove"))
+        throw usageError("--list and --remove cannot be combined.", "Run: dibs trust --list");
       if (context.on("list")) return list(context);
       return context.on("remove") ? remove(context) : add(context);
     },
