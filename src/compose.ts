@@ -32,6 +32,7 @@ import {
   newTokenId,
 } from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
+import { isFoundByCommands, makeRoomFor } from "./runtime/locate.js";
 import { projectNameFor } from "./runtime/project-name.js";
 import { forgetStore, rememberStore } from "./runtime/trusted-stores.js";
 import { userName } from "./runtime/user-name.js";
@@ -145,13 +146,16 @@ export async function openStore(place: Place, clock: Clock | null, brief = false
 function creationOf(path: string): Creation {
   return {
     note: (id) => {
+      // Commands find stores by this name only.
+      if (!isFoundByCommands(path)) return;
+      makeRoomFor(path);
       try {
         rememberStore({ id, path: resolve(path), isOwn: true, isTracked: false });
       } catch {}
     },
     forget: (id) => {
       try {
-        forgetStore(id);
+        forgetStore({ id, path, isOwn: true });
       } catch {}
     },
   };

@@ -5,7 +5,13 @@ import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { DibsError } from "./contract/error.js";
 import { trackedOf } from "./runtime/git-index.js";
-import { forgetStore, rememberStore, trustedStore, trustedStores } from "./runtime/trusted-stores.js";
+import {
+  forgetStore,
+  ownStore,
+  rememberStore,
+  storeTrustedAt,
+  trustedStores,
+} from "./runtime/trusted-stores.js";
 import type { Contents } from "./store/sqlite/identity.js";
 
 export { trustedStores };
@@ -26,20 +32,22 @@ export async function refuseUntrusted(database: string, { storeId, isTrusted }: 
   refuseLinks(database);
   if (isTrusted || !lstatSync(database, { throwIfNoEntry: false })) return;
   const id = storeId ?? (await idOf(database));
-  const trusted = id === null ? null : trustedStore(id);
-  if (!trusted) throw notTrusted(database, "Dibs has no record that you created it");
-  // Other people may know the id of a store that this user did not create.
-  if (!trusted.isOwn && trusted.path !== realpathSync(database))
-    throw notTrusted(database, `you trusted it at ${trusted.path}, not here`);
+  const trusted = id === null ? null : recordOf(id, database);
+  if (!trusted) {
+    const why = "it came from another user, or from a version of Dibs that kept no record";
+    throw notTrusted(database, why, "Run: dibs trust (only if it is yours, or if you trust its author)");
+  }
   const tracked = trusted.isTracked ? null : trackedName(database);
-  if (tracked !== null) throw notTrusted(database, `git tracks ${tracked}, and a pull can replace it`);
+  if (tracked === null) return;
+  const hint = `Run: git rm --cached ${quoted(tracked)} (or dibs trust, if you trust everybody who can push)`;
+  throw notTrusted(database, `git tracks ${tracked}, and a pull can replace it`, hint);
 }
 
-function notTrusted(database: string, why: string): DibsError {
-  return new DibsError("STORE_NOT_TRUSTED", `Store ${database} is not trusted: ${why}.`, {
-    hint: `Run: dibs trust, if you trust its author (agents: ask your user). To see its tasks first: dibs list --db ${quoted(database)}`,
-  });
-}
+/** What this user said about the store at this place, or else that it is their own. */
+const recordOf = (id: string, database: string) => storeTrustedAt(id, realpathSync(database)) ?? ownStore(id);
+
+const notTrusted = (database: string, why: string, hint: string) =>
+  new DibsError("STORE_NOT_TRUSTED", `Store ${database} is not trusted: ${why}.`, { hint });
 
 /** For a shell: the author of the repository may have chosen the name of the directory. */
 const quoted = (path: string) => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
@@ -122,8 +130,9 @@ function remember(id: string, database: string): void {
 
 /** False: it was not trusted. */
 export async function distrustStore(database: string): Promise<boolean> {
+  refuseLinks(database);
   const id = await idOf(database);
-  const isKnown = id !== null && trustedStore(id) !== null;
-  if (isKnown) forgetStore(id);
-  return isKnown;
+  const known = id === null ? null : recordOf(id, database);
+  if (known) forgetStore(known);
+  return known !== null;
 }

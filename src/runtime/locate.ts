@@ -83,6 +83,12 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
+/** Whether commands find it in its directory without being told its name. */
+export function isFoundByCommands(database: string): boolean {
+  const path = resolve(database);
+  return basename(path) === "dibs.db" && basename(dirname(path)) === ".dibs";
+}
+
 /** Makes the directory of a database. What is in a `.dibs` is nobody's to commit, but for the settings. */
 export function makeRoomFor(database: string): void {
   const directory = dirname(resolve(database));

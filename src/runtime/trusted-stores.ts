@@ -1,6 +1,8 @@
-// The stores that this user has created or trusted: one private file per id in `~/.dibs/stores`, so that any number of processes can
-// add theirs at once. A repository cannot add to it, and cannot know the id of another store.
+// The stores that this user has created or trusted: one private file each in `~/.dibs/stores`, so that any number of processes can add
+// theirs at once. A store that the user created is known by its id, wherever it is: a repository cannot know that id. One that the user
+// trusts is known by id and path: everybody who can read its repository knows the id.
 
+import { createHash } from "node:crypto";
 import { chmodSync, existsSync, lstatSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -26,13 +28,27 @@ export function trustDirectory(home = homedir()): string {
 /** Beyond this, stores that are gone are forgotten, and then the oldest. */
 const storesMax = 4096;
 
-const isId = (id: string) => /^[0-9a-f]{32}$/.test(id);
+const fileName = /^([0-9a-f]{32})(-[0-9a-f]{16})?$/;
 
-export function trustedStore(id: string): TrustedStore | null {
-  if (!isId(id)) return null;
+type Key = Pick<TrustedStore, "id" | "path" | "isOwn">;
+
+function nameOf({ id, path, isOwn }: Key): string {
+  return isOwn ? id : `${id}-${createHash("sha256").update(path).digest("hex").slice(0, 16)}`;
+}
+
+export const ownStore = (id: string): TrustedStore | null => read(nameOf({ id, path: "", isOwn: true }));
+
+export function storeTrustedAt(id: string, path: string): TrustedStore | null {
+  const found = read(nameOf({ id, path, isOwn: false }));
+  return found?.path === path ? found : null;
+}
+
+function read(name: string): TrustedStore | null {
+  const [, id, place] = fileName.exec(name) ?? [];
+  if (id === undefined) return null;
   try {
-    const { path, isOwn, isTracked } = JSON.parse(readPrivate(join(trustDirectory(), id)) ?? "null");
-    return { id, path: String(path), isOwn: isOwn === true, isTracked: isTracked === true };
+    const { path, isTracked } = JSON.parse(readPrivate(join(trustDirectory(), name)) ?? "null");
+    return { id, path: String(path), isOwn: place === undefined, isTracked: isTracked === true };
   } catch {
     return null;
   }
@@ -40,34 +56,39 @@ export function trustedStore(id: string): TrustedStore | null {
 
 export function trustedStores(): TrustedStore[] {
   if (!isAbsolute(homedir())) return [];
-  return namesIn(trustDirectory()).flatMap((id) => trustedStore(id) ?? []);
+  return namesIn(trustDirectory()).flatMap((name) => read(name) ?? []);
 }
 
-const namesIn = (directory: string) => (existsSync(directory) ? readdirSync(directory).filter(isId) : []);
+function namesIn(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory).filter((name) => fileName.test(name)) : [];
+}
 
-export function rememberStore({ id, path, isOwn, isTracked }: TrustedStore): void {
+export function rememberStore(store: TrustedStore): void {
   const directory = trustDirectory();
   if (!existsSync(directory)) {
     makeDirectory(directory);
     chmodSync(directory, 0o700);
   }
-  writePrivate(join(directory, id), `${JSON.stringify({ path, isOwn, isTracked })}\n`);
+  const { path, isTracked } = store;
+  writePrivate(join(directory, nameOf(store)), `${JSON.stringify({ path, isTracked })}\n`);
   keepBounded(directory);
 }
 
-export function forgetStore(id: string): void {
-  if (isId(id)) removePrivate(join(trustDirectory(), id));
+export function forgetStore(store: Key): void {
+  forget(nameOf(store));
+}
+
+function forget(name: string): void {
+  if (fileName.test(name)) removePrivate(join(trustDirectory(), name));
 }
 
 function keepBounded(directory: string): void {
   const names = namesIn(directory);
   if (names.length <= storesMax) return;
-  const ageOf = (id: string) => lstatSync(join(directory, id), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const all = names.map((id) => ({ id, at: ageOf(id), isGone: !existsSync(trustedStore(id)?.path ?? "") }));
+  const ageOf = (name: string) => lstatSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const all = names.map((name) => ({ name, at: ageOf(name), isGone: !existsSync(read(name)?.path ?? "") }));
   all.sort((a, b) => Number(b.isGone) - Number(a.isGone) || a.at - b.at);
   // A quarter at once, so that the next stores need no search.
   const surplus = names.length - storesMax * 0.75;
-  all.slice(0, surplus).forEach(({ id }) => {
-    forgetStore(id);
-  });
+  for (const { name } of all.slice(0, surplus)) forget(name);
 }

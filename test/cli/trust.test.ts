@@ -171,7 +171,11 @@ test("a store is trusted in its directory only: everybody who can read it knows 
   expect((await dibs(clone, ["trust"])).code).toBe(0);
   const other = cloneOf(clone);
   const refused = await dibs(other, ["list"]);
-  expect([refused.code, refused.err]).toEqual([4, expect.stringContaining(`you trusted it at ${clone}`)]);
+  expect([refused.code, refused.err]).toEqual([4, expect.stringContaining("from another user")]);
+  // Nor does what is said of one touch the other.
+  expect((await dibs(other, ["trust", "--remove"])).out).toContain("was not trusted");
+  expect((await dibs(other, ["trust"])).code).toBe(0);
+  expect((await dibs(other, ["trust", "--remove"])).code).toBe(0);
   expect((await dibs(clone, ["list"])).code).toBe(0);
 });
 

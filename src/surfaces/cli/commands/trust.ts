@@ -53,7 +53,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "trust",
     summary: "Trust the store of this directory, which you did not create",
     details:
-      "A store that came with a clone or from another user is refused until you trust it: agents run its tasks, and its tokens open your server. To see its tasks first: dibs list --db .dibs/dibs.db\n" +
+      "A store that came with a clone or from another user is refused until you trust it: agents run its tasks, and its tokens open your server. To see its tasks first, list a copy: cp -r .dibs /tmp/copy && dibs list --db /tmp/copy/dibs.db\n" +
       "Stores that you create are trusted, unless git tracks them: a pull can replace them. A store that you trust is trusted in its directory only. DIBS_TRUST=1 in the environment trusts every store that is found, for containers.",
     flags: {
       list: { help: "list the trusted stores" },
