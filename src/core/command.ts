@@ -155,6 +155,8 @@ export interface SweepCommand {
   type: "sweep";
   limit: number;
   also?: { project: string; taskId: string };
+  /** Looks for leases that are too long, too. */
+  thorough?: boolean;
 }
 export interface RegisterCommand extends OnProject {
   type: "register-session";

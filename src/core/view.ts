@@ -19,7 +19,12 @@ export interface IdempotencyRecord {
 
 export type DocumentValue = Record<string, unknown>;
 
-export interface DocumentPage {
+/** Lists fail where a row cannot be decoded, unless they are asked to leave such rows out. `limit` counts them all the same. */
+export interface Tolerant {
+  readableOnly?: boolean | undefined;
+}
+
+export interface DocumentPage extends Tolerant {
   kind: string;
   /** Both exclusive. */
   afterKey?: string | undefined;
@@ -50,7 +55,7 @@ export interface TaskFilter {
   limit: number;
 }
 
-export interface EventFilter {
+export interface EventFilter extends Tolerant {
   after: number;
   limit: number;
   project?: string | null | undefined;
@@ -62,7 +67,7 @@ export interface EventFilter {
 export interface View {
   org(): Org;
   project(id: string): Project | undefined;
-  projects(): Project[];
+  projects(filter?: Tolerant): Project[];
 
   task(project: string, id: string): Task | undefined;
   text(project: string, id: string): TaskText | undefined;
@@ -95,13 +100,13 @@ export interface View {
   document(kind: string, key: string): DocumentValue | undefined;
 }
 
-export interface ClaimFilter {
+export interface ClaimFilter extends Tolerant {
   project: string | null;
   sessionId?: string | undefined;
   limit: number;
 }
 
-export interface SessionFilter {
+export interface SessionFilter extends Tolerant {
   project: string | null;
   /** Only those that nobody has ended. */
   live: boolean;

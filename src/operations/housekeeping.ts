@@ -61,7 +61,9 @@ export class Housekeeping {
     await endDeadHolders(executor, org);
     const { isDue, cleanupMs, project } = await executor.store.read(org, (view, now) => ({
       isDue: view.due(now, 1).length > 0,
-      cleanupMs: Math.min(...view.projects().map(({ settings }) => settings.claim.cleanupIntervalMs)),
+      cleanupMs: Math.min(
+        ...view.projects({ readableOnly: true }).map(({ settings }) => settings.claim.cleanupIntervalMs),
+      ),
       project: view.org().defaultProject,
     }));
     if (isDue || this.isTime(org, "sweep", cleanupMs)) {
@@ -87,7 +89,11 @@ export class Housekeeping {
     }
     for (let step = 0; step < taskStepsMax && !this.stopped; step++) {
       const below = this.tasksLeft.get(org);
-      const { next } = await retireTasks(this.executor, org, { olderThanMs, below });
+      const { next } = await retireTasks(this.executor, org, { olderThanMs, below }).catch((error) => {
+        // Not in every round.
+        this.tasksLeft.delete(org);
+        throw error;
+      });
       if (next === null) {
         this.tasksLeft.delete(org);
         return;

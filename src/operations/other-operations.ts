@@ -11,7 +11,7 @@ import type {
   UpdateProjectCommand,
 } from "../core/command.js";
 import { limits } from "../core/limits.js";
-import { accept, assert, type Outcome } from "../core/refusal.js";
+import { accept, assert, canRead, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
@@ -118,13 +118,13 @@ export const sessionOperations = {
 
 export const claimOperations = {
   "claims.cleanup": forCommand("claims.cleanup", {
-    command: (): SweepCommand => ({ type: "sweep", limit: limits.sweepMax }),
+    command: (): SweepCommand => ({ type: "sweep", limit: limits.sweepMax, thorough: true }),
     answer: (_view, cleaned) => ({ success: true, cleaned }),
   }),
   "claims.stats": forQuery("claims.stats", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
-    const claims = view.openClaims({ project: project.value, limit: limits.openClaimsMax });
+    const claims = countable(view, project.value);
     const active = claims.filter((claim) => !isOver(claim, now));
     const health = (claim: Claim) => healthStatus(claim, view.project(claim.project)!.settings.claim, now);
     const durations = active.map((claim) => Math.max(0, now - claim.claimedAt));
@@ -144,6 +144,16 @@ export const claimOperations = {
   }),
 };
 
+/** Figures leave out what is unreadable: `dibs doctor` names it. */
+function countable(view: Reads, project: string | null): Claim[] {
+  return view.openClaims({ project, limit: limits.openClaimsMax, readableOnly: true }).filter((claim) =>
+    canRead(() => {
+      view.project(claim.project);
+      view.session(claim.project, claim.sessionId);
+    }),
+  );
+}
+
 /** Its session is dead, and nobody has taken the task from it yet. */
 function isOrphaned(view: Reads, { project, sessionId }: Claim, now: number): boolean {
   const session = view.session(project, sessionId);
@@ -156,7 +166,7 @@ function deadSessions(
   claims: readonly Claim[],
   { environment }: CallContext,
 ) {
-  const sessions = view.sessions({ project, live: true, limit: limits.openClaimsMax });
+  const sessions = view.sessions({ project, live: true, limit: limits.openClaimsMax, readableOnly: true });
   return sessions
     .filter((session) => isGone(session, environment))
     .slice(0, limits.pageMax)

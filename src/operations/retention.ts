@@ -11,7 +11,7 @@ export async function retireEvents(
 ): Promise<number> {
   const below = await executor.store.read(org, (view, now) => {
     const after = view.org().eventMin - 1;
-    return olderBelow(view.events({ after, limit }), now - olderThanMs);
+    return olderBelow(view.events({ after, limit, readableOnly: true }), now - olderThanMs);
   });
   if (below === 0) return 0;
   const outcome = await executor.system(org, { type: "archive-events", below });

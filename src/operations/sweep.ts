@@ -2,6 +2,7 @@
 // is gone need not be waited for: its pid and start time tell.
 
 import { limits } from "../core/limits.js";
+import { canRead, isUnreadable } from "../core/refusal.js";
 import { isLive, type Session } from "../core/session.js";
 import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -12,13 +13,19 @@ export function isGone(session: Session, environment: Environment): boolean {
   return !environment.isAlive(session.pid, session.processStartedAt);
 }
 
+/** A session of which something is unreadable must not keep the others from being ended. */
+function passOver(error: unknown): null {
+  if (isUnreadable(error)) return null;
+  throw error;
+}
+
 async function endIfGone(executor: Executor, org: string, sessions: Session[]): Promise<Swept[]> {
   const ended = sessions
     .filter((session) => isGone(session, executor.environment))
     .map(async ({ project, id, incarnation }) => {
       const command = { project, sessionId: id, incarnation, reason: "process_gone" } as const;
-      const outcome = await executor.system(org, { type: "end-session", ...command });
-      if (!outcome.ok) return [];
+      const outcome = await executor.system(org, { type: "end-session", ...command }).catch(passOver);
+      if (!outcome?.ok) return [];
       const { released } = outcome.value as { released: Omit<Swept, "project">[] };
       return released.map((each) => ({ project, ...each }));
     });
@@ -34,7 +41,7 @@ export interface Swept {
 
 /** Ends every live session of this host whose process is gone. */
 export async function endDeadSessions(executor: Executor, org: string): Promise<Swept[]> {
-  const filter = { project: null, live: true, limit: limits.openClaimsMax };
+  const filter = { project: null, live: true, limit: limits.openClaimsMax, readableOnly: true };
   return endIfGone(executor, org, await executor.store.read(org, (view) => view.sessions(filter)));
 }
 
@@ -95,13 +102,17 @@ export function noticeTheDead(executor: Executor, org: string): Promise<Swept[]>
 
 async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
   const found = await executor.store.read(org, (view) => {
-    const sessions = new Map<string, Session>();
-    for (const { project, sessionId } of view.openClaims({ project: null, limit: limits.openClaimsMax })) {
+    const sessions: Session[] = [];
+    const seen = new Set<string>();
+    const filter = { project: null, limit: limits.openClaimsMax, readableOnly: true };
+    for (const { project, sessionId } of view.openClaims(filter)) {
       const key = `${project}/${sessionId}`;
-      const session = sessions.has(key) ? undefined : view.session(project, sessionId);
-      if (session) sessions.set(key, session);
+      if (seen.has(key) || !canRead(() => view.session(project, sessionId))) continue;
+      seen.add(key);
+      const session = view.session(project, sessionId);
+      if (session) sessions.push(session);
     }
-    return [...sessions.values()];
+    return sessions;
   });
   return endIfGone(executor, org, found);
 }

@@ -130,7 +130,7 @@ export async function dropExpiredTokens(executor: Executor, org: string): Promis
   try {
     const ids = await executor.store.read(org, (view, now) =>
       view
-        .documents({ kind: tokenKind, limit: limits.openClaimsMax })
+        .documents({ kind: tokenKind, limit: limits.openClaimsMax, readableOnly: true })
         .filter(({ value }) => isExpired(toToken(value), now))
         .slice(0, limits.pageMax)
         .map(({ key }) => key),

@@ -13,6 +13,7 @@ import type {
   IdempotencyRecord,
   Reads,
   TaskFilter,
+  Tolerant,
   WholeTask,
 } from "../core/view.js";
 import type { Rows } from "./rows.js";
@@ -23,9 +24,9 @@ export abstract class FlushedReads {
   /** The list that is asked next must contain what is pending. */
   protected abstract beforeList(): void;
 
-  projects(): Project[] {
+  projects(filter?: Tolerant): Project[] {
     this.beforeList();
-    return this.rows.projects();
+    return this.rows.projects(filter);
   }
 
   tasks(filter: TaskFilter): Task[] {

@@ -1,6 +1,7 @@
 // A stored row that no decoder can read: another program wrote it, or the disk damaged it. Reading it fails with the table and
 // the id; other rows are not concerned.
 
+import type { Row } from "./row-codec.js";
 import { StoreError } from "./store.js";
 
 export class UnreadableRowError extends StoreError {
@@ -9,10 +10,9 @@ export class UnreadableRowError extends StoreError {
     readonly id: string,
     cause: unknown,
   ) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     super(
       "STORE_CORRUPT",
-      `Row ${id} of table ${table} is unreadable: ${why}`,
+      `Row ${id} of table ${table} is unreadable.`,
       "Run: dibs doctor. It lists every unreadable row.",
       cause,
     );
@@ -43,6 +43,19 @@ export function orUnreadable<T>(decode: () => T): T | UnreadableRowError {
     if (error instanceof UnreadableRowError) return error;
     throw error;
   }
+}
+
+/** All rows decoded; with `readableOnly`, those that can be. */
+export function decodeAll<T>(
+  rows: readonly Row[],
+  decode: (row: Row) => T,
+  readableOnly: boolean | undefined,
+): T[] {
+  if (!readableOnly) return rows.map((row) => decode(row));
+  return rows.flatMap((row) => {
+    const decoded = orUnreadable(() => decode(row));
+    return decoded instanceof UnreadableRowError ? [] : [decoded];
+  });
 }
 
 export function need(condition: boolean, what: string): void {

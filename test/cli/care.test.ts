@@ -30,7 +30,7 @@ test("doctor names a row that cannot be read, and exits with 1", async () => {
   db.exec(`UPDATE task SET more = '{"torn' WHERE id = '0001'`);
   db.close();
   const { code, out } = await desk.dibs(["doctor"]);
-  expect(out).toMatch(/problem +database +Row shop\/0001 of table task is unreadable: /);
+  expect(out).toMatch(/problem +database +Row shop\/0001 of table task is unreadable\./);
   expect(code).toBe(1);
   expect((await desk.json(["claim", "--session", "a"])).task.id).toBe("0002");
   expect((await desk.dibs(["show", "0001"])).err).toMatch(/Row shop\/0001 of table task is unreadable/);

@@ -9,8 +9,24 @@ import { canRead } from "../refusal.js";
 /** Reads every open claim, but only once for each step of the clock. */
 export function followClock(draft: Draft): void {
   draft.setTime();
+  cutLeases(draft);
+}
+
+/** Leases that end later than this are looked at again by every cleanup. */
+const longLeaseMs = 24 * 60 * 60_000;
+
+/** For a store that an earlier version has used since the clock was set back: it left the leases as they were. */
+export function cutForgottenLeases(draft: Draft): void {
+  if (draft.view.nextDue(draft.now + longLeaseMs) !== null) cutLeases(draft);
+}
+
+function cutLeases(draft: Draft): void {
   for (const { project, taskId } of draft.view.due(Number.MAX_SAFE_INTEGER, limits.openClaimsMax)) {
-    if (!canRead(() => draft.claim(project, taskId))) continue;
+    const isReadable = canRead(() => {
+      draft.project(project);
+      draft.claim(project, taskId);
+    });
+    if (!isReadable) continue;
     const claim = draft.claim(project, taskId);
     if (!claim) continue;
     const cut = cutLease(claim, draft.project(project).settings.claim, draft.now);

@@ -5,6 +5,7 @@ import { isOver, overReason } from "../claim.js";
 import type { SettleCommand, SweepCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, canRead, type Outcome } from "../refusal.js";
+import { cutForgottenLeases } from "./clock.js";
 import { lose } from "./close.js";
 
 export interface Swept {
@@ -28,7 +29,8 @@ export function settle(draft: Draft, command: SettleCommand): Outcome<null> {
   return accept(null);
 }
 
-export function sweep(draft: Draft, { limit, also }: SweepCommand): Outcome<Swept[]> {
+export function sweep(draft: Draft, { limit, also, thorough }: SweepCommand): Outcome<Swept[]> {
+  if (thorough) cutForgottenLeases(draft);
   const swept: Swept[] = [];
   for (const { project, taskId } of [...(also ? [also] : []), ...draft.view.due(draft.now, limit)]) {
     // A row that is damaged must not keep all others from being claimed.
@@ -41,6 +43,7 @@ export function sweep(draft: Draft, { limit, also }: SweepCommand): Outcome<Swep
 /** All that settling looks at, before it changes anything. */
 function isReadable(draft: Draft, project: string, taskId: string): boolean {
   return canRead(() => {
+    draft.project(project);
     draft.task(project, taskId);
     const claim = draft.claim(project, taskId);
     if (claim) draft.record(project, claim.sessionId);

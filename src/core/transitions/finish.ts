@@ -2,6 +2,7 @@
 // A work list instead of recursion: a chain of groups may be deep, and a task may have ten thousand dependents.
 
 import type { Draft } from "../draft.js";
+import { canRead } from "../refusal.js";
 import { isReady, isTerminal, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 
@@ -18,12 +19,12 @@ export function setFree(draft: Draft, ended: Task): string[] {
   for (let task = work.pop(); task; task = work.pop()) {
     if (task.state === "completed") {
       for (const id of draft.view.dependents(task.project, task.id)) {
-        const waiting = draft.task(task.project, id);
+        const waiting = readableTask(draft, task.project, id);
         if (!waiting) continue;
         reevaluate(draft, { ...waiting, pendingDeps: waiting.pendingDeps - 1 }, task.id, freed, work);
       }
     }
-    const parent = task.parentId === null ? undefined : draft.task(task.project, task.parentId);
+    const parent = task.parentId === null ? undefined : readableTask(draft, task.project, task.parentId);
     if (parent) {
       const completed = task.state === "completed" ? 1 : 0;
       const counted = {
@@ -35,6 +36,16 @@ export function setFree(draft: Draft, ended: Task): string[] {
     }
   }
   return freed;
+}
+
+/** An unreadable dependent or parent stays as it is: the task before it must be able to end. */
+function readableTask(draft: Draft, project: string, id: string): Task | undefined {
+  const isReadable = canRead(() => {
+    // Its claim is looked at once nothing else is pending.
+    const task = draft.task(project, id);
+    if (task && task.pendingDeps + task.openChildren <= 1) draft.claim(project, id);
+  });
+  return isReadable ? draft.task(project, id) : undefined;
 }
 
 function reevaluate(draft: Draft, task: Task, by: string, freed: string[], work: Task[]): void {

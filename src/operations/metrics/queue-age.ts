@@ -19,7 +19,7 @@ function oldestReadySince(
   { evenPaused = false } = {},
 ): number | null {
   return view
-    .projects()
+    .projects({ readableOnly: true })
     .filter(({ id }) => project === null || id === project)
     .map((each) => oldestReadyAt(view, evenPaused ? { ...each, paused: false } : each, now))
     .reduce(earlier, null);

@@ -92,14 +92,17 @@ function record(transaction: Transaction, chunk: number): Recorded {
   const { view, now } = transaction;
   const before = cursorIn(view);
   const { eventSeq: end, eventMin } = view.org();
-  const events = view.events({ after: before.cursor, limit: chunk });
-  const cursor = events.length < chunk ? end : events.at(-1)!.seq;
+  // By number, so that an unreadable event is passed over, and not counted.
+  const from = Math.max(before.cursor, eventMin - 1);
+  const cursor = Math.min(end, from + chunk);
+  const page = view.events({ after: from, limit: chunk, readableOnly: true });
+  const events = page.filter(({ seq }) => seq <= cursor);
   const tally = new Tally({
     totals: (project) => storedTotals(view, project),
     bucket: (place) => bucketIn(view, place),
   });
   for (const event of events) tally.count(event);
-  const isExact = !before.inexact && tally.isExact && before.cursor + 1 >= eventMin;
+  const isExact = !before.inexact && tally.isExact && before.cursor + events.length === cursor;
   const isRecounted = !isExact && cursor === end;
   if (isRecounted) recount(view, tally, now);
   const written = new Written();
@@ -124,7 +127,7 @@ function sweep(transaction: Transaction): number {
 
 /** The log does not reach back, or was written by an older program: what the tasks are in now is counted once. */
 function recount(view: Reads, tally: Tally, now: number): void {
-  for (const { id } of view.projects()) tally.recount(id, view.taskCounts(id), now);
+  for (const { id } of view.projects({ readableOnly: true })) tally.recount(id, view.taskCounts(id), now);
   tally.recount(wholeOrg, view.taskCounts(null), now);
 }
 

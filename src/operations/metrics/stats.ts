@@ -31,8 +31,9 @@ export function countSessions(view: Reads, project: string | null, now: number) 
     live: true,
     seenSince: now - sessionShownMs,
     limit: limits.openClaimsMax,
+    readableOnly: true,
   });
-  const claims = view.openClaims({ project, limit: limits.openClaimsMax });
+  const claims = view.openClaims({ project, limit: limits.openClaimsMax, readableOnly: true });
   const holders = new Set(claims.map((claim) => `${claim.project}/${claim.sessionId}`));
   const active = sessions.filter((session) => holders.has(`${session.project}/${session.id}`)).length;
   return { active, idle: sessions.length - active };

@@ -371,6 +371,20 @@ export function transactions(driver: Driver): void {
       }
     });
 
+    it("a lease that a step back has left as it was is cut by the next cleanup", async (world) => {
+      world.clock.advance(365 * day);
+      const { taskId } = await world.hold("a", {}, { start: true });
+      world.clock.advance(-365 * day);
+      // As an earlier version did.
+      await commit(world, ({ view, now, apply }) =>
+        apply({ ...noChanges(), org: { ...view.org(), lastAt: now } }),
+      );
+      await world.ok({ type: "sweep", limit: 10 });
+      expect((await world.claimOf(taskId)).expiresAt).toBeGreaterThan(world.clock.now() + day);
+      await world.ok({ type: "sweep", limit: 10, thorough: true });
+      expect((await world.claimOf(taskId)).expiresAt).toBe(world.clock.now() + 30 * minute);
+    });
+
     it("a clock that was once far ahead does not freeze the leases", async (world) => {
       world.clock.advance(365 * day);
       await world.task();

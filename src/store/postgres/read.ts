@@ -16,10 +16,12 @@ import type {
   Reads,
   SessionFilter,
   TaskFilter,
+  Tolerant,
   WholeTask,
 } from "../../core/view.js";
 import { attemptOf, type Row, toNotification } from "../row-codec.js";
 import type { DueClaim, Flush, Rows } from "../rows.js";
+import { decodeAll } from "../unreadable.js";
 import { toClaim, toDueClaim, toEvent, toProject, toSession, toTask } from "./codec.js";
 import * as kinds from "./kinds.js";
 import * as lists from "./lists.js";
@@ -217,8 +219,15 @@ export class PostgresRows implements Rows {
     return found.slice(0, limit);
   }
 
-  projects(): Project[] {
-    return this.list("projects", lists.projects(this.orgId), (rows) => rows.map(toProject));
+  /** A list with all its rows, or with those that can be decoded. */
+  private rows<T>(name: string, statement: Statement, decode: (row: Row) => T, filter: Tolerant): T[] {
+    const { readableOnly } = filter;
+    const key = readableOnly ? `readable ${name}` : name;
+    return this.list(key, statement, (rows) => decodeAll(rows, decode, readableOnly));
+  }
+
+  projects(filter: Tolerant = {}): Project[] {
+    return this.rows("projects", lists.projects(this.orgId), toProject, filter);
   }
 
   tasks(filter: TaskFilter): Task[] {
@@ -226,7 +235,7 @@ export class PostgresRows implements Rows {
   }
 
   openClaims(filter: ClaimFilter): Claim[] {
-    return this.list("claims", lists.openClaims(this.orgId, filter), (rows) => rows.map(toClaim));
+    return this.rows("claims", lists.openClaims(this.orgId, filter), toClaim, filter);
   }
 
   lostClaims(filter: ClaimFilter): Attempt[] {
@@ -236,13 +245,12 @@ export class PostgresRows implements Rows {
   }
 
   events(filter: EventFilter): DibsEvent[] {
-    return this.list("events", lists.events(this.orgId, filter), (rows) =>
-      rows.map((row) => toEvent(row, this.orgId)),
-    );
+    const decode = (row: Row) => toEvent(row, this.orgId);
+    return this.rows("events", lists.events(this.orgId, filter), decode, filter);
   }
 
   sessions(filter: SessionFilter): Session[] {
-    return this.list("sessions", lists.sessions(this.orgId, filter), (rows) => rows.map(toSession));
+    return this.rows("sessions", lists.sessions(this.orgId, filter), toSession, filter);
   }
 
   notifications(filter: lists.NotificationFilter): Notification[] {

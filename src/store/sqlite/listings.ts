@@ -2,7 +2,8 @@
 
 import type { Counter } from "../../core/changes.js";
 import type { DocumentPage, IdempotencyRecord, Reads, WholeTask } from "../../core/view.js";
-import type { Value } from "../row-codec.js";
+import type { Row, Value } from "../row-codec.js";
+import { decodeAll } from "../unreadable.js";
 import { toDocument } from "./codec.js";
 import { SqliteReads } from "./read.js";
 
@@ -37,7 +38,13 @@ export class SqliteListings extends SqliteReads {
     return rows.map((row) => ({ key: row[0], request: row[1], answer: row[2], createdAt: row[3] }));
   }
 
-  documents({ kind, afterKey, beforeKey, limit }: DocumentPage): ReturnType<Reads["documents"]> {
+  documents({
+    kind,
+    afterKey,
+    beforeKey,
+    limit,
+    readableOnly,
+  }: DocumentPage): ReturnType<Reads["documents"]> {
     const where = ["org = ?", "kind = ?"];
     const values: Value[] = [this.orgId, kind];
     if (afterKey !== undefined) {
@@ -50,6 +57,7 @@ export class SqliteListings extends SqliteReads {
     }
     const text = `SELECT key, value FROM document WHERE ${where.join(" AND ")} ORDER BY key LIMIT ?`;
     const rows = this.db.all(text, ...values, limit);
-    return rows.map(([key, value]) => ({ key, value: toDocument(value, `${kind}/${key}`) }));
+    const decode = ([key, value]: Row) => ({ key, value: toDocument(value, `${kind}/${key}`) });
+    return decodeAll(rows, decode, readableOnly);
   }
 }

@@ -13,6 +13,7 @@ import type {
   IdempotencyRecord,
   SessionFilter,
   TaskFilter,
+  Tolerant,
 } from "../../core/view.js";
 import {
   attemptColumns,
@@ -28,6 +29,7 @@ import {
 } from "../row-codec.js";
 import type { DueClaim } from "../rows.js";
 import { stateCondition } from "../state-condition.js";
+import { decodeAll } from "../unreadable.js";
 import {
   claimColumns,
   projectColumns,
@@ -101,8 +103,8 @@ export class SqliteReads {
     return row && toProject(row);
   }
 
-  projects(): Project[] {
-    return this.db.all(sql.projects, this.orgId).map(toProject);
+  projects({ readableOnly }: Tolerant = {}): Project[] {
+    return decodeAll(this.db.all(sql.projects, this.orgId), toProject, readableOnly);
   }
 
   task(project: string, id: string): Task | undefined {
@@ -225,7 +227,7 @@ export class SqliteReads {
     return this.db.once(text, values).map(toTask);
   }
 
-  openClaims({ project, sessionId, limit }: ClaimFilter): Claim[] {
+  openClaims({ project, sessionId, limit, readableOnly }: ClaimFilter): Claim[] {
     const where = ["org = ?"];
     const values: Value[] = [this.orgId];
     if (project !== null) {
@@ -237,7 +239,7 @@ export class SqliteReads {
       values.push(sessionId);
     }
     const text = `SELECT ${claimColumns} FROM claim WHERE ${where.join(" AND ")} ORDER BY claimed_at, project, task_id LIMIT ?`;
-    return this.db.once(text, [...values, limit]).map(toClaim);
+    return decodeAll(this.db.once(text, [...values, limit]), toClaim, readableOnly);
   }
 
   lostClaims({ project, sessionId, limit }: ClaimFilter): Attempt[] {
@@ -260,7 +262,7 @@ export class SqliteReads {
     return rows.map(([of, id, ...row]) => toAttempt(of, id, row));
   }
 
-  events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {
+  events({ after, limit, project, taskId, types, readableOnly }: EventFilter): DibsEvent[] {
     const where = ["no > ?", "no < ?"];
     const values: Value[] = [this.first + after, this.first + numbersPerOrg];
     const add = (condition: string, ...more: Value[]) => {
@@ -279,7 +281,7 @@ export class SqliteReads {
       types || taskId !== undefined
         ? this.db.once(text, [...values, limit])
         : this.db.all(text, ...values, limit);
-    return rows.map((row) => toEvent(row, this.orgId));
+    return decodeAll(rows, (row) => toEvent(row, this.orgId), readableOnly);
   }
 
   sessions(filter: SessionFilter): Session[] {
@@ -302,7 +304,7 @@ export class SqliteReads {
       values.push(filter.afterId);
     }
     const text = `SELECT ${sessionColumns} FROM session WHERE ${where.join(" AND ")} ORDER BY project || '/' || id LIMIT ?`;
-    return this.db.once(text, [...values, filter.limit]).map(toSession);
+    return decodeAll(this.db.once(text, [...values, filter.limit]), toSession, filter.readableOnly);
   }
 
   notifications(filter: {
