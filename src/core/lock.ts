@@ -1,7 +1,7 @@
 // A named mutual exclusion for agent processes. A holder that is a process of the host that looks holds it for as long as it lives;
 // any other holder (a process elsewhere or before the last boot, a session, somebody) has a lease. A session's ends with it.
 
-import { lockTtlMs } from "./limits.js";
+import { clockStepBackMsMax, lockTtlMs } from "./limits.js";
 import { isLive } from "./session.js";
 import type { DocumentValue, View } from "./view.js";
 
@@ -44,6 +44,11 @@ export function isLockOver(view: Pick<View, "session">, lock: Lock, here: string
   if (lock.pid !== null || lock.sessionId === null) return false;
   const session = view.session(lock.project, lock.sessionId);
   return session !== undefined && !isLive(session);
+}
+
+/** It was renewed under a clock that has been set back since. */
+export function isFromFuture(lock: Lock, now: number): boolean {
+  return lock.renewedAt > now + clockStepBackMsMax;
 }
 
 /** The same process; or, where none is named, the same session. Nobody is the same as somebody unnamed. */

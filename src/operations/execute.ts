@@ -250,9 +250,10 @@ function keyOf({ keysOf }: Caller, key: string): string {
   return keysOf === undefined ? key : `${keysOf}\u001f${key}`;
 }
 
+/** A key from further in the future was used while the clock was ahead. */
 function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {
   const before = view.idempotency(key);
-  return before && now - before.createdAt < limits.idempotencyMs ? before : null;
+  return before && Math.abs(now - before.createdAt) < limits.idempotencyMs ? before : null;
 }
 
 function replay<T>(before: { request: string; answer: string }, request: string, key: string): Outcome<T> {

@@ -1,7 +1,7 @@
 // Locks of dead processes. A process of this host that is gone holds nothing: its pid and start time tell.
 
 import { limits } from "../core/limits.js";
-import { isLockOver, type Lock, lockKind, toLock } from "../core/lock.js";
+import { isFromFuture, isLockOver, type Lock, lockKind, toLock } from "../core/lock.js";
 import type { Reads } from "../core/view.js";
 import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -31,17 +31,19 @@ function isTimeToLookAtAll(executor: Executor, org: string): boolean {
   return true;
 }
 
-/** Frees the lock of this name if its holder is dead, and now and then all such. */
+/** Frees the lock of this name if its holder is dead, cuts it if it is from the future, and now and then all such. */
 export async function freeDeadLocks(executor: Executor, org: string, name: string): Promise<void> {
   const { environment } = executor;
   const all = isTimeToLookAtAll(executor, org);
   const found = await executor.store.read(org, (view, now) => {
     const named = view.document(lockKind, name);
     const locks = all
-      ? view.documents({ kind: lockKind, limit: limits.pageMax }).map(({ value }) => toLock(value))
+      ? view
+          .documents({ kind: lockKind, limit: limits.pageMax, readableOnly: true })
+          .map(({ value }) => toLock(value))
       : [];
     const looked = named ? [toLock(named), ...locks] : locks;
-    return looked.filter((lock) => !isHeld(view, lock, environment, now));
+    return looked.filter((lock) => isFromFuture(lock, now) || !isHeld(view, lock, environment, now));
   });
   if (found.length === 0) return;
   const locks = found.map((lock) =>

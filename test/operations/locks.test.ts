@@ -79,4 +79,35 @@ describe.each(driverNames)("locks over %s", (driver) => {
       expect(await pipeline.store.read("default", (view) => view.document("lock", "old"))).toBeUndefined();
     }),
   );
+
+  test(
+    "a lock taken under a clock one year ahead is free after its own length",
+    on(driver, async (pipeline) => {
+      const year = 365 * 24 * 60 * 60_000;
+      pipeline.clock.advance(year);
+      await pipeline.call("locks.acquire", { name: "deploy", sessionId: "a", ttlMs: 600_000 });
+      pipeline.clock.advance(-year);
+      const other = { name: "deploy", sessionId: "b" };
+      await expect(pipeline.call("locks.acquire", other)).rejects.toMatchObject({ code: "SESSION_BUSY" });
+      pipeline.clock.advance(600_000);
+      expect(await pipeline.call("locks.acquire", other)).toMatchObject({ lock: { sessionId: "b" } });
+    }),
+  );
+
+  test(
+    "a key used under a clock one year ahead does not answer a new request",
+    on(driver, async (pipeline) => {
+      const year = 365 * 24 * 60 * 60_000;
+      const create = () => pipeline.call("tasks.create", { prompt: "x" }, {}, { idempotencyKey: "k" });
+      const first = await create();
+      pipeline.clock.advance(60_000);
+      expect(await create()).toEqual(first);
+      pipeline.clock.advance(year);
+      const ahead = await create();
+      pipeline.clock.advance(-year);
+      const back = await create();
+      expect(back.task.id).not.toBe(ahead.task.id);
+      expect(await create()).toEqual(back);
+    }),
+  );
 });

@@ -68,7 +68,7 @@ function once(transaction: Transaction, plan: Extract<Plan, { do: "command" }>, 
   if (key === undefined) return how(transaction, command);
   const request = JSON.stringify(command);
   const before = transaction.view.idempotency(key);
-  if (before && transaction.now - before.createdAt < limits.idempotencyMs) {
+  if (before && Math.abs(transaction.now - before.createdAt) < limits.idempotencyMs) {
     if (before.request !== request) return { ok: false, code: "IDEMPOTENCY_MISMATCH" };
     return { ok: true, replayed: JSON.parse(before.answer) };
   }

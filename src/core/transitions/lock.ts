@@ -1,6 +1,15 @@
 import type { AcquireLockCommand, FreeLocksCommand, ReleaseLockCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { isLockOver, isSameHolder, type Lock, lockExpiry, lockKind, mayRelease, toLock } from "../lock.js";
+import {
+  isFromFuture,
+  isLockOver,
+  isSameHolder,
+  type Lock,
+  lockExpiry,
+  lockKind,
+  mayRelease,
+  toLock,
+} from "../lock.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 
 function heldLock(draft: Draft, name: string, here: string): Lock | null {
@@ -46,7 +55,10 @@ export function releaseLock(draft: Draft, command: ReleaseLockCommand): Outcome<
   return accept({ released: held !== null });
 }
 
-/** Removes those whose process was seen to be gone, if nobody has taken them since, and those that are over. */
+/**
+ * Removes those whose process was seen to be gone, if nobody has taken them since, and those that are over. One from the future
+ * is kept for its own length from now: its holder may be at work.
+ */
 export function freeLocks(draft: Draft, { locks, here }: FreeLocksCommand): Outcome<null> {
   for (const { name, gone } of locks) {
     const value = draft.document(lockKind, name);
@@ -54,6 +66,10 @@ export function freeLocks(draft: Draft, { locks, here }: FreeLocksCommand): Outc
     const lock = toLock(value);
     const isGone = gone !== undefined && lock.pid !== null && isSameHolder(lock, gone);
     if (isGone || isLockOver(draft.view, lock, here, draft.now)) draft.putDocument(lockKind, name, null);
+    else if (isFromFuture(lock, draft.now)) {
+      const acquiredAt = Math.min(lock.acquiredAt, draft.now);
+      draft.putDocument(lockKind, name, { ...lock, acquiredAt, renewedAt: draft.now });
+    }
   }
   return accept(null);
 }

@@ -175,6 +175,24 @@ export function locks(driver: Driver): void {
       await world.refused("SESSION_BUSY", acquire(process(7)));
     });
 
+    it("a lock taken under a clock one year ahead lasts as long as any other, once somebody asks for it", async (world) => {
+      const cut = { type: "free-locks", locks: [{ name: "deploy" }], here } as const;
+      world.clock.advance(365 * 24 * 60 * minute);
+      await world.ok(acquire(session("a"), { ttlMs: 10 * minute }));
+      world.clock.advance(-365 * 24 * 60 * minute);
+      await world.ok(cut);
+      const { details } = await world.refused("SESSION_BUSY", acquire(session("b")));
+      expect(details?.lock).toMatchObject({
+        acquiredAt: world.clock.now(),
+        expiresAt: world.clock.now() + 10 * minute,
+      });
+      world.clock.advance(9 * minute);
+      await world.ok(cut);
+      await world.refused("SESSION_BUSY", acquire(session("b")));
+      world.clock.advance(minute);
+      await world.ok(acquire(session("b")));
+    });
+
     it("names of the program's own are for the program", async (world) => {
       const server = { ...acquire(process(7)), name: "dibs.server" };
       await world.refused("FORBIDDEN", server);
