@@ -157,7 +157,9 @@ function copyIfFirst(draft: string, file: string): boolean {
 /** SQLite would replay the log of a lost database into the new one. */
 function refuseOrphanedLog(file: string): void {
   const log = `${file}-wal`;
-  if (!existsSync(log) || statSync(log).size === 0) return;
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  // Another process may have created both since the file was found missing.
+  if (existsSync(file)) return;
   throw corrupt(file, `the file is missing, but its log ${log} is there; restore the file, or delete both`);
 }
 
