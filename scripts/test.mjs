@@ -18,6 +18,7 @@ const quick = ["src", "test/house", "test/view", "test/web"];
 const isQuick = process.argv[2] === "--quick";
 const selection = isQuick ? [...quick, ...process.argv.slice(3)] : process.argv.slice(2);
 const total = { passed: 0, failed: 0, skipped: 0 };
+const failedSteps = [];
 
 if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
   const tsc = [bin("typescript/bin/tsc"), "--noEmit", "-p"];
@@ -35,6 +36,7 @@ if (step("install", ["scripts/ensure.mjs", "--no-build"])) {
   total.failed++;
 }
 
+for (const name of failedSteps) console.log(`FAILED ${name}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
@@ -153,6 +155,7 @@ function sideBySide(name, args) {
       process.stdout.write(Buffer.concat(printed));
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       console.log(`== ${name}: ${code === 0 ? "ok" : "FAILED"} in ${seconds} s`);
+      if (code !== 0) failedSteps.push(name);
       resolve(code === 0);
     });
   });
