@@ -23,7 +23,7 @@ export function cutForgottenLeases(draft: Draft): void {
 function cutLeases(draft: Draft): void {
   for (const { project, taskId } of draft.view.due(Number.MAX_SAFE_INTEGER, limits.openClaimsMax)) {
     const isReadable = canRead(() => {
-      draft.project(project);
+      draft.view.project(project);
       draft.claim(project, taskId);
     });
     if (!isReadable) continue;

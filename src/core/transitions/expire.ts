@@ -43,7 +43,7 @@ export function sweep(draft: Draft, { limit, also, thorough }: SweepCommand): Ou
 /** All that settling looks at, before it changes anything. */
 function isReadable(draft: Draft, project: string, taskId: string): boolean {
   return canRead(() => {
-    draft.project(project);
+    draft.view.project(project);
     draft.task(project, taskId);
     const claim = draft.claim(project, taskId);
     if (claim) draft.record(project, claim.sessionId);

@@ -270,6 +270,13 @@ export function claims(driver: Driver): void {
   });
 
   describe(`${driver.name}: the health of a claim`, () => {
+    it("a claim in a project that does not exist is refused, also while a lease is over", async (world) => {
+      await world.hold("a");
+      world.clock.advance(lease);
+      const nowhere = { type: "claim", project: "nowhere", taskId: "0001", sessionId: "a" } as const;
+      await world.refused("PROJECT_NOT_FOUND", nowhere);
+    });
+
     it("healthy, warning and expiring by the time that is left", async (world) => {
       await world.settings({ claim: { staleAfterMs: 3_600_000 } });
       const { taskId } = await world.hold("a", {}, { start: true });
