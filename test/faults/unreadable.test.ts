@@ -173,7 +173,6 @@ async function busyFleet(dibs: Dibs): Promise<void> {
   await dibs.projects.create({ id: project });
   await dibs.projects.create({ id: "third" });
   const short = { minTtlMs: 1, defaultTtlMs: 1, startTimeoutMs: 1 };
-  await dibs.projects.update({ id: project, settings: { claim: short } });
   await dibs.tasks.create({ project, prompt: "x", id: "past" });
   await dibs.sessions.register({ project, id: "h" });
   await dibs.tasks.create({ prompt: "x", id: "held" });
@@ -189,7 +188,10 @@ async function busyFleet(dibs: Dibs): Promise<void> {
   for (const taskId of ["held", "part", "done"]) await dibs.tasks.claim({ taskId, sessionId: "worker" });
   await dibs.tasks.complete({ taskId: "done", sessionId: "worker" }, { idempotencyKey: "done" });
   await dibs.tasks.claim({ taskId: "neighbours", sessionId: "neighbour" });
-  for (let n = 0; n < 2; n++) await dibs.tasks.claim({ project, taskId: "past", sessionId: "h" });
+  await dibs.tasks.claim({ project, taskId: "past", sessionId: "h" });
+  await dibs.tasks.release({ project, taskId: "past", sessionId: "h" });
+  await dibs.projects.update({ id: project, settings: { claim: short } });
+  await dibs.tasks.claim({ project, taskId: "past", sessionId: "h" });
   await dibs.tasks.start({ taskId: "held", sessionId: "worker" });
 }
 
