@@ -317,6 +317,7 @@ describe("what it shows", () => {
       const before = await created.boundingBox();
       await world.post(`/api/tasks/${id}/progress`, { sessionId: "agent-7", note: "half way" });
       await page.getByRole("button", { name: "1 new" }).waitFor();
+      await page.getByLabel("Holder").getByText("half way").waitFor();
       expect((await created.boundingBox())?.y).toBe(before?.y);
       expect(await story(page, "half way").count()).toBe(0);
       // Pressed without a pointer: one that leaves the list lets go of it by itself.

@@ -52,28 +52,27 @@ function Lease({ claim, now }: { claim: Claim; now: number }) {
   );
 }
 
+/** One line, whatever was reported: what is below must not move while somebody points at it. The timeline has the whole note. */
 function Progress({ claim: { progress }, taskId, now }: { claim: Claim; taskId: string; now: number }) {
-  if (!progress) return null;
   return (
-    <div className="task-progress">
-      {progress.percent !== null && (
-        <div className="row">
-          <progress
-            className="grows"
-            max={100}
-            value={progress.percent}
-            aria-label={`Progress of ${taskId}`}
-          />
+    <div className="row task-progress">
+      {progress && progress.percent !== null && (
+        <>
+          <progress max={100} value={progress.percent} aria-label={`Progress of ${taskId}`} />
           <span className="small">{percent(progress.percent)}</span>
-        </div>
+        </>
       )}
-      {progress.note !== null && (
-        <p className="wraps">
-          <bdi>{progress.note}</bdi>{" "}
-          <span className="quiet small">
-            <When at={progress.at} now={now} />
-          </span>
-        </p>
+      {progress?.note ? (
+        <bdi className="cut" title={progress.note}>
+          {progress.note}
+        </bdi>
+      ) : (
+        !progress && <span className="quiet">No progress reported</span>
+      )}
+      {progress && (
+        <span className="quiet small">
+          <When at={progress.at} now={now} />
+        </span>
       )}
     </div>
   );
