@@ -13,10 +13,20 @@ export function trackedOf(root: string, names: readonly string[]): string | null
   // The index has bytes, and its names are read as such.
   const wanted = names.map((name) => Buffer.from(name).toString("latin1"));
   for (const file of ["index", ...shared]) {
-    const found = trackedIn(join(git, file), wanted, hashBytes);
+    const found = whileThere(() => trackedIn(join(git, file), wanted, hashBytes));
     if (found !== null) return found;
   }
   return null;
+}
+
+/** Git replaces and removes its files at any moment. */
+function whileThere<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
 }
 
 function gitDirectoryOf(root: string): string | null {

@@ -192,16 +192,27 @@ const journalMagic = "d9d505f920a163d7";
  */
 function refuseForeignJournal(file: string): void {
   const journal = `${file}-journal`;
-  const size = statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
-  if (size < journalMagic.length / 2) return;
-  const end = Buffer.alloc(journalMagic.length / 2);
-  const handle = openSync(journal, "r");
+  const end = endOf(journal, journalMagic.length / 2);
+  if (end?.toString("hex") === journalMagic) throw corrupt(file, `${journal} names another file; delete it`);
+}
+
+/** Null: there is no such file (any more), or it is shorter. Another process removes its journal at any moment. */
+function endOf(path: string, bytes: number): Buffer | null {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size < bytes) return null;
+  const end = Buffer.alloc(bytes);
   try {
-    readSync(handle, end, 0, end.length, size - end.length);
-  } finally {
-    closeSync(handle);
+    const handle = openSync(path, "r");
+    try {
+      readSync(handle, end, 0, bytes, size - bytes);
+    } finally {
+      closeSync(handle);
+    }
+    return end;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
   }
-  if (end.toString("hex") === journalMagic) throw corrupt(file, `${journal} names another file; delete it`);
 }
 
 function connect(file: string): Database {

@@ -33,9 +33,8 @@ async function reading<T>(file: string, read: (db: Database, version: number) =>
   if (existsSync(logFile)) return readAt(file, file, read);
   try {
     return await readAt(`${pathToFileURL(file)}?immutable=1`, file, read);
-  } catch (error) {
-    // Another process opened it meanwhile, and may have changed what was being read.
-    if (!existsSync(logFile)) throw error;
+  } catch {
+    // Another process may have opened it meanwhile, and changed what was being read. A file that is really damaged fails again.
     return readAt(file, file, read);
   }
 }
