@@ -53,8 +53,18 @@ async function keep(own: string, { name, suite, result }: TestContext["task"]): 
   const title = [file, suite?.name, name].filter(Boolean).join(" ");
   const slug = title.replaceAll(/[^\w.-]+/g, "-").slice(0, 100);
   const place = join(failures, `${slug}-${process.pid}-${count}`);
-  cpSync(own, place, { recursive: true });
-  cpSync(home, join(place, "home"), { recursive: true });
+  mkdirSync(place, { recursive: true });
+  for (const [from, to] of [
+    [own, place],
+    [home, join(place, "home")],
+  ] as const) {
+    try {
+      cpSync(from, to, { recursive: true });
+    } catch (error) {
+      // Such as a socket, which cannot be copied.
+      console.error(String(error));
+    }
+  }
   const errors = result?.errors ?? [];
   const text = errors.map(({ message, stack, diff }) => [message, diff, stack].filter(Boolean).join("\n\n"));
   await writeFile(join(place, "error.txt"), `${title}\n\n${text.join("\n\n")}\n`);
