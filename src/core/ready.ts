@@ -181,7 +181,7 @@ export function pickNext(
 }
 
 export interface ReadyNow {
-  /** Tasks that somebody can claim now, counted up to about the limit. */
+  /** Tasks that a session can claim now, counted up to about the limit. */
   count: number;
   /** When the next scheduled one can be claimed. */
   soonestAt: number | null;
@@ -189,7 +189,7 @@ export interface ReadyNow {
   assignees: Set<string>;
 }
 
-/** The ready queue of a project, for whoever it may be. */
+/** The ready queue of a project, for any session. */
 export function readyNow(
   view: ReadyLanes,
   query: { project: string; settings: Settings; now: number; limit: number },

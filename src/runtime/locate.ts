@@ -83,7 +83,7 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Whether commands find it in its directory without being told its name. */
+/** Whether commands find the database in its directory without `--db`. */
 export function isFoundByCommands(database: string): boolean {
   const path = resolve(database);
   return basename(path) === "dibs.db" && basename(dirname(path)) === ".dibs";

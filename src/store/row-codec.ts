@@ -10,6 +10,9 @@ export type Value = string | number | null;
 // biome-ignore lint/suspicious/noExplicitAny: a row is decoded by position; its types are the schema's.
 export type Row = any[];
 
+/** Every column with the name of its table in front. */
+export const prefixed = (table: string, columns: string) => columns.replaceAll(/\w+/g, `${table}.$&`);
+
 /** After the key. */
 export const taskColumns =
   "type, parent_id, title, state, priority, assignee, lost_count, not_before, epoch, created_at, updated_at, ready_at, started_at, ended_at, pending_deps, open_children, completed_children, more";

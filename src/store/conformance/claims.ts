@@ -270,7 +270,7 @@ export function claims(driver: Driver): void {
   });
 
   describe(`${driver.name}: the health of a claim`, () => {
-    it("a claim in a project that does not exist is refused, also while a lease is over", async (world) => {
+    it("a claim in a project that does not exist is refused, also while a lease has expired", async (world) => {
       await world.hold("a");
       world.clock.advance(lease);
       const nowhere = { type: "claim", project: "nowhere", taskId: "0001", sessionId: "a" } as const;

@@ -6,12 +6,12 @@ import type { Project } from "../../core/project.js";
 import type { ReadyEntry } from "../../core/ready.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
-import { toTask as decodeTask, type Row, taskColumns, taskKeyColumns } from "../row-codec.js";
+import { toTask as decodeTask, prefixed, type Row, taskColumns, taskKeyColumns } from "../row-codec.js";
 import type { DueClaim, OfTask } from "../rows.js";
 import { isObject, need, readable } from "../unreadable.js";
 import type { Value } from "./statement.js";
 
-export const prefixed = (prefix: string, columns: string) => columns.replaceAll(/\w+/g, `${prefix}.$&`);
+export { prefixed };
 
 export const projectColumns = "id, settings, paused, created_at, updated_at";
 

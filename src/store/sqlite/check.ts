@@ -3,6 +3,7 @@
 import {
   attemptColumns,
   notificationColumns,
+  prefixed,
   type Row,
   taskColumns,
   taskKeyColumns,
@@ -29,8 +30,6 @@ import {
 } from "./codec-sessions.js";
 import type { Database } from "./connection.js";
 import { numbersPerOrg } from "./schema.js";
-
-const prefixed = (prefix: string, columns: string) => columns.replaceAll(/\w+/g, `${prefix}.$&`);
 
 /** Kept as it was answered, and parsed when the request is repeated. */
 const toAnswer = readable(
