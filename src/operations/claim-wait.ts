@@ -6,7 +6,7 @@ import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { Caller } from "./environment.js";
 import { type CallOptions, type Executor, rethrow } from "./execute.js";
-import { endDeadHolders, isTimeToLook } from "./sweep.js";
+import { endDeadHolders, endDeadHoldersSince, isTimeToLook, monotonicMs } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
 
@@ -25,12 +25,15 @@ export function claimNext(
   caller: Caller,
   options: WaitOptions = {},
 ): Promise<Answer> {
+  const begunAt = monotonicMs();
   const claim = () =>
-    executor.run("tasks.claimNext", input, caller, options).then(({ answer }) => {
-      const waitMs = input?.waitMs ?? 0;
-      if (answer.claim || waitMs === 0) return answer;
-      return waitFor(executor, input, caller, { ...options, waitMs, answer }).catch(rethrow);
-    });
+    executor
+      .run("tasks.claimNext", input, caller, options)
+      .then(({ answer }) =>
+        answer.claim
+          ? answer
+          : lookAgain(executor, input, caller, { ...options, answer, begunAt }).catch(rethrow),
+      );
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
   return isTimeToLook(executor, caller.org)
     ? endTheDeadsClaims(executor, input, caller).then(claim)
@@ -40,6 +43,20 @@ export function claimNext(
 async function endTheDeadsClaims(executor: Executor, input: unknown, caller: Caller): Promise<void> {
   executor.admit("tasks.claimNext", input, caller);
   await endDeadHolders(executor, caller.org);
+}
+
+/** Nobody is told that there is nothing while a process that died before the call holds something. */
+async function lookAgain(
+  executor: Executor,
+  input: InputOf<ClaimNext>,
+  caller: Caller,
+  { answer, begunAt, ...options }: WaitOptions & { answer: Answer; begunAt: number },
+): Promise<Answer> {
+  const freed = await endDeadHoldersSince(executor, caller.org, begunAt);
+  const waitMs = input?.waitMs ?? 0;
+  if (waitMs > 0) return waitFor(executor, input, caller, { ...options, waitMs, answer });
+  if (freed.length === 0) return answer;
+  return (await executor.run("tasks.claimNext", input, caller, options)).answer;
 }
 
 async function waitFor(

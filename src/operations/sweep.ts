@@ -46,14 +46,19 @@ export async function endDeadSessions(executor: Executor, org: string): Promise<
 }
 
 /** As performance.now() tells it, which takes longer to load than a look. */
-const monotonicMs = () => process.uptime() * 1000;
+export const monotonicMs = () => process.uptime() * 1000;
 
 /** Looking is shared: however many wait, processes are looked at once in this time. */
 const lookEveryMs = 500;
 
+interface Look {
+  at: number;
+  found: Promise<Swept[]>;
+}
+
 /** For all who ask at about the same time. */
 class Looks {
-  private readonly last = new WeakMap<Executor, Map<string, { at: number; found: Promise<Swept[]> }>>();
+  private readonly last = new WeakMap<Executor, Map<string, Look>>();
 
   constructor(private readonly look: (executor: Executor, org: string) => Promise<Swept[]>) {}
 
@@ -63,14 +68,32 @@ class Looks {
   }
 
   take(executor: Executor, org: string): Promise<Swept[]> {
-    const byOrg = this.last.get(executor) ?? new Map();
+    return this.takeSince(executor, org, monotonicMs() - lookEveryMs);
+  }
+
+  /** What a look finds that began after `since`: it sees every process that was dead by then. */
+  takeSince(executor: Executor, org: string, since: number): Promise<Swept[]> {
+    const byOrg = this.last.get(executor) ?? new Map<string, Look>();
     this.last.set(executor, byOrg);
     const last = byOrg.get(org);
-    if (last && !this.isTime(executor, org)) return last.found;
+    if (last && last.at > since) return last.found;
+    const look: Look = { at: Number.POSITIVE_INFINITY, found: Promise.resolve([]) };
+    byOrg.set(org, look);
+    look.found = this.begin(executor, org, look, last?.found);
+    return look.found;
+  }
+
+  /** One after the other. Until it begins, it will have begun after whatever is asked of it. */
+  private async begin(
+    executor: Executor,
+    org: string,
+    look: Look,
+    before?: Promise<Swept[]>,
+  ): Promise<Swept[]> {
+    await before;
+    look.at = monotonicMs();
     // Looking is a help: if the store cannot be read now, the next look may find more.
-    const found = this.look(executor, org).catch(() => []);
-    byOrg.set(org, { at: monotonicMs(), found });
-    return found;
+    return this.look(executor, org).catch(() => []);
   }
 }
 
@@ -88,6 +111,11 @@ export function isTimeToLook(executor: Executor, org: string): boolean {
 /** Those that hold something: what claims and lists of tasks need to know. */
 export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
   return holders.take(executor, org);
+}
+
+/** The same, by a look that began after `since`. */
+export function endDeadHoldersSince(executor: Executor, org: string, since: number): Promise<Swept[]> {
+  return holders.takeSince(executor, org, since);
 }
 
 /** For those who wait: a lease can end that had not begun, or was longer, when they last looked. Its end wakes them. */

@@ -174,3 +174,32 @@ describe.each(driverNames)("many claims that wait, on %s", (driver) => {
     }),
   );
 });
+
+describe.each(driverNames)("a claim right after its holder's process died, on %s", (driver) => {
+  const dead = new Set<number>();
+  const world = { isAlive: (pid: number) => !dead.has(pid) };
+
+  test.each([0, 1])("finds what it held, however short the last look is ago (waitMs %i)", (waitMs) =>
+    on(
+      driver,
+      async (pipeline) => {
+        const { hostId: host } = pipeline.executor.environment;
+        await pipeline.call("sessions.register", { id: "next" });
+        for (let pid = 1; pid <= 5; pid++) {
+          const id = await create(pipeline);
+          await pipeline.call("sessions.register", { id: `holder-${pid}`, pid, host });
+          await pipeline.call("tasks.claimNext", { sessionId: `holder-${pid}` });
+          // It looks for dead processes, and finds none yet.
+          const early = await pipeline.call("tasks.claimNext", { sessionId: "next", waitMs });
+          expect(early.claim).toBeNull();
+          dead.add(pid);
+          const { claim } = await pipeline.call("tasks.claimNext", { sessionId: "next", waitMs });
+          expect(claim).toMatchObject({ taskId: id, epoch: 2 });
+          await pipeline.call("tasks.complete", { taskId: id, sessionId: "next", epoch: 2 });
+        }
+        dead.clear();
+      },
+      world,
+    )(),
+  );
+});
