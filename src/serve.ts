@@ -35,6 +35,7 @@ import { dashboardDirectory, version } from "./runtime/version.js";
 import { groupCommits } from "./store/grouped.js";
 import { timed } from "./store/timed.js";
 import { createApp } from "./surfaces/http/app.js";
+import { isChange } from "./surfaces/http/changes.js";
 import { allowedHosts, isAnyAddress, isLoopback } from "./surfaces/http/guard.js";
 import { listen } from "./surfaces/http/server.js";
 import { cookieName } from "./surfaces/http/sign-in.js";
@@ -172,6 +173,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   const mcp = mcpOver(executor, closing.signal, {
     bodyBytesMax: limits.bodyBytesMax,
     onTrouble: (error) => log.warn({ error: (error as Error).message }, "mcp"),
+    onChange: (operation, { org, token }) => log.info({ operation, org, token, route: "/mcp" }, "change"),
     ...options.mcp,
   });
   const app = createApp({
@@ -265,7 +267,9 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
 /** After a power cut nobody can tell whether the process of another boot lives: its lease is short, and renewed. */
 const serverLockMs = { ttl: 90_000, renew: 30_000 };
 
-type McpOptions = Partial<McpHttpOptions> & Pick<McpHttpOptions, "bodyBytesMax" | "onTrouble">;
+type OnChange = (operation: string, caller: Caller) => void;
+type McpOptions = Partial<McpHttpOptions> &
+  Pick<McpHttpOptions, "bodyBytesMax" | "onTrouble"> & { onChange: OnChange };
 
 /** Loaded with the first client. */
 function mcpOver(executor: Executor, closing: AbortSignal, options: McpOptions) {
@@ -279,7 +283,7 @@ function mcpOver(executor: Executor, closing: AbortSignal, options: McpOptions) 
     const { org, project, role, token } = caller;
     const whom = {
       key: JSON.stringify([org, project, role, token]),
-      dibs: clientFor(executor, caller, closing),
+      dibs: clientFor(executor, caller, closing, options.onChange),
       mayAnswer: role === "leader" || role === "admin",
       isLive: () => isTokenLive(executor, org, token),
     };
@@ -289,14 +293,15 @@ function mcpOver(executor: Executor, closing: AbortSignal, options: McpOptions) 
 }
 
 /** The library, for a caller of this server. */
-function clientFor(executor: Executor, caller: Caller, closing: AbortSignal): Dibs {
+function clientFor(executor: Executor, caller: Caller, closing: AbortSignal, onChange?: OnChange): Dibs {
   const connection: Connection = {
     process: {},
-    call: (name, input, { idempotencyKey, signal }) =>
-      dispatch(executor, name, input, caller, {
-        idempotencyKey,
-        signals: signal ? [closing, signal] : [closing],
-      }),
+    async call(name, input, { idempotencyKey, signal }) {
+      const signals = signal ? [closing, signal] : [closing];
+      const answer = await dispatch(executor, name, input, caller, { idempotencyKey, signals });
+      if (onChange && isChange(name, answer)) onChange(name, caller);
+      return answer;
+    },
     async *follow({ project = caller.project, signal, ...options }) {
       await executor.execute("events.list", { project, ...options, limit: 1 }, caller);
       const events = followEvents(executor.store, caller.org, {
@@ -396,5 +401,7 @@ function logRequest(
   };
   const cause = call.error?.code === "INTERNAL" ? call.error.cause : undefined;
   if (cause instanceof Error) log.error({ ...line, stack: cause.stack }, "request");
-  else log.info(line, "request");
+  else if (status >= 500) log.warn(line, "request");
+  else if (call.changedBy) log.info({ ...line, operation: call.changedBy }, "change");
+  else log.debug(line, "request");
 }

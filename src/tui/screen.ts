@@ -75,7 +75,8 @@ export class Screen {
     let text = "";
     for (let at = 0; at < count; at++) {
       const line = lines[at] ?? "";
-      if (line !== this.drawn[at]) text += `${csi}${at + 1};1H${line}${csi}0m${csi}K`;
+      // Erased before it is written: behind a line as wide as the terminal, tmux would erase its last column.
+      if (line !== this.drawn[at]) text += `${csi}${at + 1};1H${csi}K${line}${csi}0m`;
     }
     // Drawing moves it.
     return text === "" || this.cursor === null ? text : `${csi}?25l${text}${placed(this.cursor)}`;

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -372,6 +373,15 @@ describe("a store whose file is lost", () => {
     const refusal = await refusalOf(openDibs({ path }));
     expect(refusal).toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("-wal") });
     expect(existsSync(path)).toBe(false);
+  });
+
+  test("a store, what SQLite keeps next to it, and a backup can be read by their owner only", async () => {
+    const file = tempFile();
+    const store = await openStore(file);
+    const path = join(tempDir(), "backup.db");
+    await store.backup(path);
+    const modes = [file, `${file}-wal`, `${file}-shm`, path].map((each) => statSync(each).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
   });
 
   test("a backup does not replace a file that exists", async () => {

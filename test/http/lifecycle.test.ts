@@ -39,11 +39,12 @@ test("a server says first where it listens, logs JSON to stderr, and leaves a to
   expect(server.stdout.split("\n")[0]).toBe(`listening on ${server.url}`);
   const created = await server.post("/api/tasks", { prompt: "do it" });
   expect(created.status).toBe(201);
-  await said(server, "request");
+  await said(server, "change");
   for (const line of logOf(server)) {
     expect(JSON.parse(line)).toMatchObject({ level: expect.anything(), time: expect.any(String) });
     expect(line).not.toContain(server.token);
   }
+  expect([db, `${db}-wal`, `${db}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
   const tokenFile = tokenFileOf(db);
   expect(server.stdout).toContain(`token in ${tokenFile}\n`);
   expect(modeOf(tokenFile)).toBe(0o600);
@@ -58,6 +59,35 @@ test("a server says first where it listens, logs JSON to stderr, and leaves a to
   }
   expect((await server.get("/api/tasks", { authorization: "" })).status).toBe(401);
   expect((await server.get("/metrics", { authorization: "Bearer dibs~default~x~y" })).status).toBe(401);
+});
+
+test("changes are logged at info, other requests at debug", async () => {
+  const quiet = await serving();
+  const loud = await serving(newDatabase(), { args: ["--log-level", "debug"] });
+  for (const server of [quiet, loud]) {
+    await server.get("/api/tasks");
+    await server.post("/api/sessions", { id: "a" });
+    await server.post("/api/tasks/claim-next", { sessionId: "a" });
+    await server.post("/api/sessions/a/heartbeat", {});
+    await server.post("/api/tasks", { prompt: "do it" });
+    const claimed = await server.post("/api/tasks/claim-next", { sessionId: "a" });
+    expect(claimed.body.claim).not.toBeNull();
+    const answered = () => logOf(server).filter((line) => line.includes("claim-next")).length;
+    await until("the claim is in the log", () => answered() === (server === quiet ? 1 : 2));
+  }
+  const lines = (server: Program, msg: string) =>
+    logOf(server)
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.msg === msg);
+  const changes = ["sessions.register", "tasks.create", "tasks.claimNext"];
+  for (const server of [quiet, loud])
+    expect(lines(server, "change").map(({ operation }) => operation)).toEqual(changes);
+  expect(lines(quiet, "request")).toEqual([]);
+  expect(lines(loud, "request").map(({ route }) => route)).toEqual([
+    "/api/tasks",
+    "/api/tasks/claim-next",
+    "/api/sessions/:sessionId/heartbeat",
+  ]);
 });
 
 test("the token in the file is good for the next server too; one that others could have read is not believed", async () => {

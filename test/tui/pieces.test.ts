@@ -138,8 +138,16 @@ describe("the screen", () => {
     screen.draw(frame("one", "two", "three"));
     expect(written).toHaveLength(1);
     screen.draw(frame("one", "2", "three"));
-    expect(written[1]).toContain("\x1b[2;1H2");
+    expect(written[1]).toContain("\x1b[2;1H\x1b[K2");
     expect(written[1]).not.toMatch(/one|three/);
+  });
+
+  test("erases nothing behind a line: in tmux that would be the last column of a full line", () => {
+    const { screen, written } = open();
+    screen.draw(frame("a line as wide as the terminal", "another"));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what terminals are sent.
+    for (const [behind] of written.join("").matchAll(/(?<=terminal|another).*?(?=\x1b\[\d+;1H|$)/g))
+      expect(behind).not.toMatch(/\[[0-2]?[JK]/);
   });
 
   test("lets nothing through but text and colours", () => {

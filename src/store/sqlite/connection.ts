@@ -90,6 +90,7 @@ function createFile(file: string, creation?: Creation): void {
   try {
     model.exec(`PRAGMA application_id = ${applicationId}`);
     applyMigrations(model);
+    createPrivate(draft);
     model.prepare("VACUUM INTO ?").run(draft);
     syncFile(draft);
     const id = idIn(model, file);
@@ -111,6 +112,11 @@ function makeDirectory(directory: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+}
+
+/** An empty file for SQLite to fill, which only its owner can read. The files next to a database get its mode. */
+export function createPrivate(file: string): void {
+  closeSync(openSync(file, "wx", 0o600));
 }
 
 function syncFile(file: string, flags = "r+"): void {

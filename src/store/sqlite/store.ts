@@ -21,6 +21,7 @@ import { Workspace } from "../workspace.js";
 import { unreadableRows } from "./check.js";
 import {
   connectTo,
+  createPrivate,
   type Database,
   type FileOptions,
   integrityProblems,
@@ -327,6 +328,8 @@ class SqliteStore implements Store {
     // copying thread locks the one it copies from.
     const source = connectTo(this.file, { readOnly: true });
     try {
+      rmSync(draft, { force: true });
+      createPrivate(draft);
       await copyDatabase(source, draft, { rate: -1 });
       renameSync(draft, path);
       syncDirectory(dirname(path));

@@ -139,6 +139,7 @@ export function createApp(parts: AppParts): App {
         route: "unknown",
         caller: null,
         error: null,
+        changedBy: null,
       };
       outgoing.once("close", () => {
         const { method = "" } = incoming;

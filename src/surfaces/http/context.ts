@@ -16,6 +16,8 @@ export interface Call {
   caller: Caller | null;
   /** What it was refused with. */
   error: DibsError | null;
+  /** The operation, if it changed something. */
+  changedBy: string | null;
 }
 
 export interface Bindings {

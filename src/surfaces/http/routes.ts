@@ -8,6 +8,7 @@ import { authorise } from "../../operations/authorise.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
+import { isChange } from "./changes.js";
 import { type Bindings, type Http, json } from "./context.js";
 import { inputFields, readQuery } from "./input.js";
 import { leavingSignal } from "./leaving.js";
@@ -66,6 +67,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
         idempotencyKey,
         signals,
       });
+      if (isChange(operation.name, answer)) call.changedBy = operation.name;
       return json(http, answer, status);
     } finally {
       waiting?.stop();
