@@ -35,8 +35,8 @@ import { dashboardDirectory, version } from "./runtime/version.js";
 import { groupCommits } from "./store/grouped.js";
 import { timed } from "./store/timed.js";
 import { createApp } from "./surfaces/http/app.js";
-import { isChange } from "./surfaces/http/changes.js";
 import { allowedHosts, isAnyAddress, isLoopback } from "./surfaces/http/guard.js";
+import { isChange, logRequest } from "./surfaces/http/request-log.js";
 import { listen } from "./surfaces/http/server.js";
 import { cookieName } from "./surfaces/http/sign-in.js";
 import { frame, type StreamLimits, streamLimits } from "./surfaces/http/stream.js";
@@ -384,24 +384,4 @@ async function adminToken(executor: Executor, system: Caller, file: string | nul
     writePrivate(file, `${made.token}\n`);
   }
   return made.token;
-}
-
-function logRequest(
-  log: Logger,
-  { call, method, status, ms }: Parameters<Parameters<typeof createApp>[0]["observe"]>[0],
-): void {
-  const line = {
-    requestId: call.id,
-    method,
-    route: call.route,
-    status,
-    ms: Math.round(ms * 10) / 10,
-    ...(call.caller && { org: call.caller.org, token: call.caller.token }),
-    ...(call.error && { error: call.error.code }),
-  };
-  const cause = call.error?.code === "INTERNAL" ? call.error.cause : undefined;
-  if (cause instanceof Error) log.error({ ...line, stack: cause.stack }, "request");
-  else if (status >= 500) log.warn(line, "request");
-  else if (call.changedBy) log.info({ ...line, operation: call.changedBy }, "change");
-  else log.debug(line, "request");
 }

@@ -5,6 +5,7 @@ import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { DibsError } from "./contract/error.js";
 import { trackedOf } from "./runtime/git-index.js";
+import { forgetServer, isServerTrusted, rememberServer, trustedServers } from "./runtime/trusted-servers.js";
 import {
   forgetStore,
   ownStore,
@@ -14,7 +15,7 @@ import {
 } from "./runtime/trusted-stores.js";
 import type { Contents } from "./store/sqlite/identity.js";
 
-export { trustedStores };
+export { forgetServer as distrustServer, isServerTrusted, trustedServers, trustedStores };
 
 /** What SQLite reads along with the database: a program that can replace the log can replace any row. */
 const databaseFiles = (database: string) =>
@@ -113,13 +114,21 @@ export async function trustStore(database: string): Promise<Contents> {
 }
 
 function remember(id: string, database: string): void {
+  const path = realpathSync(database);
+  recorded(() => rememberStore({ id, path, isOwn: false, isTracked: trackedName(path) !== null }));
+}
+
+export function trustServer(address: string): void {
+  recorded(() => rememberServer(address));
+}
+
+function recorded(write: () => void): void {
   try {
-    const path = realpathSync(database);
-    rememberStore({ id, path, isOwn: false, isTracked: trackedName(path) !== null });
+    write();
   } catch (error) {
     throw new DibsError(
       "STORE_READ_ONLY",
-      `The record of trusted stores cannot be written: ${(error as Error).message}`,
+      `The record of trusted stores and servers cannot be written: ${(error as Error).message}`,
       {
         hint: "Fix the permissions of ~/.dibs, or set DIBS_TRUST=1 in the environment.",
         cause: error,

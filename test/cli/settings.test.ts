@@ -1,6 +1,6 @@
 // Where settings come from, and whose token goes where: flags, then the environment, then .dibs/config.json.
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Desk, openDesk } from "./desk.js";
@@ -91,6 +91,108 @@ describe(".dibs/config.json", () => {
     expect(await desk.dibs(["list"])).toMatchObject({ code: 2, err: expect.stringContaining("directory") });
     writeFileSync(join(desk.directory, "large.json"), " ".repeat(70_000));
     expect(await desk.dibs(["list", "--config", "large.json"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("the server or database of a team, in .dibs/config.json", () => {
+  // Not loopback by its name, and nobody listens: refused at once, whatever network there is.
+  const remote = "http://0.0.0.0:1";
+
+  test("a server on this machine is used without a question, and gets the token of the environment", async () => {
+    const server = await openDesk("server");
+    await server.says(["add", "On the server"]);
+    const token = readFileSync(`${server.database}.token`, "utf8").trim();
+    const desk = await openDesk();
+    config(desk, { url: server.server!.url });
+    const env = { DIBS_TOKEN: token };
+    const titles = async (...args: string[]) =>
+      (await desk.json(["list", ...args], { env })).tasks.map(({ title }: { title: string }) => title);
+    expect(await titles()).toEqual(["On the server"]);
+    // Flags and the environment go before it.
+    expect(await titles("--db", desk.database)).toEqual([]);
+    expect(
+      JSON.parse((await desk.dibs(["list", "--json"], { env: { DIBS_DATABASE_URL: desk.database } })).out)
+        .tasks,
+    ).toEqual([]);
+  });
+
+  test("one on another machine is refused until it is trusted; then, and by a file or variable that is named, it is called", async () => {
+    const desk = await openDesk();
+    const store = `postgres://somebody@0.0.0.0:1/tasks?sslmode=require`;
+    for (const [settings, address] of [
+      [{ url: `${remote}/` }, remote],
+      [{ db: store }, "postgres://0.0.0.0:1/tasks"],
+    ] as const) {
+      config(desk, settings);
+      const refused = await desk.dibs(["add", "One"]);
+      expect([refused.code, refused.err]).toEqual([4, expect.stringContaining(`${address} is not trusted`)]);
+      expect(refused.err).toContain("Run: dibs trust");
+      expect((await desk.dibs(["work", "--once", "--", "true"])).code).toBe(4);
+      expect(await desk.says(["trust"])).toContain(`trusted ${address}`);
+      expect((await desk.json(["trust", "--list"])).servers).toContain(address);
+      expect(await desk.says(["trust", "--remove"])).toContain("no longer trusted");
+      expect((await desk.dibs(["list"])).code).toBe(4);
+    }
+    config(desk, { url: remote });
+    await desk.says(["trust"]);
+    expect((await desk.dibs(["list"])).code).toBe(6);
+    expect((await desk.dibs(["list", "--config", ".dibs/config.json"])).code).toBe(6);
+  });
+
+  test("a person at a terminal is asked once", async () => {
+    const desk = await openDesk();
+    config(desk, { url: "http://0.0.0.0:2" });
+    expect((await desk.dibs(["list"], { answers: ["n"] })).code).toBe(4);
+    expect((await desk.dibs(["list"], { answers: ["y"] })).code).toBe(6);
+    expect((await desk.dibs(["list"], { answers: ["n"] })).code).toBe(6);
+    expect(desk.asked).toEqual(["Trust it? [y/N] ", "Trust it? [y/N] "]);
+  });
+
+  test("a file is meant from the root of the repository, and is trusted as any store that was found", async () => {
+    const desk = await openDesk();
+    config(desk, { db: "shared/team.db" });
+    mkdirSync(join(desk.directory, "shared"));
+    await desk.says(["add", "One"]);
+    expect((await desk.json(["list", "--db", "shared/team.db"])).tasks).toHaveLength(1);
+  });
+
+  test("secrets and contradictions in it are refused, with what to do instead", async () => {
+    const desk = await openDesk();
+    for (const [settings, words] of [
+      [{ token: "dibs~x" }, "set DIBS_TOKEN"],
+      [{ url: "http://user:secret@example.com" }, "set DIBS_TOKEN"],
+      [{ url: "http://example.com/?token=x" }, "set DIBS_TOKEN"],
+      [{ url: "example.com" }, "must be the http(s) address"],
+      [{ db: "postgres://me:secret@example.com/x" }, "set PGPASSWORD"],
+      [{ db: "postgres://localhost/x?host=example.com" }, "?host="],
+      [{ url: remote, db: "x.db" }, "cannot be combined"],
+    ] as const) {
+      config(desk, settings);
+      const { code, err } = await desk.dibs(["list"]);
+      expect([code, err], JSON.stringify(settings)).toEqual([2, expect.stringContaining(words)]);
+      expect(err).not.toContain("secret@");
+    }
+  });
+
+  test("an unknown key is an error for dibs doctor", async () => {
+    const desk = await openDesk();
+    await desk.says(["add", "One"]);
+    config(desk, { colour: "teal" });
+    const { code, out } = await desk.dibs(["doctor"]);
+    expect(code).toBe(1);
+    expect(out).toContain("'colour' is not a setting");
+  });
+
+  test("a planted store is not served because the settings name a server", async () => {
+    const desk = await openDesk();
+    const planted = await openDesk();
+    await planted.says(["add", "Planted"]);
+    config(desk, { url: "http://127.0.0.1:1" });
+    // As a clone brings it: this user has no record of it.
+    copyFileSync(planted.database, desk.database);
+    await planted.says(["trust", "--remove"]);
+    const { code, err } = await desk.dibs(["serve", "--port", "0"]);
+    expect([code, err]).toEqual([4, expect.stringContaining("is not trusted")]);
   });
 });
 

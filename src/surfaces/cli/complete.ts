@@ -149,7 +149,8 @@ async function fromStore(context: Context, kind: string | undefined, command: st
   try {
     // Nobody gets a store by pressing a key.
     const { path } = await whereFor(context, context.parts);
-    if (!serverNamed(context, context.parts) && path && !(await context.parts.files.exists(path))) return [];
+    if (!(await serverNamed(context, context.parts)) && path && !(await context.parts.files.exists(path)))
+      return [];
     return await list(await context.dibs());
   } catch {
     return [];

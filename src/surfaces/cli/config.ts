@@ -1,9 +1,10 @@
-// `.dibs/config.json`: settings that a team commits. It is not trusted with where to connect or what to send there: a repository
-// one has cloned must not be able to redirect a token. What it cannot say is passed over with a warning, so that one file serves
-// programs of different age.
+// `.dibs/config.json`: settings that a team commits. It can name the server or database of the team (configured.ts), but holds no
+// secret. Unknown keys are ignored with a warning, so that one file serves different versions of Dibs; `dibs doctor` reports them as
+// errors.
 
 import { dirname, join, resolve } from "node:path";
 import { DibsError } from "../../contract/error.js";
+import { addressProblem } from "./address.js";
 import type { Flags } from "./connection.js";
 import { textOf } from "./files.js";
 import type { Parts } from "./parts.js";
@@ -12,6 +13,9 @@ import { usageError } from "./spec.js";
 
 export interface Config {
   project?: string;
+  /** A server, or a database: for everybody who works in the repository. */
+  url?: string;
+  db?: string;
   /** For `dibs work` and `dibs run`. */
   agent?: string;
   concurrency?: number;
@@ -19,6 +23,8 @@ export interface Config {
 
 const known: Record<keyof Config, "string" | "number"> = {
   project: "string",
+  url: "string",
+  db: "string",
   agent: "string",
   concurrency: "number",
 };
@@ -31,7 +37,7 @@ export async function settingFor<Name extends keyof Config>(
   parts: Parts,
   name: Name,
 ): Promise<Config[Name]> {
-  const config = await readConfig(flags, parts);
+  const { config } = await readConfig(flags, parts);
   const variable = `DIBS_${name.toUpperCase()}`;
   const text = parts.env[variable] || undefined;
   if (text === undefined) return config[name];
@@ -40,7 +46,22 @@ export async function settingFor<Name extends keyof Config>(
   return value as Config[Name];
 }
 
-async function readConfig(flags: Flags, parts: Parts): Promise<Config> {
+export interface ReadConfig {
+  path: string;
+  config: Config;
+  unknown: string[];
+}
+
+/** Read once for each call: a command may look several times. */
+const readBefore = new WeakMap<Flags, Promise<ReadConfig>>();
+
+export function readConfig(flags: Flags, parts: Parts): Promise<ReadConfig> {
+  const before = readBefore.get(flags) ?? readFile(flags, parts);
+  readBefore.set(flags, before);
+  return before;
+}
+
+async function readFile(flags: Flags, parts: Parts): Promise<ReadConfig> {
   const named = flags.text("config") ?? (parts.env.DIBS_CONFIG || undefined);
   const path = named
     ? resolve(parts.cwd, named)
@@ -50,12 +71,12 @@ async function readConfig(flags: Flags, parts: Parts): Promise<Config> {
     text = await textOf(parts, path, bytesMax);
   } catch (error) {
     if (!(error instanceof DibsError)) throw error;
-    if (!named && error.code === "NOT_FOUND") return {};
+    if (!named && error.code === "NOT_FOUND") return { path, config: {}, unknown: [] };
     throw new DibsError("VALIDATION_FAILED", `These settings cannot be read: ${error.message}`);
   }
   const { config, unknown } = judged(path, text);
-  if (unknown.length > 0) warnOnce(flags, parts, path, unknown);
-  return config;
+  if (unknown.length > 0) warn(parts, path, unknown);
+  return { path, config, unknown };
 }
 
 function judged(path: string, text: string): { config: Config; unknown: string[] } {
@@ -74,22 +95,25 @@ function judged(path: string, text: string): { config: Config; unknown: string[]
     if (isKnown(name) && typeof each !== known[name])
       throw new DibsError("VALIDATION_FAILED", `${path}: ${name} must be a ${known[name]}.`);
   }
+  const config: Config = Object.fromEntries(entries.filter(([name]) => isKnown(name)));
+  const problem = Object.hasOwn(value, "token") ? noToken : addressProblem(config);
+  if (problem !== null) throw new DibsError("VALIDATION_FAILED", `${path}: ${problem}.`);
   return {
-    config: Object.fromEntries(entries.filter(([name]) => isKnown(name))),
+    config,
     unknown: entries.map(([name]) => name).filter((name) => !isKnown(name)),
   };
 }
 
-/** Calls that have heard it already: a command may look several times. */
-const warned = new WeakSet<Flags>();
+const noToken = "a token does not belong into a committed file; set DIBS_TOKEN in the environment";
 
-function warnOnce(flags: Flags, { err }: Parts, path: string, unknown: readonly string[]): void {
-  if (warned.has(flags)) return;
-  warned.add(flags);
+function warn({ err }: Parts, path: string, unknown: readonly string[]): void {
+  err(`dibs: ${plain(path)}: ${unknownText(unknown)} ignored. ${knownText}\n`);
+}
+
+export const knownText = `Supported: ${Object.keys(known).join(", ")}. A project's settings are in the store: dibs project set.`;
+
+export function unknownText(unknown: readonly string[]): string {
   const names = unknown.slice(0, 5).map((name) => `'${plain(name).slice(0, 40)}'`);
   const more = unknown.length > names.length ? ", …" : "";
-  const what = unknown.length === 1 ? "is not a setting and is" : "are not settings and are";
-  err(
-    `dibs: ${plain(path)}: ${names.join(", ")}${more} ${what} passed over. Known are ${Object.keys(known).join(", ")}; a project's own settings live in the store: dibs project set.\n`,
-  );
+  return `${names.join(", ")}${more} ${unknown.length === 1 ? "is not a setting and is" : "are not settings and are"}`;
 }

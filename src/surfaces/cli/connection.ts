@@ -1,10 +1,13 @@
-// Which store a command means: --url or DIBS_URL a server, --db or DIBS_DATABASE_URL a database, else the one of this directory's
-// repository, if this user trusts it (ADR 21); and through the server that runs for it, if one does.
+// Which store a command means: --url or DIBS_URL a server, --db or DIBS_DATABASE_URL a database, else what .dibs/config.json names,
+// else the one of this directory's repository; what was found and not named is used if this user trusts it (ADR 21). A store is used
+// through the server that runs for it, if one does.
 
 import { dirname, resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
+import { isPostgres } from "./address.js";
 import { settingFor } from "./config.js";
+import { configuredStore, refuseUntrustedAddress } from "./configured.js";
 import type { Parts, Place, ServerAddress } from "./parts.js";
 import { usageError } from "./spec.js";
 
@@ -12,13 +15,14 @@ export interface Flags {
   text(name: string): string | undefined;
   /** The command changes nothing: it makes no database where another one was meant. */
   readonly isReader?: boolean;
+  readonly isJson?: boolean;
 }
 
-const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
-
 /** The server that is named, if one is: a database that is named goes before one from the environment. */
-export function serverNamed(flags: Flags, { env }: Parts): string | undefined {
-  return flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL || undefined : undefined);
+export async function serverNamed(flags: Flags, parts: Parts): Promise<string | undefined> {
+  const { env } = parts;
+  const named = flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL || undefined : undefined);
+  return named ?? (await configuredStore(flags, parts)).url;
 }
 
 /** Where calls go. */
@@ -30,7 +34,7 @@ export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
 
 export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   const place = await locationFor(flags, parts);
-  const url = serverNamed(flags, parts);
+  const url = await serverNamed(flags, parts);
   const named = flags.text("token");
   const environment = parts.env.DIBS_TOKEN || undefined;
   const token = named ?? environment;
@@ -41,7 +45,10 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
       "Use a token of that org.",
     );
   }
-  if (url) return { server: { url, ...(token ? { token } : {}), ...scope }, isNamed: true };
+  if (url) {
+    if ((await configuredStore(flags, parts)).url) await refuseUntrustedAddress(flags, parts, url);
+    return { server: { url, ...(token ? { token } : {}), ...scope }, isNamed: true };
+  }
   if (place.path !== undefined && place.org === undefined) {
     const server = await parts.findServer(place.path);
     const tokens = tokensFor(server?.token ?? null, { named, environment });
@@ -103,9 +110,10 @@ async function makeRoom(path: string, parts: Parts): Promise<void> {
   }
 }
 
-/** The database, and room for it. */
+/** The database, which will be opened whatever server is named, and room for it. */
 export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
-  const place = await whereFor(flags, parts);
+  const place = await locationFor(flags, parts);
+  await refuseUntrusted(flags, parts, place);
   if (place.path !== undefined) await makeRoom(place.path, parts);
   return place;
 }
@@ -116,13 +124,20 @@ const databaseNamed = (flags: Flags, { env }: Parts) =>
 /** The database; nothing is made. A store that was found and is not trusted is refused. */
 export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
   const place = await locationFor(flags, parts);
-  if (serverNamed(flags, parts) === undefined) await refuseUntrusted(flags, parts, place);
+  if ((await serverNamed(flags, parts)) === undefined) await refuseUntrusted(flags, parts, place);
   return place;
 }
 
 /** A store that was named is meant. */
-async function refuseUntrusted(flags: Flags, parts: Parts, { path }: Place, storeId?: string): Promise<void> {
-  if (path === undefined || databaseNamed(flags, parts) !== undefined) return;
+async function refuseUntrusted(
+  flags: Flags,
+  parts: Parts,
+  { path, url }: Place,
+  storeId?: string,
+): Promise<void> {
+  if (databaseNamed(flags, parts) !== undefined) return;
+  if (url !== undefined) return refuseUntrustedAddress(flags, parts, url);
+  if (path === undefined) return;
   await parts.trust.refuseUntrusted(path, { storeId, isTrusted: parts.env.DIBS_TRUST === "1" });
 }
 
@@ -130,7 +145,7 @@ async function refuseUntrusted(flags: Flags, parts: Parts, { path }: Place, stor
 export async function locationFor(flags: Flags, parts: Parts): Promise<Place> {
   const { env, cwd } = parts;
   const project = flags.text("project") ?? (await settingFor(flags, parts, "project"));
-  const named = databaseNamed(flags, parts);
+  const named = databaseNamed(flags, parts) ?? (await configuredStore(flags, parts)).db;
   const org = flags.text("org") ?? env.DIBS_ORG;
   const scope = { ...(org && { org }), ...(project && { project }) };
   if (named && isPostgres(named)) return { url: named, ...scope };

@@ -104,6 +104,11 @@ export interface Trust {
   trustStore(database: string): Promise<{ id: string; tasks: number; tokens: number }>;
   /** False: it was not trusted. */
   distrustStore(database: string): Promise<boolean>;
+  isServerTrusted(address: string): Promise<boolean>;
+  trustServer(address: string): Promise<void>;
+  /** False: it was not trusted. */
+  distrustServer(address: string): Promise<boolean>;
+  trustedServers(): Promise<string[]>;
   trustedStores(): Promise<{ id: string; path: string; isOwn: boolean; isTracked: boolean }[]>;
 }
 

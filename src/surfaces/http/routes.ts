@@ -8,10 +8,10 @@ import { authorise } from "../../operations/authorise.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
-import { isChange } from "./changes.js";
 import { type Bindings, type Http, json } from "./context.js";
 import { inputFields, readQuery } from "./input.js";
 import { leavingSignal } from "./leaving.js";
+import { isChange } from "./request-log.js";
 
 export interface RouteParts {
   executor: Executor;

@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import type { Dibs } from "../../../client/client.js";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
+import { knownText, readConfig, unknownText } from "../config.js";
 import { locationFor, serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
@@ -15,11 +16,11 @@ const freeBytesMin = 200 * 1024 * 1024;
 
 const doctor: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const local = serverNamed(context, parts)
+  const local = (await serverNamed(context, parts))
     ? { findings: [nodeFinding(await parts.health.factsOf(null))], hasStore: true }
     : await localFindings(context);
   const fleet = local.hasStore ? await fleetFindings(context) : [];
-  const findings = [...local.findings, ...fleet];
+  const findings = [...local.findings, ...(await settingsFindings(context)), ...fleet];
   const isWell = findings.every(({ status }) => status !== "problem");
   context.say({ success: isWell, findings }, (look) => checkUpText(findings, look));
   return isWell ? 0 : 1;
@@ -49,6 +50,16 @@ async function localFindings(context: Context): Promise<Local> {
   const findings = [node, ...database, ...(await fileFindings(context, facts))];
   if (place.path !== undefined) findings.push(await serverFinding(context, facts), ...spaceFinding(facts));
   return { findings, hasStore: database.every(({ status }) => status === "ok") };
+}
+
+/** Elsewhere a warning: the key may be one of a later version. */
+async function settingsFindings(context: Context): Promise<Finding[]> {
+  const { path, unknown } = await readConfig(context, context.parts);
+  if (unknown.length === 0) return [];
+  const message = `${unknownText(unknown)} ignored`;
+  return [
+    { check: "settings", status: "problem", message, advice: `edit ${shown(context, path)}. ${knownText}` },
+  ];
 }
 
 function nodeFinding({ node }: Facts): Finding {

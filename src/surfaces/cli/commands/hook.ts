@@ -67,7 +67,11 @@ function eventIn(given: Fields): HookRequest["event"] {
 /** A hook makes none. */
 async function hasStore(context: Context, parts: Parts): Promise<boolean> {
   const { path } = await whereFor(context, parts);
-  return serverNamed(context, parts) !== undefined || path === undefined || (await parts.files.exists(path));
+  return (
+    (await serverNamed(context, parts)) !== undefined ||
+    path === undefined ||
+    (await parts.files.exists(path))
+  );
 }
 
 /** A name that somebody gave may be used elsewhere, too. */

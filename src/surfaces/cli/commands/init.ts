@@ -57,7 +57,7 @@ async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: 
   const ignore = join(dirname(await parts.databaseFor(parts.cwd)), ".gitignore");
   const hasIgnore = await parts.files.exists(ignore);
   const { path } = await whereFor(context, parts);
-  const elsewhere = serverNamed(context, parts) ?? (path === undefined ? "PostgreSQL" : undefined);
+  const elsewhere = (await serverNamed(context, parts)) ?? (path === undefined ? "PostgreSQL" : undefined);
   if (elsewhere !== undefined || path === undefined) {
     return { store: { what: "store", did: "kept", path: elsewhere! }, hasIgnore };
   }

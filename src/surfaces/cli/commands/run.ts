@@ -49,7 +49,7 @@ async function connectionEnv(context: Context): Promise<Record<string, string | 
     DIBS_ORG: context.text("org"),
     DIBS_CONFIG: config === undefined ? undefined : resolve(cwd, config),
   });
-  const url = serverNamed(context, context.parts);
+  const url = await serverNamed(context, context.parts);
   if (url) return { ...shared, DIBS_URL: url };
   const place = await placeFor(context, context.parts);
   return { ...shared, DIBS_DATABASE_URL: place.path ?? place.url };

@@ -130,7 +130,11 @@ export const commands: Record<string, Command> = {
       },
       sync: { value: "<file>", help: "a tasks.json to keep in step with the project, see dibs sync" },
       "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },
-      "log-level": { value: "<level>", choices: logLevels, help: "how much is logged to stderr (default info: changes; debug: every request)" },
+      "log-level": {
+        value: "<level>",
+        choices: logLevels,
+        help: "how much is logged to stderr (default info: changes; debug: every request)",
+      },
     },
     exits: { 0: "it was told to end", 1: "a server runs on this database already" },
     examples: [

@@ -13,7 +13,8 @@ import { usageError } from "../spec.js";
 /** The database itself: these go past a server, which may well be running. */
 async function ownPlace(context: Context, what: string, isNew = false): Promise<Place> {
   const { parts } = context;
-  if (!serverNamed(context, parts)) return isNew ? placeFor(context, parts) : whereFor(context, parts);
+  if (!(await serverNamed(context, parts)))
+    return isNew ? placeFor(context, parts) : whereFor(context, parts);
   throw usageError(
     `${what} needs the database itself, not a server.`,
     "Run it where the database is, or name it with --db.",

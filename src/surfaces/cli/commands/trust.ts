@@ -1,47 +1,66 @@
-// `trust`: a person trusts a store that came with a clone or from another user.
+// `trust`: a person trusts a store that came with a clone or from another user, or the server that .dibs/config.json names.
 
 import { DibsError } from "../../../contract/error.js";
+import { addressOf, isPostgres } from "../address.js";
 import type { SingleCommand } from "../command.js";
+import { configuredStore } from "../configured.js";
 import { locationFor, serverNamed } from "../connection.js";
 import type { Context } from "../context.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
-async function databaseOf(context: Context): Promise<string> {
+/** The address that the settings name, or the store of this directory. */
+async function subjectOf(context: Context): Promise<{ address: string } | { path: string }> {
   const { parts } = context;
+  const { url, db } = await configuredStore(context, parts);
+  const address = url ?? (db !== undefined && isPostgres(db) ? db : undefined);
+  if (address !== undefined) return { address: addressOf(address) };
   const { path } = await locationFor(context, parts);
-  if (path === undefined || serverNamed(context, parts) !== undefined)
+  if (path === undefined || (await serverNamed(context, parts)) !== undefined)
     throw usageError(
-      "Only stores that are files are trusted.",
-      "Run it without --url, in the directory of the store.",
+      "An address that is named by a flag or the environment needs no trust.",
+      "Run: dibs trust",
     );
-  if (await parts.files.exists(path)) return path;
+  if (await parts.files.exists(path)) return { path };
   throw new DibsError("NOT_FOUND", `Store ${path} not found.`, { hint: "Run: dibs init" });
 }
 
 async function list(context: Context): Promise<void> {
-  const stores = await context.parts.trust.trustedStores();
+  const { trust } = context.parts;
+  const [stores, servers] = await Promise.all([trust.trustedStores(), trust.trustedServers()]);
   // Not a table, which would cut the paths.
-  context.say({ success: true, stores }, () =>
-    stores.length === 0
-      ? "no trusted stores"
-      : stores.map(({ id, path }) => `${id}  ${plain(path)}`).join("\n"),
-  );
+  const lines = [...servers.map(plain), ...stores.map(({ id, path }) => `${id}  ${plain(path)}`)];
+  context.say({ success: true, stores, servers }, () => lines.join("\n") || "no trusted stores");
 }
 
 async function remove(context: Context): Promise<void> {
-  const path = await databaseOf(context);
-  const removed = await context.parts.trust.distrustStore(path);
-  context.say({ success: true, path, removed }, () =>
-    removed ? `store ${plain(path)} is no longer trusted` : `store ${plain(path)} was not trusted`,
+  const { trust } = context.parts;
+  const subject = await subjectOf(context);
+  const isServer = "address" in subject;
+  const removed = isServer
+    ? await trust.distrustServer(subject.address)
+    : await trust.distrustStore(subject.path);
+  const name = isServer ? plain(subject.address) : `store ${plain(subject.path)}`;
+  context.say({ success: true, ...subject, removed }, () =>
+    removed ? `${name} is no longer trusted` : `${name} was not trusted`,
   );
 }
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 async function add(context: Context): Promise<void> {
-  const path = await databaseOf(context);
-  const { id, tasks, tokens } = await context.parts.trust.trustStore(path);
+  const { trust } = context.parts;
+  const subject = await subjectOf(context);
+  if ("address" in subject) {
+    await trust.trustServer(subject.address);
+    context.say(
+      { success: true, ...subject },
+      (look) => `trusted ${look.paint(plain(subject.address), "bold")}`,
+    );
+    return;
+  }
+  const { path } = subject;
+  const { id, tasks, tokens } = await trust.trustStore(path);
   context.say({ success: true, id, path, tasks, tokens }, (look) => {
     const inIt = `${counted(tasks, "task")}, ${counted(tokens, "token")}`;
     return `trusted ${look.paint(plain(path), "bold")}\nid ${id}, ${inIt}`;
@@ -51,13 +70,15 @@ async function add(context: Context): Promise<void> {
 export const commands: Record<string, SingleCommand> = {
   trust: {
     name: "trust",
-    summary: "Trust the store of this directory, which you did not create",
+    summary: "Trust the store of this directory, or the server that .dibs/config.json names",
     details:
       "A store that came with a clone or from another user is refused until you trust it: agents run its tasks, and its tokens open your server. To see its tasks first, list a copy: cp -r .dibs /tmp/copy && dibs list --db /tmp/copy/dibs.db\n" +
-      "Stores that you create are trusted, unless git tracks them: a pull can replace them. A store that you trust is trusted in its directory only. DIBS_TRUST=1 in the environment trusts every store that is found, for containers.",
+      "Stores that you create are trusted, unless git tracks them: a pull can replace them. A store that you trust is trusted in its directory only. \n" +
+      "If .dibs/config.json names a server or database on another machine, its address must be trusted, too: tokens are sent to it, and agents run its tasks. An address is trusted in every repository.\n" +
+      "DIBS_TRUST=1 in the environment trusts every store and address that is found, for containers.",
     flags: {
-      list: { help: "list the trusted stores" },
-      remove: { help: "remove this store from the trusted ones" },
+      list: { help: "list the trusted stores and addresses" },
+      remove: { help: "remove this store or address from the trusted ones" },
     },
     examples: ["dibs trust", "dibs trust --list"],
     async run(context) {
