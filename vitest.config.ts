@@ -40,8 +40,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // A machine with other work to do is slow, not wrong.
-    expect: { poll: { timeout: 40_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    expect: { poll: { timeout: 90_000 } },
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
   },
 });

@@ -4,4 +4,4 @@
 import { expect } from "vitest";
 
 export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
-  expect.poll(look, { timeout: 40_000, interval: 20 });
+  expect.poll(look, { timeout: 90_000, interval: 20 });

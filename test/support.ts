@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const patienceMs = 40_000;
+const patienceMs = 90_000;
 const cleanups: (() => unknown)[] = [];
 const evidence: { name: string; content: Content }[] = [];
 

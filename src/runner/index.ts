@@ -14,5 +14,6 @@ export type { StreamName } from "./output.js";
 export { type AgentName, agentNames, presetFor } from "./presets.js";
 export type { Machine } from "./processes.js";
 export { waitsForChildren } from "./report.js";
+export { warningsFor } from "./warnings.js";
 export { type Runner, runWork, type Summary, type WorkOptions } from "./work.js";
 export { type LeftWorktree, leftWorktrees, removeUnlessLost, whatWouldBeLost } from "./worktree.js";

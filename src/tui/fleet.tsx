@@ -2,6 +2,7 @@
 
 import { Box } from "ink";
 import { Fragment, type ReactNode } from "react";
+import { agentName, hasSeveralHosts } from "../client/view/agents.js";
 import { leaseLeftMs, type SessionEntry, type SessionHealth, sessionHealth } from "../client/view/health.js";
 import { plain } from "../client/view/text.js";
 import { ago, clock, percent, phaseTag } from "../client/view/words.js";
@@ -27,6 +28,7 @@ const marks: Record<SessionHealth, string> = {
 export function Fleet({ state }: { state: State }): ReactNode {
   const { perLine, lines, width } = fleetShape(state);
   const { from, items } = state.fleet.window(lines, perLine);
+  const withHost = hasSeveralHosts(state.live.summary?.sessions ?? []);
   const rows: (readonly SessionEntry[])[] = [];
   for (let at = 0; at < items.length; at += perLine) rows.push(items.slice(at, at + perLine));
   if (state.live.summary && items.length === 0) return <NoSessions />;
@@ -41,6 +43,7 @@ export function Fleet({ state }: { state: State }): ReactNode {
               width={width}
               rows={bodyRows(state)}
               now={state.now}
+              withHost={withHost}
               patience={state.live.projects.find(({ id }) => id === session.project)?.settings.claim}
               isSelected={state.fleet.index === from + line * perLine + column}
             />
@@ -70,10 +73,12 @@ interface CardProps {
   now: number;
   /** Of its project, as far as that is known. */
   patience: { orphanThresholdMs: number } | undefined;
+  /** Agents of more than one host are there. */
+  withHost: boolean;
   isSelected: boolean;
 }
 
-function Card({ session, width, rows, now, patience, isSelected }: CardProps): ReactNode {
+function Card({ session, width, rows, now, patience, withHost, isSelected }: CardProps): ReactNode {
   const health = sessionHealth(session, now, patience);
   const { score } = session;
   const edge: Part = isSelected
@@ -92,7 +97,7 @@ function Card({ session, width, rows, now, patience, isSelected }: CardProps): R
       <Followed parts={taskOf(session, health)} tail={phaseOf(session)} />
     </Cell>,
     <Cell key="foot">
-      <T text={footOf(session, now, width - 3)} tone="dim" />
+      <T text={footOf(session, now, { room: width - 3, withHost })} tone="dim" />
     </Cell>,
   ];
   return (
@@ -142,9 +147,14 @@ const phaseOf = ({ currentTask }: SessionEntry): Part => ({
   tone: "magenta",
 });
 
+interface Foot {
+  room: number;
+  withHost: boolean;
+}
+
 /** Who it is gives way to what changes. */
-function footOf(session: SessionEntry, now: number, room: number): string {
-  const { id, name, contextPercent, tasksDone, tasksTotal, lastSeenAt } = session;
+function footOf(session: SessionEntry, now: number, { room, withHost }: Foot): string {
+  const { contextPercent, tasksDone, tasksTotal, lastSeenAt } = session;
   const rest = [
     contextPercent === null ? null : `${percent(contextPercent)} ctx`,
     `${tasksDone}/${tasksTotal} tasks`,
@@ -152,7 +162,7 @@ function footOf(session: SessionEntry, now: number, room: number): string {
   ]
     .filter((each) => each !== null)
     .join(" | ");
-  const who = `#${plain(name && name !== id ? name : id)}`;
+  const who = `#${plain(agentName(session, withHost))}`;
   const width = Math.max(4, room - rest.length - 3);
   return `${who.length > width ? `${who.slice(0, width - 1)}…` : who} | ${rest}`;
 }

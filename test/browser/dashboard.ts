@@ -38,7 +38,7 @@ export function dashboard() {
         const opened: Watched[] = [];
         const another = async (more: Watching = watching) => {
           const watched = await openPage(browser, more);
-          watched.page.setDefaultTimeout(40_000);
+          watched.page.setDefaultTimeout(90_000);
           opened.push(watched);
           return watched;
         };

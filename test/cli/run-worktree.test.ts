@@ -155,3 +155,16 @@ test("the fence's own answers: held, not held, nobody meant, switched off, and n
   await place.says(["release", "0001", "--session", "s"]);
   await until("it is no longer held", async () => (await ask({})).code === 1);
 });
+
+test("agents that share a directory, and changes that worktrees do not have, are warned of", async () => {
+  const place = await openRepository();
+  const work = async (...args: string[]) =>
+    (await place.dibs(["work", "--until-empty", ...args, "--", "true"])).err;
+  expect(await work("-n", "2")).toContain("2 agents share this directory");
+  expect(await work()).not.toContain("share");
+  expect(await work("-n", "2", "--worktree")).toBe("");
+  writeFileSync(join(place.cwd, "file.txt"), "changed\n");
+  writeFileSync(join(place.cwd, "new.txt"), "new\n");
+  expect(await work("--worktree")).toContain("2 files have uncommitted changes");
+  expect(await work()).toBe("");
+});

@@ -235,16 +235,16 @@ test("DIBS_TRUST=1 in the environment trusts what is found; settings of the repo
   expect((await dibs(clone, ["list"], { env: { DIBS_TRUST: "1" } })).out).toContain("touch pwned");
 });
 
-test("a store with a trigger, a view or a changed table is refused, also when it is trusted or named", async () => {
-  const plants = {
-    evil: trigger,
-    spy: "CREATE VIEW spy AS SELECT * FROM task",
-    extra: "CREATE TABLE extra (x)",
-    more: "CREATE INDEX more ON task (title)",
-    claim: "ALTER TABLE claim ADD COLUMN x TEXT DEFAULT 'x'",
-    attempt: "DROP TABLE attempt",
-  };
-  for (const [name, sql] of Object.entries(plants)) {
+test.each([
+  ["evil", trigger],
+  ["spy", "CREATE VIEW spy AS SELECT * FROM task"],
+  ["extra", "CREATE TABLE extra (x)"],
+  ["more", "CREATE INDEX more ON task (title)"],
+  ["claim", "ALTER TABLE claim ADD COLUMN x TEXT DEFAULT 'x'"],
+  ["attempt", "DROP TABLE attempt"],
+])(
+  "a store with a trigger, a view or a changed table is refused, also when it is trusted or named: %s",
+  async (name, sql) => {
     const { clone } = await attack(sql);
     const path = databaseIn(clone);
     for (const args of [
@@ -263,8 +263,8 @@ test("a store with a trigger, a view or a changed table is refused, also when it
     const doctor = await dibs(clone, ["doctor"], { env: { DIBS_TRUST: "1" } });
     expect([doctor.code, doctor.out]).toEqual([1, expect.stringMatching(new RegExp(`\\b${name}\\b`))]);
     await expect(openDibs({ path })).rejects.toMatchObject({ code: "STORE_CORRUPT" });
-  }
-});
+  },
+);
 
 test("what SQLite keeps for itself after an ANALYZE is not foreign", async () => {
   const root = repository("shop");

@@ -10,7 +10,7 @@ import { Child, checkStore, open, openStore, readEverything, tempDir, tempFile, 
 
 describe("eight processes on one file", () => {
   test("2 000 tasks are each claimed exactly once, nobody starves, nobody is told of a lock", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const least: number[] = [];
     // The best of three: a process that the machine lets stand still meanwhile gets nothing.

@@ -64,7 +64,7 @@ export class Agent {
   }
 
   async call(name: string, input: Record<string, unknown> = {}): Promise<Said> {
-    const result = await this.client.callTool({ name, arguments: input }, { timeout: 70_000 });
+    const result = await this.client.callTool({ name, arguments: input }, { timeout: 150_000 });
     const content = result.content as { type: string; text: string }[];
     return { text: content.map(({ text }) => text).join("\n"), isError: result.isError === true };
   }

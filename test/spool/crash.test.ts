@@ -190,7 +190,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
 }
 
 test("whatever it was doing when it was killed, nothing is lost or doubled", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const step = process.env.DIBS_LONG ? 1 : 17;
   let kills = 0;

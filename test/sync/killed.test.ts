@@ -11,7 +11,7 @@ import type { Entry } from "./support.js";
 
 const rounds = process.env.DIBS_LONG ? 40 : 4;
 
-test("kill -9 of the sync while both sides change", { timeout: 60_000 + rounds * 20_000 }, async () => {
+test("kill -9 of the sync while both sides change", { timeout: 240_000 + rounds * 20_000 }, async () => {
   const directory = tempDir();
   const db = join(directory, "dibs.db");
   const file = join(directory, "tasks.json");

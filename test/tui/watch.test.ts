@@ -124,7 +124,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   terminal.press(keys.escape, "q");
   expect(await terminal.ended).toBe(0);
   expect(terminal.isOnOtherScreen).toBe(false);
-}, 60_000);
+});
 
 test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", async () => {
   const { directory, database } = repository();
@@ -172,7 +172,7 @@ test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", a
   expect(terminal.raw.slice(before)).not.toContain("\x1b[2J");
   terminal.press(keys.ctrlC);
   expect(await terminal.ended).toBe(0);
-}, 60_000);
+});
 
 test("through a server: projects, what is lost and caught up, and the store itself", async () => {
   const { directory, database } = repository();
@@ -211,7 +211,7 @@ test("through a server: projects, what is lost and caught up, and the store itse
   expect(terminal.raw.match(escapes)?.filter((each) => /[[;](3[0-8]|9[0-7])[;m]/.test(each))).toEqual([]);
   for (const each of [terminal, other]) each.press("q");
   expect(await Promise.all([terminal.ended, other.ended])).toEqual([0, 0]);
-}, 60_000);
+});
 
 describe("the terminal is given back", () => {
   const isGivenBack = (terminal: Terminal) => {
@@ -240,7 +240,7 @@ describe("the terminal is given back", () => {
       isGivenBack(terminal);
     };
     await Promise.all(ends.map(endBy));
-  }, 60_000);
+  });
 
   test("and nothing that a task says reaches it as more than text", async () => {
     const { directory, database } = repository();
@@ -262,7 +262,7 @@ describe("the terminal is given back", () => {
     expect(await terminal.ended).toBe(0);
     await terminal.shows("left with 0");
     isGivenBack(terminal);
-  }, 60_000);
+  });
 
   test("and where there is none it says so", async () => {
     const { directory } = repository();

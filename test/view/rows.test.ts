@@ -39,7 +39,7 @@ async function setUp(
   return { dibs, index, calls };
 }
 
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 40_000, interval: 5 });
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 90_000, interval: 5 });
 const complete = (index: TaskIndex) => eventually(() => expect(index.progress.complete).toBe(true));
 
 /** Every event goes to the index, as a view would have it. */

@@ -13,6 +13,7 @@ import {
   runWork,
   type Summary,
   waitsForChildren,
+  warningsFor,
 } from "../../../runner/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { settingFor } from "../config.js";
@@ -128,12 +129,21 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
   };
 }
 
+async function warn(context: Context, concurrency: number): Promise<void> {
+  const { cwd, err } = context.parts;
+  const warnings = await warningsFor({ cwd, concurrency, hasWorktrees: context.on("worktree") });
+  for (const warning of warnings) err(`dibs: ${warning}\n`);
+}
+
 const work: SingleCommand["run"] = async (context) => {
   const { parts } = context;
+  const options = await optionsFor(context);
+  const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
+  await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
   const runner = runWork({
-    ...(await optionsFor(context)),
+    ...options,
     ...given({
-      concurrency: context.number("concurrency") ?? (await settingFor(context, parts, "concurrency")),
+      concurrency,
       sessionId: sessionOf(context),
       labels: context.texts("label"),
       once: context.on("once") || undefined,

@@ -1,3 +1,4 @@
+import { agentName, hasSeveralHosts } from "../../../client/view/agents.js";
 import { isWeak } from "../../../client/view/health.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
@@ -9,8 +10,14 @@ import { ago } from "./time.js";
 
 type Summary = OutputOf<OperationNamed<"sessions.summary">>;
 
-const nameOf = ({ id, name }: WireSession) =>
-  name && name !== id ? `${plain(id)} (${plain(name)})` : plain(id);
+/** The id, which commands take, and the name, if any of them has one. */
+function whoColumns<Session extends WireSession>(sessions: readonly Session[]): Column<Session>[] {
+  const id: Column<Session> = { head: "SESSION", of: ({ id }) => plain(id), max: 24 };
+  if (sessions.every(({ id, name }) => !name || name === id)) return [id];
+  const withHost = hasSeveralHosts(sessions);
+  const name = (session: Session) => (session.name ? plain(agentName(session, withHost)) : "");
+  return [id, { head: "NAME", of: name, max: 24 }];
+}
 
 const context: Column<WireSession> = {
   head: "CTX",
@@ -29,7 +36,7 @@ export function sessionSummary({ sessions, totals }: Summary, look: Look): strin
         of: ({ currentTask }) => (currentTask ? (isWeak(currentTask.claim, look.now) ? "[!]" : "[*]") : ""),
         style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim, look.now) ? "red" : "cyan"),
       },
-      { head: "SESSION", of: nameOf, max: 24 },
+      ...whoColumns(sessions),
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
       {
         head: "NOW",
@@ -51,7 +58,7 @@ export function sessionTable(sessions: readonly WireSession[], look: Look): stri
   return table(
     sessions,
     [
-      { head: "SESSION", of: nameOf, grows: true },
+      ...whoColumns(sessions),
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
       { head: "NOW", of: ({ currentTaskId }) => plain(currentTaskId), max: 16 },
       context,

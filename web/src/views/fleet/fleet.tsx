@@ -1,6 +1,7 @@
 // Who works on what: a card per session as agents and their leases tell it, those that need somebody first.
 
 import "./fleet.css";
+import { hasSeveralHosts } from "../../../../src/client/view/agents.js";
 import { grouped } from "../../components/number.js";
 import { Empty } from "../../components/parts.js";
 import { useSteady } from "../../components/steady.js";
@@ -18,6 +19,7 @@ export function Fleet() {
     keyOf,
     "after",
   );
+  const withHost = hasSeveralHosts(members.map(({ session }) => session));
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
     <>
@@ -47,6 +49,7 @@ export function Fleet() {
             key={keyOf(member)}
             member={member}
             now={now}
+            withHost={withHost}
             isGone={steady.gone.has(keyOf(member))}
           />
         ))}

@@ -1,6 +1,7 @@
 // One session, as S0 draws it: what kind, where, how well; what it works on; how full, how much done, when heard of.
 
 import { useState } from "react";
+import { agentName } from "../../../../src/client/view/agents.js";
 import { claimMark, leaseLeftMs, type SessionEntry } from "../../../../src/client/view/health.js";
 import { clock, duration, percent, phaseTag, stateWord } from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
@@ -13,11 +14,13 @@ import type { Member } from "./use-fleet.js";
 interface CardProps {
   member: Member;
   now: number;
+  /** Agents of more than one host are there. */
+  withHost: boolean;
   /** It is not there any more, and shown only so that nothing moves. */
   isGone: boolean;
 }
 
-export function SessionCard({ member: { session, health, others }, now, isGone }: CardProps) {
+export function SessionCard({ member: { session, health, others }, now, withHost, isGone }: CardProps) {
   const { id, name, agentType, project, score, contextPercent, tasksDone, tasksTotal, lastSeenAt } = session;
   return (
     <li className="panel card" data-health={health} data-gone={isGone || undefined}>
@@ -47,7 +50,7 @@ export function SessionCard({ member: { session, health, others }, now, isGone }
       {others.length > 0 && <Others rows={others} now={now} />}
       <p className="row quiet small card-foot">
         <span className="cut mono" title={name ? `${name}, ${id}` : id}>
-          #{name ?? id}
+          #{agentName(session, withHost)}
         </span>
         {contextPercent !== null && <span title="context used">{percent(contextPercent)} ctx</span>}
         <span title="done by this session / tasks of its project">
