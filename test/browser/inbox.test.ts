@@ -81,6 +81,25 @@ describe("questions", () => {
   );
 
   test(
+    "take no more keys once they are answered: the next key goes to the next question",
+    visiting(async (visit) => {
+      const { page, world } = visit;
+      await asked(world, "a1", { question: "The first?" });
+      await asked(world, "a2", { question: "The second?" });
+      await openInbox(page, world);
+      await question(page, "The first?").getByRole("textbox").fill("teal");
+      await page.keyboard.press("Enter");
+      await question(page, "The first?").getByText("Answered: “teal” (you)").waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("a");
+      await page.keyboard.type("blue");
+      await page.keyboard.press("Enter");
+      await question(page, "The second?").getByText("Answered: “blue” (you)").waitFor();
+      expectQuiet(visit);
+    }),
+  );
+
+  test(
     "keep what is typed, and their place, whatever happens to others meanwhile",
     visiting(async (visit) => {
       const { page, world } = visit;

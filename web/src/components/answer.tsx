@@ -93,6 +93,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
   const [ending, setEnding] = useEnding(asked);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const text = draft.trim() === "" ? (question.default ?? "") : draft;
   const isOver = ending !== null;
@@ -112,6 +113,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
       await dibs.tasks.respond({ project, taskId, response: text, questionId: question.id });
       setDraft("");
       setEnding({ response: text, by: "you", note: "Answered" });
+      leaveForm(form.current);
     } catch (error) {
       const { message, code } = troubleOf(error);
       setTrouble(`Your answer was not taken: ${message}`);
@@ -137,6 +139,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
 
   return (
     <form
+      ref={form}
       className="answer stack"
       data-over={isOver || undefined}
       onSubmit={(event) => {
@@ -171,6 +174,15 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
       <Foot asked={asked} text={text} ending={ending} trouble={trouble ?? notAllowed} />
     </form>
   );
+}
+
+/** Nothing more can be typed there: the keys are the view's again. */
+function leaveForm(form: HTMLFormElement | null): void {
+  const { activeElement } = document;
+  if (!form?.contains(activeElement) || !(activeElement instanceof HTMLElement)) return;
+  const item = form.closest<HTMLElement>("[tabindex='-1']");
+  if (item) item.focus();
+  else activeElement.blur();
 }
 
 /** The default may be a word of its own. */
