@@ -1,32 +1,20 @@
 // create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
 
-import { archivedAt } from "../archive.js";
-import type { CreateCommand, NewTask, ReserveIdCommand } from "../command.js";
-import { edgesFrom, findCycle, writeCycle } from "../dependency.js";
+import type { CreateCommand, NewTask } from "../command.js";
 import type { Draft } from "../draft.js";
-import { asPart, childId, suppliedIdProblem, topLevelId, topLevelNumber } from "../ids.js";
+import { suppliedIdProblem } from "../ids.js";
 import { limits, utf8Length } from "../limits.js";
 import { priorityDefault } from "../priority.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isReady, isTerminal, type Task } from "../task.js";
-import { titleFrom } from "../title.js";
+import { isReady, type Task } from "../task.js";
+import { Batch, type Plan } from "./batch.js";
 import { withReadiness } from "./close.js";
+import { at } from "./invalid.js";
+import { reservedDepth } from "./new-id.js";
 
 export interface Created {
   /** In the order of the input. */
   ids: string[];
-}
-
-/** A task that is about to be: its input, its place and its resolved references. */
-interface Plan {
-  input: NewTask;
-  index: number;
-  id: string;
-  sequence: number;
-  depth: number;
-  parentId: string | null;
-  title: string;
-  dependsOn: string[];
 }
 
 export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
@@ -41,12 +29,6 @@ export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
   for (const plan of batch.plans) put(draft, plan, command);
   batch.countChildren();
   return accept({ ids: batch.plans.map((plan) => plan.id) });
-}
-
-function at(index: number, field: string, message: string): Refusal {
-  return refuse("VALIDATION_FAILED", message, {
-    details: { issues: [{ path: index === 0 ? field : `tasks[${index}].${field}`, message }] },
-  });
 }
 
 function inputProblem(input: NewTask, index: number, isReserved: (id: string) => boolean): Refusal | null {
@@ -67,253 +49,6 @@ function inputProblem(input: NewTask, index: number, isReserved: (id: string) =>
   }
   const problem = input.id === undefined ? null : suppliedIdProblem(input.id, isReserved);
   return problem ? at(index, "id", `Id '${input.id?.slice(0, 200)}' ${problem}.`) : null;
-}
-
-class Batch {
-  readonly plans: Plan[] = [];
-  private readonly byKey = new Map<string, Plan>();
-  /** By ids that callers supplied: only these can be referred to. */
-  private readonly byId = new Map<string, Plan>();
-  private readonly byNewId = new Map<string, Plan>();
-  private readonly byTitle = new Map<string, Plan[]>();
-  private readonly childrenOf = new Map<string, Plan[]>();
-  private readonly project: string;
-
-  constructor(
-    private readonly draft: Draft,
-    private readonly command: CreateCommand,
-  ) {
-    this.project = command.project;
-  }
-
-  /** Gives every task its parent, depth and id, parents first. */
-  place(): Refusal | null {
-    for (const [index, input] of this.command.tasks.entries()) {
-      const text = input.prompt ?? input.description ?? "";
-      const title = input.title?.trim() ? input.title : titleFrom(text);
-      const plan: Plan = {
-        input,
-        index,
-        id: input.id ?? "",
-        sequence: (input.id !== undefined && input.parentId === undefined && topLevelNumber(input.id)) || 0,
-        depth: -1,
-        parentId: null,
-        title: title || "(untitled)",
-        dependsOn: [],
-      };
-      this.plans.push(plan);
-      const known = this.byTitle.get(plan.title);
-      if (known) known.push(plan);
-      else this.byTitle.set(plan.title, [plan]);
-      if (input.id !== undefined) {
-        const refusal = this.takenProblem(input.id);
-        if (refusal) return refusal;
-        this.byId.set(input.id, plan);
-      }
-      if (input.key !== undefined) {
-        if (this.byKey.has(input.key))
-          return at(index, "key", `Key '${input.key}' is used twice in this batch.`);
-        this.byKey.set(input.key, plan);
-      }
-    }
-    for (const plan of this.plans) {
-      const refusal = this.placeWithParents(plan);
-      if (refusal) return refusal;
-    }
-    return null;
-  }
-
-  private takenProblem(id: string): Refusal | null {
-    const isThere = this.byId.has(id) || this.draft.task(this.project, id) !== undefined;
-    const gone = isThere ? null : archivedAt(this.draft, this.project, id);
-    if (!isThere && gone === null) return null;
-    const message = isThere ? `Task ${id} exists already.` : `Task ${id} existed, and was archived.`;
-    return refuse("ID_TAKEN", message, {
-      hint: "Leave the id out to get a fresh one.",
-      details: { taskId: id, ...(gone === null ? {} : { archivedAt: gone }) },
-    });
-  }
-
-  private placeWithParents(start: Plan): Refusal | null {
-    const chain: Plan[] = [];
-    for (let plan: Plan | undefined = start; plan && plan.depth < 0; plan = this.localParent(plan)) {
-      if (chain.includes(plan)) {
-        const cycle = [...chain.slice(chain.indexOf(plan)), plan].map((each) => each.input.key ?? each.title);
-        return refuse("DEPENDENCY_CYCLE", `A task cannot be its own ancestor: ${writeCycle(cycle)}.`, {
-          details: { cycle },
-        });
-      }
-      chain.push(plan);
-    }
-    for (const plan of chain.reverse()) {
-      const refusal = this.placeUnder(plan);
-      if (refusal) return refusal;
-    }
-    return null;
-  }
-
-  private localParent(plan: Plan): Plan | undefined {
-    const { parentId } = plan.input;
-    return parentId === undefined ? undefined : (this.byKey.get(parentId) ?? this.byId.get(parentId));
-  }
-
-  private placeUnder(plan: Plan): Refusal | null {
-    const { parentId } = plan.input;
-    const local = this.localParent(plan);
-    const parent = local ?? (parentId === undefined ? undefined : this.draft.task(this.project, parentId));
-    if (parentId !== undefined && !parent) {
-      return refuse("TASK_NOT_FOUND", `There is no task ${parentId} to be the parent.`, {
-        details: { taskId: parentId, field: "parentId" },
-      });
-    }
-    if (parent && "state" in parent && isTerminal(parent.state)) {
-      return refuse(
-        "INVALID_STATE",
-        `Parent ${parent.id} is ${parent.state}; it can have no more children.`,
-        {
-          hint: parent.state === "completed" ? "Create the task elsewhere." : `Retry ${parent.id} first.`,
-          details: { taskId: parent.id, state: parent.state },
-        },
-      );
-    }
-    plan.parentId = parent?.id ?? null;
-    plan.depth = parent ? parent.depth + 1 : 0;
-    if (plan.depth > limits.depthMax) {
-      return at(plan.index, "parentId", `Hierarchies are at most ${limits.depthMax} levels deep.`);
-    }
-    if (plan.input.id === undefined) {
-      const allocated = allocateId(this.draft, this.project, parent, (id) => this.byId.has(id));
-      if (!allocated.ok) return allocated;
-      plan.id = allocated.value.id;
-      plan.sequence = allocated.value.sequence;
-      this.byNewId.set(plan.id, plan);
-    }
-    if (plan.parentId !== null) {
-      const siblings = this.childrenOf.get(plan.parentId);
-      if (siblings) siblings.push(plan);
-      else this.childrenOf.set(plan.parentId, [plan]);
-    }
-    return null;
-  }
-
-  /** Resolves every reference to an id: a key or title of this batch, or an existing task. */
-  connect(): Refusal | null {
-    for (const plan of this.plans) {
-      const found = new Set<string>();
-      for (const reference of plan.input.dependsOn ?? []) {
-        const resolved = this.resolve(reference, plan);
-        if (typeof resolved !== "string") return resolved;
-        found.add(resolved);
-      }
-      plan.dependsOn = [...found];
-    }
-    return null;
-  }
-
-  private resolve(reference: string, plan: Plan): string | Refusal {
-    const local = this.byKey.get(reference) ?? this.byId.get(reference);
-    if (local) return local.id;
-    const titled = this.plans.length > 1 ? this.byTitle.get(reference) : undefined;
-    if (titled && titled.length > 1) {
-      return at(
-        plan.index,
-        "dependsOn",
-        `'${reference}' names ${titled.length} tasks of this batch; use keys.`,
-      );
-    }
-    if (titled?.[0]) return titled[0].id;
-    if (this.draft.task(this.project, reference)) return reference;
-    return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${reference} to depend on.`, {
-      hint: "dependsOn takes ids of existing tasks; in a batch also keys and titles of the same batch.",
-      details: { dependency: reference, index: plan.index },
-    });
-  }
-
-  private planned(id: string): Plan | undefined {
-    return this.byId.get(id) ?? this.byNewId.get(id);
-  }
-
-  /** Only a new task under an existing parent can close a cycle through existing tasks. */
-  findCycle(): Refusal | null {
-    const underExisting = this.plans.some((plan) => plan.parentId !== null && !this.planned(plan.parentId));
-    const cycle = findCycle(
-      this.plans.map((plan) => plan.id),
-      (id) => {
-        const plan = this.planned(id);
-        const newChildren = (this.childrenOf.get(id) ?? []).map((child) => child.id);
-        if (plan) return [...plan.dependsOn, ...newChildren];
-        return underExisting ? [...edgesFrom(this.draft.view, this.project, id), ...newChildren] : [];
-      },
-    );
-    return cycle ? cycleRefusal(cycle.map((id) => this.planned(id)?.input.key ?? id)) : null;
-  }
-
-  countChildren(): void {
-    for (const [parentId, children] of this.childrenOf) {
-      const parent = this.draft.task(this.project, parentId);
-      if (!parent) continue;
-      const openChildren = parent.openChildren + children.length;
-      const held = this.draft.claim(this.project, parentId) !== undefined;
-      this.draft.putTask({ ...parent, openChildren, readyAt: held ? parent.readyAt : null });
-    }
-  }
-}
-
-export function cycleRefusal(cycle: string[]): Refusal {
-  if (cycle.length === 0) {
-    const message = `More than ${limits.graphWalkMax} tasks hang together here; the dependencies cannot be checked for cycles.`;
-    return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "dependsOn", message }] } });
-  }
-  return refuse("DEPENDENCY_CYCLE", `The tasks would wait for each other: ${writeCycle(cycle)}.`, {
-    hint: "Leave out one of these dependencies; a parent waits for its children, too.",
-    details: { cycle },
-  });
-}
-
-/** The next free id under a parent (or at the top); the counter moves even past ids that callers have taken. */
-function allocateId(
-  draft: Draft,
-  project: string,
-  parent: { id: string; depth: number } | undefined,
-  reserved: (id: string) => boolean,
-): Outcome<{ id: string; sequence: number }> {
-  const counter = parent?.id ?? "";
-  for (let n = draft.counter(project, counter) + 1; ; n++) {
-    const id = parent ? childId(parent, n) : topLevelId(n);
-    if (id === null)
-      return refuse("COUNTER_EXHAUSTED", `All generated ids of project ${project} are used up.`);
-    if (id.length > limits.idLengthMax) return at(0, "parentId", `Id '${id}' would be too long.`);
-    draft.putCounter(project, counter, n);
-    const isTaken = reserved(id) || draft.task(project, id) || archivedAt(draft, project, id) !== null;
-    if (!isTaken) return accept({ id, sequence: n });
-  }
-}
-
-export function reserveId(draft: Draft, { project, parentId }: ReserveIdCommand): Outcome<{ id: string }> {
-  const depth = parentId === undefined ? null : depthOf(draft, project, parentId);
-  if (parentId !== undefined && depth === null) {
-    return refuse("TASK_NOT_FOUND", `There is no task ${parentId}, and nobody has reserved that id.`, {
-      details: { taskId: parentId },
-    });
-  }
-  const parent = parentId === undefined ? undefined : { id: parentId, depth: depth! };
-  const allocated = allocateId(draft, project, parent, () => false);
-  return allocated.ok ? accept({ id: allocated.value.id }) : allocated;
-}
-
-function depthOf(draft: Draft, project: string, id: string): number | null {
-  return draft.task(project, id)?.depth ?? reservedDepth(draft, project, id);
-}
-
-/** How deep a task with this generated id would be; null: it was never given out. */
-function reservedDepth(draft: Draft, project: string, id: string): number | null {
-  const top = topLevelNumber(id);
-  if (top !== null) return top <= draft.counter(project, "") ? 0 : null;
-  const part = asPart(id);
-  const depth = part && depthOf(draft, project, part.parentId);
-  if (!part || depth === null) return null;
-  const isGiven = part.n <= draft.counter(project, part.parentId);
-  return isGiven && childId({ id: part.parentId, depth }, part.n) === id ? depth + 1 : null;
 }
 
 function put(draft: Draft, plan: Plan, command: CreateCommand): void {

@@ -6,7 +6,7 @@ import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isReady, isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
-import { cycleRefusal } from "./create.js";
+import { cycleRefusal } from "./batch.js";
 import { endGroupIfOver } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 
