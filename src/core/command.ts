@@ -70,6 +70,26 @@ export interface CreateCommand extends OnProject {
   tasks: NewTask[];
   correlationId: string;
 }
+/** An item of a plan. */
+export interface PlanTask extends NewTask {
+  /** Stays the same from one version of the plan to the next. Default: the id, the key or the title. */
+  identity?: string;
+  /** Checked off in the plan. */
+  done?: boolean;
+}
+/** Creates what is new in a plan and updates what an earlier load of it created. */
+export interface LoadPlanCommand extends OnProject {
+  type: "load-plan";
+  plan: string;
+  tasks: PlanTask[];
+  /** Cancels what is gone from the plan and was never attempted. */
+  prune?: boolean | undefined;
+  /** Changes nothing. */
+  dryRun?: boolean | undefined;
+  /** Whether the caller is allowed to edit and cancel tasks. */
+  mayEdit: boolean;
+  correlationId: string;
+}
 export interface ClaimOptions {
   sessionId: string;
   ttlMs?: number | undefined;
@@ -256,6 +276,7 @@ export interface ArchiveTasksCommand {
 
 export type Command =
   | CreateCommand
+  | LoadPlanCommand
   | ClaimCommand
   | ClaimNextCommand
   | StartCommand

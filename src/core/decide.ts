@@ -17,6 +17,7 @@ import { complete } from "./transitions/complete.js";
 import { create } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
 import { fail } from "./transitions/fail.js";
+import { loadPlan } from "./transitions/load-plan.js";
 import { acquireLock, freeLocks, releaseLock } from "./transitions/lock.js";
 import { appendLog } from "./transitions/log.js";
 import { reserveId } from "./transitions/new-id.js";
@@ -34,6 +35,7 @@ import type { View } from "./view.js";
 
 const transitions = {
   create,
+  "load-plan": loadPlan,
   claim,
   "claim-next": claimNext,
   start,
@@ -88,6 +90,7 @@ export function decide<C extends Command>(
   }
   const move = transitions[command.type] as (draft: Draft, command: C) => Outcome<ValueOf<C["type"]>>;
   const outcome = move(draft, command);
+  if (command.type === "load-plan" && command.dryRun) return { changes: noChanges(), outcome };
   return { changes: outcome.ok ? draft.changes : onlyLateResult(draft.changes), outcome };
 }
 
@@ -107,6 +110,7 @@ function preparation(view: View, command: Command, now: number): Command | null 
         also: { project: command.project, taskId: command.taskId },
       };
     case "claim-next":
+    case "load-plan":
       return view.due(now, 1).length > 0 ? { type: "sweep", limit: limits.sweepMax } : null;
     case "start":
     case "heartbeat":

@@ -25,6 +25,8 @@ export const limits = {
   depthMax: 32,
   idLengthMax: 128,
   batchMax: 10_000,
+  /** A plan's own, and those that are gone from it and still open. */
+  planTasksMax: 20_000,
   bulkMax: 1000,
   bulkRefusedMax: 100,
   capacityMax: 1000,

@@ -7,6 +7,7 @@ import type {
   CreateCommand,
   FailCommand,
   HeartbeatCommand,
+  LoadPlanCommand,
   ProgressCommand,
   ReleaseCommand,
   ReserveIdCommand,
@@ -18,6 +19,7 @@ import type {
 } from "../core/command.js";
 import { limits } from "../core/limits.js";
 import { assert } from "../core/refusal.js";
+import { isAtLeast } from "../core/role.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand } from "./handler.js";
 import { iso, wireClaim, wireTask } from "./render.js";
@@ -72,20 +74,31 @@ export const taskCommands = {
       task: shown(view, { project: command.project, taskId: ids[0]! }, now),
     }),
   }),
-  "tasks.batch": forCommand("tasks.batch", {
-    command: (input, context): CreateCommand => ({
-      type: "create",
-      project: project(input, context),
-      tasks: input.tasks,
-      correlationId: context.environment.newCorrelationId(),
-    }),
-    answer: (view, { ids }, command, now) => ({
-      success: true,
-      tasks: ids.map((taskId) => shown(view, { project: command.project, taskId }, now)),
-      ids: Object.fromEntries(
-        command.tasks.flatMap(({ key }, index) => (key === undefined ? [] : [[key, ids[index]!]])),
-      ),
-    }),
+  "tasks.batch": forCommand<"tasks.batch", CreateCommand | LoadPlanCommand>("tasks.batch", {
+    command: ({ plan, prune, dryRun, tasks, ...on }, context) => {
+      const origin = {
+        project: project(on, context),
+        correlationId: context.environment.newCorrelationId(),
+      };
+      if (plan === undefined) return { type: "create", ...origin, tasks };
+      const mayEdit = isAtLeast(context.caller.role, "leader");
+      return { type: "load-plan", ...origin, plan, tasks, prune, dryRun, mayEdit };
+    },
+    answer: (view, value, command, now) => {
+      const { project, tasks } = command;
+      const idAt = new Map(value.ids.flatMap((id, index) => (id === null ? [] : [[index, id]])));
+      const isThere = (taskId: string) => view.task(project, taskId) !== undefined;
+      return {
+        success: true,
+        tasks: [...idAt.values()].filter(isThere).map((taskId) => shown(view, { project, taskId }, now)),
+        ids: Object.fromEntries(
+          tasks.flatMap(({ key }, index) =>
+            key === undefined || !idAt.has(index) ? [] : [[key, idAt.get(index)!]],
+          ),
+        ),
+        ...("plan" in value && { plan: value.plan }),
+      };
+    },
   }),
   "tasks.update": forCommand<"tasks.update", UpdateCommand>("tasks.update", {
     command: ({ project: of, taskId, ...patch }, context): UpdateCommand => ({

@@ -11,6 +11,7 @@ import {
   noChanges,
 } from "../core/changes.js";
 import type { DibsEvent } from "../core/event.js";
+import { type PlanRecord, planDocument } from "../core/plan.js";
 import type { Org } from "../core/project.js";
 import type { TaskText } from "../core/task.js";
 import type { IdempotencyRecord } from "../core/view.js";
@@ -24,6 +25,7 @@ export class Batch {
   /** With the lines they stand in. */
   readonly tasks: { row: Rows["task"]; line: number }[] = [];
   readonly archived: { row: Rows["archived"]; line: number }[] = [];
+  private readonly plans: PlanRecord[] = [];
   private readonly projects = new Map<string, Rows["project"]>();
   private readonly texts = new Map<string, TaskText>();
   private readonly claims = new Map<string, Rows["claim"]>();
@@ -77,6 +79,9 @@ export class Batch {
       case "archived":
         this.archived.push({ row: of.row, line });
         return;
+      case "plan":
+        this.plans.push(of.row);
+        return;
       case "session":
         this.sessions.set(keyOf(of.row.project, of.row.id), { ...of.row, owner: of.row.owner ?? null });
         return;
@@ -125,7 +130,10 @@ export class Batch {
   }
 
   private documents(): Map<string, Document> {
-    const documents = this.archived.flatMap(({ row }) => archivedDocuments(row));
+    const documents = [
+      ...this.archived.flatMap(({ row }) => archivedDocuments(row)),
+      ...this.plans.map(planDocument),
+    ];
     return new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
   }
 }

@@ -5,6 +5,7 @@ import { type ArchivedTask, archivedTasks } from "../core/archive.js";
 import type { Counter } from "../core/changes.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import { limits } from "../core/limits.js";
+import { type PlanRecord, planRecords } from "../core/plan.js";
 import type { Session, SessionRecord } from "../core/session.js";
 import type { IdempotencyRecord, Reads, WholeTask } from "../core/view.js";
 import type { Snapshot, Store } from "../store/store.js";
@@ -15,7 +16,7 @@ const pageMax = { light: 1000, heavy: 100 };
 
 /**
  * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind, but
- * for the ids of archived tasks: tokens and locks belong to an installation.
+ * for the ids of archived tasks and what plans have created: tokens and locks belong to an installation.
  */
 export async function* exportOrg(
   store: Store,
@@ -51,6 +52,7 @@ async function* pagesOf(snapshot: Snapshot, { light, heavy }: typeof pageMax): P
   yield* paged(snapshot, heavy, tasks, taskRows);
   for (const { id } of projects) yield* paged(snapshot, light, countersOf(id), counterRows);
   for (const { id } of projects) yield* paged(snapshot, light, archivedOf(id), archivedRows);
+  for (const { id } of projects) yield* paged(snapshot, heavy, plansOf(id), planRows);
   for (const { id } of projects) yield* paged(snapshot, light, sessionsOf(id), sessionRows);
   yield* paged(snapshot, light, notifications, notificationRows);
   yield* paged(snapshot, light, eventsAfter(org.eventMin - 1), eventRows);
@@ -98,6 +100,13 @@ const archivedOf =
     archivedTasks(view, { project, limit, afterId: last?.taskId });
 
 const archivedRows = (row: ArchivedTask): Row[] => [{ kind: "archived", row }];
+
+const plansOf =
+  (project: string): Look<PlanRecord> =>
+  (view, limit, last) =>
+    planRecords(view, { project, limit, afterName: last?.name });
+
+const planRows = (row: PlanRecord): Row[] => [{ kind: "plan", row }];
 
 interface WholeSession {
   session: Session;

@@ -13,6 +13,7 @@ import type {
   Progress,
 } from "../core/claim.js";
 import { type DibsEvent, eventTypes, type Notification, notificationTypes } from "../core/event.js";
+import type { PlanEntry, PlanRecord } from "../core/plan.js";
 import type { Org, Project, Settings } from "../core/project.js";
 import type { PastClaim, Session, SessionRecord } from "../core/session.js";
 import type { Question, RestingState, Task, TaskResult, TaskText, TaskType } from "../core/task.js";
@@ -28,6 +29,7 @@ import {
   real,
   type Shape,
   text,
+  textsByName,
   unlessNull,
   whole,
   word,
@@ -45,6 +47,7 @@ export interface Rows {
   attempt: Attempt;
   counter: Counter;
   archived: ArchivedTask;
+  plan: PlanRecord;
   session: Session;
   record: SessionRecord;
   notification: Notification;
@@ -231,6 +234,11 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
   counter: object<Counter>({ project: id, parent: text, value: whole }),
   // What is left of them is their ids, which nobody may get again.
   archived: object<ArchivedTask>({ project: id, taskId: id, at: whole }),
+  plan: object<PlanRecord>({
+    project: id,
+    name: text,
+    entries: listOf(object<PlanEntry>({ identity: text, taskId: id, said: textsByName })),
+  }),
   session: object<Session>({
     project: id,
     id,

@@ -118,8 +118,8 @@ class Reader {
     if (this.eventSeq !== org.eventSeq)
       this.refuse(`events ${this.eventSeq + 1} to ${org.eventSeq} are missing`);
     if (!this.projects.has(org.defaultProject)) this.refuse(`project ${org.defaultProject} is missing`);
-    // Earlier programs left the ids of archived tasks behind.
-    const told: Record<string, unknown> = { archived: 0, ...(isObject(counts) ? counts : {}) };
+    // Earlier programs left the ids of archived tasks behind, and knew no plans.
+    const told: Record<string, unknown> = { archived: 0, plan: 0, ...(isObject(counts) ? counts : {}) };
     const wrong = kinds.find((kind) => told[kind] !== this.counts[kind]);
     if (wrong)
       this.refuse(
@@ -168,22 +168,24 @@ class Reader {
         return [3, row.project, row.parent];
       case "archived":
         return [4, row.project, row.taskId];
+      case "plan":
+        return [5, row.project, row.name];
       case "session":
         this.session = row;
-        return [5, row.project, row.id];
+        return [6, row.project, row.id];
       case "record":
         if (this.session?.project !== row.project || this.session.id !== row.id)
           this.refuse("row.id is not that of the session before");
-        return [5, row.project, row.id, 1];
+        return [6, row.project, row.id, 1];
       case "notification":
         this.refuseBeyond(notificationNumber(row), "notificationSeq");
-        return [6, -notificationNumber(row)];
+        return [7, -notificationNumber(row)];
       case "event":
         if (row.seq !== this.eventSeq + 1) this.refuse(`event ${row.seq} follows event ${this.eventSeq}`);
         this.eventSeq = row.seq;
-        return [7, row.seq];
+        return [8, row.seq];
       case "key":
-        return [8, row.key];
+        return [9, row.key];
     }
   }
 

@@ -96,6 +96,15 @@ export const json: Shape<Record<string, unknown>> = {
   ordered: sorted,
 };
 
+/** Texts under names that are nobody's business here, sorted for the same reason. */
+export const textsByName: Shape<Record<string, string>> = {
+  problem: (value, path) =>
+    isObject(value) && Object.entries(value).flat().every(isText)
+      ? null
+      : `${path} must be an object of texts`,
+  ordered: sorted,
+};
+
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

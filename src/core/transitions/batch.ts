@@ -35,18 +35,23 @@ export class Batch {
   private readonly childrenOf = new Map<string, Plan[]>();
   private readonly project: string;
 
+  /**
+   * `existing`: names of tasks that exist already, with their ids; null: nothing need wait for it any more. `indexes`: where the
+   * tasks are in the caller's list, for messages.
+   */
   constructor(
     private readonly draft: Draft,
-    private readonly command: CreateCommand,
+    private readonly command: Pick<CreateCommand, "project" | "tasks">,
+    private readonly existing: ReadonlyMap<string, string | null> = new Map(),
+    private readonly indexes: readonly number[] = [],
   ) {
     this.project = command.project;
   }
 
   /** Gives every task its parent, depth and id, parents first. */
   place(): Refusal | null {
-    for (const [index, input] of this.command.tasks.entries()) {
-      const text = input.prompt ?? input.description ?? "";
-      const title = input.title?.trim() ? input.title : titleFrom(text);
+    for (const [place, input] of this.command.tasks.entries()) {
+      const index = this.indexes[place] ?? place;
       const plan: Plan = {
         input,
         index,
@@ -54,7 +59,7 @@ export class Batch {
         sequence: (input.id !== undefined && input.parentId === undefined && topLevelNumber(input.id)) || 0,
         depth: -1,
         parentId: null,
-        title: title || "(untitled)",
+        title: titleOf(input),
         dependsOn: [],
       };
       this.plans.push(plan);
@@ -116,7 +121,8 @@ export class Batch {
   private placeUnder(plan: Plan): Refusal | null {
     const { parentId } = plan.input;
     const local = this.localParent(plan);
-    const parent = local ?? (parentId === undefined ? undefined : this.draft.task(this.project, parentId));
+    const above = parentId === undefined ? undefined : (this.existing.get(parentId) ?? parentId);
+    const parent = local ?? (above === undefined ? undefined : this.draft.task(this.project, above));
     if (parentId !== undefined && !parent) {
       return refuse("TASK_NOT_FOUND", `There is no task ${parentId} to be the parent.`, {
         details: { taskId: parentId, field: "parentId" },
@@ -155,33 +161,38 @@ export class Batch {
   /** Resolves every reference to an id: a key or title of this batch, or an existing task. */
   connect(): Refusal | null {
     for (const plan of this.plans) {
-      const found = new Set<string>();
-      for (const reference of plan.input.dependsOn ?? []) {
-        const resolved = this.resolve(reference, plan);
-        if (typeof resolved !== "string") return resolved;
-        found.add(resolved);
-      }
-      plan.dependsOn = [...found];
+      const found = this.resolveAll(plan.input.dependsOn ?? [], plan.index);
+      if (!Array.isArray(found)) return found;
+      plan.dependsOn = found;
     }
     return null;
   }
 
-  private resolve(reference: string, plan: Plan): string | Refusal {
+  resolveAll(references: readonly string[], index: number): string[] | Refusal {
+    const found = new Set<string>();
+    for (const reference of references) {
+      const resolved = this.resolve(reference, index);
+      if (typeof resolved === "string") found.add(resolved);
+      else if (resolved) return resolved;
+    }
+    return [...found];
+  }
+
+  private resolve(reference: string, index: number): string | Refusal | null {
     const local = this.byKey.get(reference) ?? this.byId.get(reference);
     if (local) return local.id;
-    const titled = this.plans.length > 1 ? this.byTitle.get(reference) : undefined;
+    const existing = this.existing.get(reference);
+    if (existing !== undefined) return existing;
+    const isAlone = this.plans.length === 1 && this.existing.size === 0;
+    const titled = isAlone ? undefined : this.byTitle.get(reference);
     if (titled && titled.length > 1) {
-      return at(
-        plan.index,
-        "dependsOn",
-        `'${reference}' names ${titled.length} tasks of this batch; use keys.`,
-      );
+      return at(index, "dependsOn", `'${reference}' names ${titled.length} tasks of this batch; use keys.`);
     }
     if (titled?.[0]) return titled[0].id;
     if (this.draft.task(this.project, reference)) return reference;
     return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${reference} to depend on.`, {
       hint: "dependsOn takes ids of existing tasks; in a batch also keys and titles of the same batch.",
-      details: { dependency: reference, index: plan.index },
+      details: { dependency: reference, index },
     });
   }
 
@@ -189,19 +200,25 @@ export class Batch {
     return this.byId.get(id) ?? this.byNewId.get(id);
   }
 
-  /** Only a new task under an existing parent can close a cycle through existing tasks. */
-  findCycle(): Refusal | null {
-    const underExisting = this.plans.some((plan) => plan.parentId !== null && !this.planned(plan.parentId));
-    const cycle = findCycle(
-      this.plans.map((plan) => plan.id),
-      (id) => {
-        const plan = this.planned(id);
-        const newChildren = (this.childrenOf.get(id) ?? []).map((child) => child.id);
-        if (plan) return [...plan.dependsOn, ...newChildren];
-        return underExisting ? [...edgesFrom(this.draft.view, this.project, id), ...newChildren] : [];
-      },
-    );
+  /** Only a new task under an existing parent, or an edited one, can close a cycle through existing tasks. */
+  findCycle(edited: ReadonlyMap<string, readonly string[]> = new Map()): Refusal | null {
+    const isUnderExisting = ({ parentId }: Plan) => parentId !== null && !this.planned(parentId);
+    const throughExisting = edited.size > 0 || this.plans.some(isUnderExisting);
+    const cycle = findCycle([...this.plans.map((plan) => plan.id), ...edited.keys()], (id) => {
+      const plan = this.planned(id);
+      const newChildren = (this.childrenOf.get(id) ?? []).map((child) => child.id);
+      if (plan) return [...plan.dependsOn, ...newChildren];
+      return throughExisting ? [...this.edgesOf(id, edited.get(id)), ...newChildren] : [];
+    });
     return cycle ? cycleRefusal(cycle.map((id) => this.planned(id)?.input.key ?? id)) : null;
+  }
+
+  /** What an existing task waits for, once its dependencies are the edited ones. */
+  private edgesOf(id: string, dependsOn: readonly string[] | undefined): readonly string[] {
+    const edges = edgesFrom(this.draft.view, this.project, id);
+    if (!dependsOn) return edges;
+    const before = this.draft.task(this.project, id)?.dependsOn ?? [];
+    return [...dependsOn, ...edges.filter((other) => !before.includes(other))];
   }
 
   countChildren(): void {
@@ -213,6 +230,10 @@ export class Batch {
       this.draft.putTask({ ...parent, openChildren, readyAt: held ? parent.readyAt : null });
     }
   }
+}
+
+export function titleOf({ title, prompt, description }: NewTask): string {
+  return (title?.trim() ? title : titleFrom(prompt ?? description ?? "")) || "(untitled)";
 }
 
 export function cycleRefusal(cycle: string[]): Refusal {

@@ -1,6 +1,6 @@
 // create, one or many: all or nothing. References are resolved and the whole graph is checked before anything is put.
 
-import type { CreateCommand, NewTask } from "../command.js";
+import type { CreateCommand, NewTask, PlanTask } from "../command.js";
 import type { Draft } from "../draft.js";
 import { suppliedIdProblem } from "../ids.js";
 import { limits, utf8Length } from "../limits.js";
@@ -18,17 +18,31 @@ export interface Created {
 }
 
 export function create(draft: Draft, command: CreateCommand): Outcome<Created> {
-  const isReserved = (id: string) => reservedDepth(draft, command.project, id) !== null;
-  const invalid = command.tasks
-    .map((input, index) => inputProblem(input, index, isReserved))
-    .find((problem) => problem !== null);
-  if (invalid) return invalid;
   const batch = new Batch(draft, command);
-  const refusal = batch.place() ?? batch.connect() ?? batch.findCycle();
+  const refusal = inputRefusal(draft, command) ?? batch.place() ?? batch.connect() ?? batch.findCycle();
   if (refusal) return refusal;
-  for (const plan of batch.plans) put(draft, plan, command);
-  batch.countChildren();
+  putAll(draft, batch, command);
   return accept({ ids: batch.plans.map((plan) => plan.id) });
+}
+
+export function inputRefusal(
+  draft: Draft,
+  { project, tasks }: { project: string; tasks: readonly PlanTask[] },
+): Refusal | null {
+  const isReserved = (id: string) => reservedDepth(draft, project, id) !== null;
+  for (const [index, input] of tasks.entries()) {
+    const problem = input.done ? null : inputProblem(input, index, isReserved);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+type Origin = Pick<CreateCommand, "project" | "correlationId">;
+
+/** Of a batch that was checked. */
+export function putAll(draft: Draft, batch: Batch, origin: Origin): void {
+  for (const plan of batch.plans) put(draft, plan, origin);
+  batch.countChildren();
 }
 
 function inputProblem(input: NewTask, index: number, isReserved: (id: string) => boolean): Refusal | null {
@@ -51,9 +65,9 @@ function inputProblem(input: NewTask, index: number, isReserved: (id: string) =>
   return problem ? at(index, "id", `Id '${input.id?.slice(0, 200)}' ${problem}.`) : null;
 }
 
-function put(draft: Draft, plan: Plan, command: CreateCommand): void {
+function put(draft: Draft, plan: Plan, origin: Origin): void {
   const { input, id } = plan;
-  const { project } = command;
+  const { project } = origin;
   const settings = draft.project(project).settings;
   const pending = plan.dependsOn.filter((other) => draft.task(project, other)?.state !== "completed");
   const task: Task = {
@@ -80,7 +94,7 @@ function put(draft: Draft, plan: Plan, command: CreateCommand): void {
     response: null,
     responsePending: false,
     error: null,
-    correlationId: input.correlationId ?? command.correlationId,
+    correlationId: input.correlationId ?? origin.correlationId,
     epoch: 0,
     createdAt: draft.now,
     updatedAt: draft.now,

@@ -5,8 +5,8 @@ import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isReady, isTerminal, stateOf, type Task } from "../task.js";
-import { withReadiness } from "./close.js";
 import { cycleRefusal } from "./batch.js";
+import { withReadiness } from "./close.js";
 import { endGroupIfOver } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 
@@ -21,15 +21,20 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
   const refusal =
     stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);
   if (refusal) return refusal;
+  return accept({ changed: applyPatch(draft, task, patch) });
+}
+
+/** A patch that was checked; returns the fields that had another value. */
+export function applyPatch(draft: Draft, task: Task, patch: TaskPatch): string[] {
+  const { project, id } = task;
   const texts = changeText(draft, task, patch);
   const changed = [...texts, ...changeTask(draft, task, patch, texts.length > 0)];
-  if (changed.length > 0) {
-    draft.emit("task:updated", { project, taskId, data: { changed } });
-    announceIfFreed(draft, task);
-    const after = draft.task(project, taskId)!;
-    if (after.type === "group" && patch.dependsOn) endGroupIfOver(draft, after);
-  }
-  return accept({ changed });
+  if (changed.length === 0) return [];
+  draft.emit("task:updated", { project, taskId: id, data: { changed } });
+  announceIfFreed(draft, task);
+  const after = draft.task(project, id)!;
+  if (after.type === "group" && patch.dependsOn) endGroupIfOver(draft, after);
+  return changed;
 }
 
 /** Labels that come and go, as the list that they lead to. */

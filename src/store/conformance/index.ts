@@ -14,6 +14,7 @@ import { locks } from "./locks.js";
 import { logs } from "./logs.js";
 import { ordering } from "./ordering.js";
 import { pages } from "./pages.js";
+import { plans } from "./plans.js";
 import { questions } from "./questions.js";
 import { readiness } from "./readiness.js";
 import { refusals } from "./refusals.js";
@@ -52,4 +53,5 @@ export function conformance(driver: Driver): void {
   locks(driver);
   logs(driver);
   archiving(driver);
+  plans(driver);
 }
