@@ -2,6 +2,7 @@
 
 import { cyclesOf } from "./cycles.js";
 import { reportDuplicates } from "./duplicates.js";
+import { identitiesOf } from "./identity.js";
 import { dedent } from "./lines.js";
 import { noteOddities } from "./oddities.js";
 import {
@@ -42,9 +43,13 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   noteOddities(format, tasks, links, report);
   const ids = [...parentIds.values(), ...[...links.values()].flatMap((each) => [...each.ids])];
   const keys = keysOf(tasks, ids);
+  const identities = identitiesOf(format, tasks);
   return {
     format,
-    tasks: tasks.map((task) => planned(task, keys, links.get(task)!, parentIds.get(task))),
+    tasks: tasks.map((task) => ({
+      ...planned(task, keys, links.get(task)!, parentIds.get(task)),
+      identity: identities.get(task)!,
+    })),
     notes: [],
   };
 }
@@ -229,7 +234,7 @@ function planned(
   keys: Map<RawTask, string>,
   links: Links,
   parentId: string | undefined,
-): PlannedTask {
+): Omit<PlannedTask, "identity"> {
   const { title, description, details, type, done, parent, at } = task;
   return {
     key: keys.get(task)!,

@@ -13,6 +13,16 @@ export function toBatch(plan: Plan): BatchInput {
   };
 }
 
+/** For a plan that can be loaded again: what is done is named, too, so that it is not taken for gone. */
+export function toNamedBatch(plan: Plan, options: { name: string; prune?: boolean }): BatchInput {
+  const tasks = parentsFirst(plan).map((task) => ({
+    ...newTask(task, task.dependsOn, task.parentKey),
+    identity: task.identity,
+    ...(task.done && { done: true }),
+  }));
+  return { plan: options.name, ...(options.prune && { prune: true }), tasks };
+}
+
 export interface OpenTask {
   task: PlannedTask;
   /** Keys of open tasks. */
@@ -21,8 +31,19 @@ export interface OpenTask {
 }
 
 export function openTasks(plan: Plan): OpenTask[] {
+  const done = new Set(plan.tasks.filter((task) => task.done).map(({ key }) => key));
+  const isOpen = (key: string) => !done.has(key);
+  return parentsFirst(plan)
+    .filter((task) => !task.done)
+    .map((task) => ({
+      task,
+      dependsOn: task.dependsOn.filter(isOpen),
+      ...(task.parentKey !== undefined && isOpen(task.parentKey) && { parentKey: task.parentKey }),
+    }));
+}
+
+function parentsFirst(plan: Plan): PlannedTask[] {
   const byKey = new Map(plan.tasks.map((task) => [task.key, task]));
-  const isOpen = (key: string) => !byKey.get(key)?.done;
   const ordered: PlannedTask[] = [];
   const placed = new Set<string>();
   for (const task of plan.tasks) {
@@ -37,13 +58,7 @@ export function openTasks(plan: Plan): OpenTask[] {
     }
     ordered.push(...chain.reverse());
   }
-  return ordered
-    .filter((task) => !task.done)
-    .map((task) => ({
-      task,
-      dependsOn: task.dependsOn.filter(isOpen),
-      ...(task.parentKey !== undefined && isOpen(task.parentKey) && { parentKey: task.parentKey }),
-    }));
+  return ordered;
 }
 
 type NewTask = BatchInput["tasks"][number];
@@ -55,6 +70,7 @@ function newTask(task: PlannedTask, dependsOn: string[], parentKey: string | und
     prompt,
     description,
     type,
+    identity,
     line,
     done,
     dependsOnIds,

@@ -15,6 +15,8 @@ export interface Plan {
 export interface PlannedTask {
   /** Its name within the plan: the author's number or id where that is unique, else `t1`, `t2`, … */
   key: string;
+  /** By what it is known when the plan is loaded again. */
+  identity: string;
   title: string;
   /** What the agent is told; always has the title in it or says it all by itself. */
   prompt: string;

@@ -8,6 +8,7 @@ import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { type Look, lookOf } from "./print/look.js";
+import { shellWord } from "./print/shell.js";
 import { type Parsed, usageError } from "./spec.js";
 
 export class Context {
@@ -48,6 +49,16 @@ export class Context {
   /** Of which project a list is: with --all of every one. */
   get listed(): { project?: "*" } {
     return this.on("all") ? { project: "*" } : {};
+  }
+
+  /** The flags of this call as a shell takes them again, but for these. Secrets are not printed. */
+  flagsAgain(except: readonly string[]): string[] {
+    const { values, on } = this.parsed;
+    const valued = [...values].flatMap(([name, given]) => given.map((value) => flagWord(name, value)));
+    const all = [...valued, ...[...on].map((name) => `--${name}`)];
+    return all.filter(
+      (word) => !except.some((name) => word === `--${name}` || word.startsWith(`--${name} `)),
+    );
   }
 
   json(flag: string): unknown {
@@ -177,6 +188,12 @@ export class Context {
     if (this.isJson) this.parts.out(jsonLine(answer));
     else this.parts.out(ended(forPeople(lookOf(this.parts))));
   }
+}
+
+function flagWord(name: string, value: string): string {
+  if (name === "token") return '--token "$DIBS_TOKEN"';
+  const word = shellWord(value.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, "$1:***@"));
+  return word.startsWith("-") ? `--${name}=${word}` : `--${name} ${word}`;
 }
 
 const ended = (text: string) => (text === "" || text.endsWith("\n") ? text : `${text}\n`);

@@ -1,6 +1,6 @@
 // A plan becomes tasks: read, previewed, then all of it or nothing.
 
-import { resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import {
   type Plan,
   previewPlan,
@@ -8,6 +8,8 @@ import {
   type ReadResult,
   readPlan,
   toBatch,
+  toNamedBatch,
+  withTitlesOf,
 } from "../../../bridges/plan/index.js";
 import type { Dibs } from "../../../client/client.js";
 import { stateWord } from "../../../client/view/words.js";
@@ -18,8 +20,11 @@ import { nothingToDo, type SingleCommand } from "../command.js";
 import type { Context } from "../context.js";
 import { textOf } from "../files.js";
 import { columnsOf, type Look } from "../print/look.js";
+import { type Difference, differenceText, hasEffect } from "../print/plan-difference.js";
+import { shellWord } from "../print/shell.js";
 import { table } from "../print/table.js";
 import { plain, wrap } from "../print/text.js";
+import { usageError } from "../spec.js";
 
 const formats = ["auto", "json", "markdown", "text"] as const;
 /** References that may be ids of existing tasks are looked up, so many at most. */
@@ -29,30 +34,116 @@ const lookUpMax = 200;
 const planBytesMax = 16 * 1024 * 1024;
 
 const plan: SingleCommand["run"] = async (context) => {
-  const name = context.args[0]!;
-  const read = await readWithIds(context, await sourceOf(context, name), {
+  const file = context.args[0]!;
+  const read = await readWithIds(context, await sourceOf(context, file), {
     format: (context.text("format") ?? "auto") as (typeof formats)[number],
-    ...(name === "-" ? {} : { fileName: name }),
+    ...(file === "-" ? {} : { fileName: file }),
   });
-  if (!read.ok) return tellProblems(context, name, read.problems);
+  if (!read.ok) return tellProblems(context, file, read.problems);
   const parentId = context.text("parent");
   if (parentId !== undefined) await (await context.dibs()).tasks.get({ taskId: parentId });
   const planned = under(read.plan, parentId);
-  const batch = toBatch(planned);
-  if (batch.tasks.length === 0) {
-    context.say({ plan: planned, preview: previewPlan(planned) }, () => "Everything in this plan is done.");
-    return nothingToDo;
+  const name = await nameOf(context, file);
+  return name === undefined ? loadOnce(context, planned) : loadNamed(context, planned, name);
+};
+
+/** The plan's path in its repository, else below the directory of the store: what others who load it call it, too. */
+async function nameOf(context: Context, file: string): Promise<string | undefined> {
+  const given = context.text("name");
+  if (given !== undefined) {
+    if (given.trim() === "") throw usageError("--name must not be empty.");
+    return given;
   }
+  if (file === "-") return undefined;
+  await context.dibs();
+  const { cwd, files } = context.parts;
+  const path = resolve(cwd, file);
+  const root = await files.rootOf(dirname(path));
+  const isRoot = (await files.exists(join(root, ".git"))) || (await files.exists(join(root, ".dibs")));
+  if (!isRoot) return undefined;
+  const parent = context.text("parent");
+  const name = relative(root, path).split(sep).join("/");
+  return parent === undefined ? name : `${name}#${parent}`;
+}
+
+const nameless =
+  "This plan has no name: loading it again creates all of its tasks again. To update them instead, give it one: --name <name>.";
+
+/** Creates everything, whatever was loaded before. */
+async function loadOnce(context: Context, read: Plan): Promise<number> {
+  if (context.on("prune"))
+    throw usageError(
+      "--prune needs to know the plan's earlier tasks.",
+      "Give the plan a name: --name <name>",
+    );
+  const batch = toBatch(read);
+  if (batch.tasks.length === 0) return sayAllDone(context, read);
+  const planned = { ...read, notes: [...read.notes, nameless] };
   if (!context.on("yes")) {
     const preview = previewPlan(planned, { width: columnsOf(context.parts) });
     context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
-    if (context.isJson) return 0;
-    if (!(await agrees(context, batch.tasks.length))) return 0;
+    if (context.isJson || !(await agrees(context, adding(batch.tasks.length)))) return 0;
   } else tellNotes(context, planned);
   const answer = await (await context.dibs()).tasks.batch(batch);
   context.say(answer, (look) => added(planned, answer, look));
   return 0;
-};
+}
+
+/** Updates what an earlier load created; the store says what that means, before and after. */
+async function loadNamed(context: Context, planned: Plan, name: string): Promise<number> {
+  const dibs = await context.dibs();
+  const batch = toNamedBatch(planned, { name, prune: context.on("prune") });
+  const isAllDone = ({ isNew, counts }: Difference) => isNew && counts.new === 0;
+  if (!context.on("yes")) {
+    const { plan: difference } = await dibs.tasks.batch({ ...batch, dryRun: true });
+    if (isAllDone(difference!)) return sayAllDone(context, planned);
+    if (!(await isWanted(context, planned, difference!))) return 0;
+  } else tellNotes(context, planned);
+  const answer = await dibs.tasks.batch(batch);
+  const difference = answer.plan!;
+  if (isAllDone(difference)) return sayAllDone(context, planned);
+  context.say(answer, (look) =>
+    difference.isNew ? added(planned, answer, look) : differenceText(difference, look),
+  );
+  return 0;
+}
+
+async function isWanted(context: Context, planned: Plan, difference: Difference): Promise<boolean> {
+  const { isNew, counts } = difference;
+  const preview = previewPlan(planned, { width: columnsOf(context.parts) });
+  const alike = isNew ? await openWithSameTitles(await context.dibs(), planned) : [];
+  context.say({ plan: planned, preview, difference, sameTitles: alike }, (look) =>
+    isNew
+      ? [previewText(planned, preview.tree, look), ...warnings(alike, look)].join("\n")
+      : [
+          differenceText(difference, look),
+          ...noteLines(planned, look.columns).map((line) => look.paint(line, "dim")),
+        ].join("\n"),
+  );
+  if (context.isJson) return false;
+  if (counts.gone > 0 && !context.on("prune"))
+    context.parts.out("To cancel those that are gone and were never attempted, add --prune.\n");
+  return hasEffect(difference) && agrees(context, isNew ? adding(counts.new) : applying);
+}
+
+function sayAllDone(context: Context, plan: Plan): number {
+  context.say({ plan, preview: previewPlan(plan) }, () => "Everything in this plan is done.");
+  return nothingToDo;
+}
+
+/** A plan that was loaded before Dibs remembered plans is new, but its tasks are there. */
+async function openWithSameTitles(dibs: Dibs, plan: Plan): Promise<string[]> {
+  const state = ["queued", "claimed", "running", "awaiting_response"] as const;
+  const { tasks } = await dibs.tasks.list({ state: [...state], limit: 1000 });
+  return withTitlesOf(plan, tasks).map(({ id }) => id);
+}
+
+function warnings(alike: readonly string[], { columns }: Look): string[] {
+  if (alike.length === 0) return [];
+  const which = `${alike.slice(0, 5).map(plain).join(", ")}${alike.length > 5 ? ", …" : ""}`;
+  const many = alike.length === 1 ? "1 open task has a title" : `${alike.length} open tasks have titles`;
+  return wrap(`warning: ${many} of this plan already (${which}). Loading it creates them again.`, columns);
+}
 
 async function sourceOf(context: Context, name: string): Promise<string> {
   if (name === "-") return context.parts.readInput();
@@ -126,17 +217,38 @@ function tellNotes({ parts }: Context, plan: Plan): void {
   for (const line of noteLines(plan, columnsOf(parts))) parts.err(`${line}\n`);
 }
 
-async function agrees(context: Context, count: number): Promise<boolean> {
-  const { parts, args } = context;
+/** What is asked, and what was not done yet. */
+interface Question {
+  ask: string;
+  notYet: string;
+  no: string;
+}
+
+function adding(count: number): Question {
   const tasks = count === 1 ? "this task" : `these ${count} tasks`;
+  return {
+    ask: `Add ${tasks}?`,
+    notYet: `Nothing was added yet. To add ${tasks}:`,
+    no: "Nothing was added.",
+  };
+}
+
+const applying: Question = {
+  ask: "Apply these changes?",
+  notYet: "Nothing was changed yet. To apply this:",
+  no: "Nothing was changed.",
+};
+
+async function agrees(context: Context, { ask, notYet, no }: Question): Promise<boolean> {
+  const { parts, args } = context;
   if (!parts.stdin.isTerminal || !parts.stdout.isTerminal || args[0] === "-") {
-    const again = args[0] === "-" ? "dibs plan - --yes" : `dibs plan ${plain(args[0])} --yes`;
-    parts.out(`Nothing was added yet. To add ${tasks}: ${again}\n`);
+    const again = ["dibs plan", shellWord(args[0]!), ...context.flagsAgain(["yes"]), "--yes"];
+    parts.out(`${notYet} ${again.join(" ")}\n`);
     return false;
   }
-  const answer = await parts.askUser(`Add ${tasks}? [y/N] `);
+  const answer = await parts.askUser(`${ask} [y/N] `);
   if (answer !== null && /^y(es)?$/i.test(answer.trim())) return true;
-  parts.out("Nothing was added.\n");
+  parts.out(`${no}\n`);
   return false;
 }
 
@@ -165,9 +277,12 @@ export const commands: Record<string, SingleCommand> = {
     details:
       "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks before it adds.\n" +
       "Unknown and ambiguous titles, titles that come twice and cycles are told with their lines, and nothing is added. In JSON and Markdown parts of different parents may share a title, unless something waits for it by that title.\n" +
-      "In a Markdown list with boxes, a bullet without one below a task is text for its agent; on the level of tasks it is a task too.",
+      "In a Markdown list with boxes, a bullet without one below a task is text for its agent; on the level of tasks it is a task too.\n" +
+      "A plan that is loaded again updates the tasks it created: new ones are added, queued ones follow the plan, running and finished ones are left. The plan's name is its path in the repository; standard input needs --name for this.",
     flags: {
-      yes: { short: "y", help: "add the tasks" },
+      yes: { short: "y", help: "add and change the tasks" },
+      name: { value: "<name>", help: "the plan's name; default: its path in the repository" },
+      prune: { help: "cancel tasks that are gone from the plan and were never attempted" },
       format: { value: "<format>", choices: formats, help: "default: found out by itself" },
       parent: { value: "<id>", help: "make them parts of this task" },
     },
@@ -175,7 +290,12 @@ export const commands: Record<string, SingleCommand> = {
       1: "an id is taken, or what they are to be parts of is over",
       5: "everything in it is done already",
     },
-    examples: ["dibs plan plan.md", "dibs plan plan.md --yes", "my-planner | dibs plan - --yes --json"],
+    examples: [
+      "dibs plan plan.md",
+      "dibs plan plan.md --yes",
+      "dibs plan plan.md --prune",
+      "my-planner | dibs plan - --name release --yes --json",
+    ],
     run: plan,
   },
 };
