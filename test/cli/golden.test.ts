@@ -67,6 +67,21 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("blocked-by 0001");
     await tell("explain 0004_t1");
   },
+  async "plan-again"(tell, { directory }) {
+    await tell("plan plan.md --yes");
+    await tell("plan plan.md");
+    await tell("claim 0001 --session agent-1");
+    const edited = plan
+      .replace("- [ ] 1. **Set up the project** (high)", "- [ ] 1. Review\n- [ ] 2. **Set up the project**")
+      .replace("3. Implement the user model (depends on 1)", "4. Implement the user model (critical)")
+      .replace("- [ ] 2. Create", "- [x] 3. Create")
+      .replace(/ {2}- \[ \] 4\.1 .*\n/, "");
+    writeFileSync(join(directory, "plan.md"), edited);
+    await tell("plan plan.md --format markdown --prune");
+    await tell("plan plan.md --yes");
+    await tell("plan plan.md --yes --prune");
+    await tell("list");
+  },
   async work(tell, { clock }) {
     const as = { env: { DIBS_SESSION: "agent-1" } };
     await tell("plan plan.md --yes");

@@ -116,6 +116,49 @@ describe.each(storeNames)("tasks on %s", (store) => {
       );
     });
 
+    test("with a plan's name updates what an earlier one created, after a dry run if I like", async () => {
+      const here = await desk();
+      const load = (body: object, more?: object) =>
+        here.post("/api/tasks/batch", { plan: "docs/plan.md", ...body }, more);
+      const design = { key: "design", prompt: "Design it" };
+      const build = { key: "build", prompt: "Build it", dependsOn: ["design"] };
+      const first = must(await load({ tasks: [design, build] }));
+      expect(first.plan).toMatchObject({ isNew: true, counts: { new: 2 } });
+      const edited = {
+        tasks: [
+          { ...design, priority: "high" },
+          { key: "ship", prompt: "Ship it" },
+        ],
+      };
+      const dry = must(await load({ ...edited, dryRun: true, prune: true }));
+      expect(dry).toMatchObject({ ids: { design: first.ids.design }, plan: { dryRun: true } });
+      expect(dry.plan.changes).toMatchObject([
+        { change: "changed", key: "design", fields: ["priority"] },
+        { change: "new", key: "ship", taskId: null },
+        { change: "cancelled", key: null, taskId: first.ids.build },
+      ]);
+      expect(must(await here.get("/api/tasks")).tasks).toEqual(first.tasks);
+      const { token } = must(await here.post("/api/tokens", { role: "worker" }));
+      const worker = { headers: { authorization: `Bearer ${token}` } };
+      expect((await load(edited, worker)).body).toMatchObject({ error: "FORBIDDEN" });
+      must(await load({ tasks: [design, build, { prompt: "More" }] }, worker));
+      const again = must(await load(edited));
+      expect(again.plan.counts).toMatchObject({ new: 1, changed: 1, gone: 2, cancelled: 0 });
+      expect(again.tasks[0]).toMatchObject({ id: first.ids.design, priority: 80 });
+    });
+
+    test("has a dry run, prunes and knows what is done only with a plan", async () => {
+      const here = await desk();
+      const tasks = [{ prompt: "x" }];
+      for (const more of [{ dryRun: true }, { prune: true }, { tasks: [{ prompt: "x", done: true }] }]) {
+        const { status, body } = await here.post("/api/tasks/batch", { tasks, ...more });
+        expect([status, body.message]).toEqual([
+          400,
+          expect.stringContaining("only for a batch with a plan"),
+        ]);
+      }
+    });
+
     test("is all or nothing", async () => {
       const here = await desk();
       const bad = async (tasks: object[]) => {

@@ -6,7 +6,7 @@ import type { ByHolder, Command } from "../../src/core/command.js";
 import type { Session } from "../../src/core/session.js";
 import { stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
-import { newTask, newTasks, sameTasks, taskPatch } from "./inputs.js";
+import { newTask, newTasks, planTasks, sameTasks, taskPatch } from "./inputs.js";
 import { type Picker, present } from "./picker.js";
 import { all, type Scene, sceneOf, sessionIds, taskLike } from "./scene.js";
 import { projectSettings, sessionInput } from "./settings.js";
@@ -80,6 +80,15 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     project: scene.project,
     correlationId: "c",
     tasks: sameTasks(pick, scene),
+  }),
+  "load-plan": (pick, scene) => ({
+    type: "load-plan",
+    project: scene.project,
+    correlationId: "c",
+    plan: pick.of(["plan.md", "plan.md", "docs/ü.md"]),
+    tasks: planTasks(pick),
+    mayEdit: !pick.chance(5),
+    ...present({ prune: pick.maybe(40, () => true), dryRun: pick.maybe(15, () => true) }),
   }),
   claim: (pick, scene) => ({
     type: "claim",

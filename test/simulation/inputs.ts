@@ -1,6 +1,6 @@
 // New tasks and edits of tasks, with references into what exists and into the same batch.
 
-import type { NewTask, TaskPatch } from "../../src/core/command.js";
+import type { NewTask, PlanTask, TaskPatch } from "../../src/core/command.js";
 import type { Task } from "../../src/core/task.js";
 import { type Picker, present } from "./picker.js";
 import { type Scene, sessionIds, taskLike } from "./scene.js";
@@ -70,6 +70,24 @@ export function newTasks(pick: Picker, scene: Scene): NewTask[] {
   const count = 2 + pick.below(4);
   for (let at = 0; at < count; at++) batch.push({ key: `k${at}`, ...newTask(pick, scene, batch) });
   return batch;
+}
+
+/** A version of one plan: some of its items, each as it was or edited. */
+export function planTasks(pick: Picker): PlanTask[] {
+  const keys = ["a", "b", "c", "d", "e"].filter(() => !pick.chance(30));
+  const groups = new Set(["a", "d"]);
+  const tasks = keys.map((key, at) =>
+    present({
+      key,
+      prompt: pick.chance(80) ? `do ${key}` : `do ${key} otherwise`,
+      type: groups.has(key) ? ("group" as const) : undefined,
+      parentId: groups.has(keys[at - 1] ?? "") ? keys[at - 1] : undefined,
+      priority: pick.maybe(20, () => pick.of(priorities)),
+      dependsOn: pick.maybe(40, () => [pick.of([...keys.slice(0, at), ...keys.slice(0, at), "e", "0001"])]),
+      done: pick.maybe(10, () => true),
+    }),
+  );
+  return tasks.length > 0 ? tasks : [{ key: "z", prompt: "do z" }];
 }
 
 /** More than a page of the ready queue, alike but for their times. */

@@ -8,6 +8,7 @@ import { pickMax } from "./picker.js";
 const weights = {
   create: 14,
   "create-many": 1,
+  "load-plan": 5,
   claim: 9,
   "claim-next": 14,
   start: 4,

@@ -19,6 +19,13 @@ beforeAll(async () => {
   await world.finish(await world.task({ id: "gone" }));
   const tasks = [{ project: "demo", id: "gone" }];
   await world.ok({ type: "archive-tasks", tasks, before: Number.MAX_SAFE_INTEGER });
+  await world.ok({
+    type: "load-plan",
+    plan: "docs/plan.md",
+    tasks: [{ key: "a", prompt: "x" }],
+    mayEdit: true,
+    correlationId: "c",
+  });
   good = await exported(store);
 });
 
@@ -205,6 +212,13 @@ test("an export of a program that left the ids of archived tasks behind is read"
   expect(lines.join()).not.toMatch(/"kind":"archived"|"archived":1/);
   const store = openMemoryStore(new TestClock());
   expect(await importOrg(store, org, again(lines))).toMatchObject({ archived: 0 });
+});
+
+test("an export of a program that knew no plans is read", async () => {
+  const lines = without(linesOf("plan")[0]!).map((line) => line.replace('"plan":1,', ""));
+  expect(lines.join()).not.toMatch(/"kind":"plan"|"plan":1/);
+  const store = openMemoryStore(new TestClock());
+  expect(await importOrg(store, org, again(lines))).toMatchObject({ plan: 0 });
 });
 
 test("blank lines do not matter", async () => {

@@ -243,6 +243,29 @@ describe.each(drivers)("after an import into $name", (to) => {
     });
   });
 
+  test("a plan that is loaded again updates what it created before the move", async () => {
+    const loading = (priority: number) => ({
+      type: "load-plan" as const,
+      plan: "docs/plan.md",
+      tasks: [
+        { key: "a", prompt: "x", priority, metadata: { z: 1, a: [2] } },
+        { key: "b", prompt: "y", dependsOn: ["a"] },
+      ],
+      mayEdit: true,
+      correlationId: "corr-test",
+    });
+    const prepare = async (world: World) => {
+      await world.ok(loading(50));
+    };
+    await moved(to, prepare, async ({ original, copy }) => {
+      for (const world of [original, copy]) {
+        expect((await world.ok(loading(50))).plan.counts).toMatchObject({ new: 0, unchanged: 2 });
+        expect((await world.ok(loading(60))).plan.counts).toMatchObject({ new: 0, changed: 1 });
+      }
+      expect(await exported(copy.store)).toEqual(await exported(original.store));
+    });
+  });
+
   test("events that were archived stay archived, and the numbers go on", async () => {
     await withStores([memory, to], async ([from, target], clock) => {
       await from!.open(org, project);

@@ -1,6 +1,6 @@
 // A plan becomes tasks: read, previewed, then all of it or nothing.
 
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import {
   type Plan,
   previewPlan,
@@ -55,14 +55,15 @@ async function nameOf(context: Context, file: string): Promise<string | undefine
     return given;
   }
   if (file === "-") return undefined;
+  // A store that is made by this call is a root, too.
   await context.dibs();
   const { cwd, files } = context.parts;
-  const path = resolve(cwd, file);
-  const root = await files.rootOf(dirname(path));
+  const root = await files.rootOf(cwd);
+  const path = relative(root, resolve(cwd, file));
   const isRoot = (await files.exists(join(root, ".git"))) || (await files.exists(join(root, ".dibs")));
-  if (!isRoot) return undefined;
+  if (!isRoot || isAbsolute(path) || path.split(sep)[0] === "..") return undefined;
   const parent = context.text("parent");
-  const name = relative(root, path).split(sep).join("/");
+  const name = path.split(sep).join("/");
   return parent === undefined ? name : `${name}#${parent}`;
 }
 
@@ -242,8 +243,9 @@ const applying: Question = {
 async function agrees(context: Context, { ask, notYet, no }: Question): Promise<boolean> {
   const { parts, args } = context;
   if (!parts.stdin.isTerminal || !parts.stdout.isTerminal || args[0] === "-") {
-    const again = ["dibs plan", shellWord(args[0]!), ...context.flagsAgain(["yes"]), "--yes"];
-    parts.out(`${notYet} ${again.join(" ")}\n`);
+    const again = ["dibs plan", shellWord(args[0]!), ...context.flagsAgain(["yes"]), "--yes"].join(" ");
+    const fits = notYet.length + 1 + again.length <= columnsOf(parts);
+    parts.out(`${notYet}${fits ? " " : "\n  "}${again}\n`);
     return false;
   }
   const answer = await parts.askUser(`${ask} [y/N] `);
