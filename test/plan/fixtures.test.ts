@@ -25,7 +25,9 @@ describe("TASK blocks", () => {
       files: ["src/models/user.ts", "src/models/index.ts"],
       line: 3,
     });
-    expect(plan.notes).toEqual(["Ignored 2 lines that belong to no task (lines 1, 36)."]);
+    expect(plan.notes).toEqual([
+      '2 lines belong to no task and were left out: line 1 "Sure! I broke the feature down into five tasks that can mostly run in parallel:", line 36 "Let me know if you would like me to split any of these further!".',
+    ]);
   });
 
   test("may have headings, bold names, emoji, bulleted files, rules and code between them", () => {

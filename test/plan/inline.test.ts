@@ -76,7 +76,7 @@ describe("lists", () => {
     const plan = planOf("- [ ] A\n- B\n  - about B\n\n- [ ] C (depends on: B)\n");
     expect(outline(plan)).toEqual(["A", "B", "C ← B"]);
     expect(plan.tasks[1]).toMatchObject({ type: "task", description: "- about B" });
-    expect(plan.notes).toEqual(['Line 2: "B" has no box, but stands among tasks; it was taken for one.']);
+    expect(plan.notes).toEqual(['Line 2: "B" has no box, but is among tasks; it was read as one.']);
     const grouped = planOf("- Backend\n  - [ ] A\n  - B\n- [ ] C\n  - Subtasks:\n    - D\n    - [ ] E\n");
     expect(outline(grouped)).toEqual(["Backend/", "  A", "  B", "C", "  D", "  E"]);
   });
@@ -91,13 +91,15 @@ describe("lists", () => {
     expect(plan.notes).toEqual([]);
   });
 
-  test("without any box beside a checklist are prose: of their group, or ignored and told so", () => {
+  test("without any box beside a checklist are prose: of their group, or left out and quoted", () => {
     const plan = planOf(
       "## Backend\n- fast\n  - and small\n\nSteps:\n- [ ] A\n\nThat is all.\n\n- really\n\n## Web\n- C\n\n## Risks\n- many\n",
     );
     expect(outline(plan)).toEqual(["Backend/", "  A"]);
-    expect(plan.tasks[0]?.description).toBe("- fast\n  - and small\nSteps:");
-    expect(plan.notes).toEqual(["Ignored 6 lines that belong to no task (lines 8, 10, 12–13, 15–16)."]);
+    expect(plan.tasks[0]?.description).toBe("- fast\n  - and small\n\nThat is all.\n\n- really");
+    expect(plan.notes).toEqual([
+      '4 lines belong to no task and were left out: line 12 "## Web", line 13 "- C", line 15 "## Risks", line 16 "- many".',
+    ]);
   });
 
   test("lose nothing beside a comment or a piece of one", () => {
@@ -114,7 +116,7 @@ describe("lists", () => {
     const plan = planOf(text);
     expect(outline(plan)).toEqual(["Backend/", "  Store/", "    A", "  API/", "    B", "Web/", "  C"]);
     expect(plan.tasks[0]?.description).toBe("About it.");
-    expect(plan.notes.join("\n")).toContain("(lines 10–11)");
+    expect(plan.notes.join("\n")).toContain('line 10 "## Thanks", line 11 "Bye."');
     expect(outline(planOf("## Backend\n- [ ] A\n"))).toEqual(["Backend/", "  A"]);
   });
 
@@ -141,7 +143,7 @@ describe("lists", () => {
     expect(plan.tasks[0]?.description).toContain("first\n\n");
     expect(plan.tasks[0]?.description).toContain("depends on: nobody");
     expect(plan.tasks[1]?.description).toBeUndefined();
-    expect(plan.notes).toEqual(["Ignored 1 line that belongs to no task (line 12)."]);
+    expect(plan.notes).toEqual(['1 line belongs to no task and was left out: line 12 "stray".']);
   });
 });
 

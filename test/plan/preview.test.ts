@@ -27,18 +27,18 @@ describe("a preview", () => {
       "├─ ✓  t2  Set up CI  (done, left out)",
       "├─ t3  Schema  [high]",
       "└─ t4  API  ← t3, t2",
-      "   ├─ t5  Routes",
-      "   └─ t6  Errors",
+      "   ├─ t5  Routes  ← t3",
+      "   └─ t6  Errors  ← t3",
       "t7  Ship/",
       "├─ t8  Docs  ← 0001_t2",
       "└─ t9  Release  ← t4, t8",
-      "order: t3, t5, t6, t8 → t4 → t9",
-      "6 tasks · 3 waves · up to 4 at once · longest chain: Schema → API → Release",
+      "order: t3, t8 → t5, t6 → t4 → t9",
+      "6 tasks · 4 waves · up to 2 at once · longest chain: Schema → Routes → API → Release",
     ]);
     expect(preview).toMatchObject({
-      waves: [["t3", "t5", "t6", "t8"], ["t4"], ["t9"]],
-      width: 4,
-      longestChain: ["t3", "t4", "t9"],
+      waves: [["t3", "t8"], ["t5", "t6"], ["t4"], ["t9"]],
+      width: 2,
+      longestChain: ["t3", "t5", "t4", "t9"],
     });
   });
 

@@ -25,13 +25,20 @@ function structure(plan: Plan) {
 }
 
 function wanted(plan: Written[]) {
-  return plan.map(({ parent, waits, depth: _, ...task }) => ({
+  return plan.map(({ parent, waits: _waits, depth: _, ...task }, index) => ({
     priority: undefined,
     assignee: undefined,
     ...task,
     parent: parent === undefined ? undefined : plan[parent]!.title,
-    waits: waits.map((at) => plan[at]!.title),
+    waits: waitsOf(plan, index).map((at) => plan[at]!.title),
   }));
+}
+
+/** Its own, and those of its parent that are still open. */
+function waitsOf(plan: Written[], index: number): number[] {
+  const { parent, waits } = plan[index]!;
+  const inherited = parent === undefined ? [] : waitsOf(plan, parent).filter((at) => !plan[at]!.done);
+  return [...new Set([...waits, ...inherited])];
 }
 
 describe("a random plan reads back to the same structure", () => {

@@ -18,7 +18,7 @@ test.each([
 
 test("the words around it are told, and places are those of the document", () => {
   expect(planOf(`Sure! Here:\n${tasks}\nHope it helps`).notes).toEqual([
-    "Ignored 2 lines that belong to no task (lines 1, 3).",
+    '2 lines belong to no task and were left out: line 1 "Sure! Here:", line 3 "Hope it helps".',
   ]);
   const [problem] = problemsOf('Sure: {"tasks": [{"title": "One", "dependsOn": ["Three"]}]}\nBye');
   expect(problem).toMatchObject({ line: 1, column: 50 });

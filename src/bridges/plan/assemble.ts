@@ -3,6 +3,7 @@
 import { cyclesOf } from "./cycles.js";
 import { reportDuplicates } from "./duplicates.js";
 import { identitiesOf } from "./identity.js";
+import { settleGuesses } from "./guesses.js";
 import { dedent } from "./lines.js";
 import { noteOddities } from "./oddities.js";
 import {
@@ -14,7 +15,7 @@ import {
   type RawTask,
   type ReadOptions,
 } from "./plan.js";
-import { type Links, Resolver } from "./references.js";
+import { type Links, linksMax, Resolver } from "./references.js";
 import type { Report } from "./report.js";
 import { quote, titleFrom } from "./words.js";
 
@@ -29,7 +30,8 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
     return empty;
   }
   for (const task of tasks) tidy(task, report, { isProse: format !== "json" });
-  const resolver = new Resolver(tasks, report, options.exists);
+  const first = new Resolver(tasks, report, options.exists);
+  const resolver = settleGuesses(tasks, first, report) ? new Resolver(tasks, report, options.exists) : first;
   const parentIds = placeUnderParents(tasks, resolver);
   reportDuplicates(format, tasks, parentIds, report);
   const links = new Map(tasks.map((task) => [task, resolver.linksOf(task)]));
@@ -37,8 +39,10 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   reportParents(tasks, report);
   if (report.problems.length > 0) return empty;
   const inward = parentsFirst(tasks, children);
-  for (const task of inward) handDown(task, children.get(task) ?? [], links, report);
   for (const task of inward.toReversed()) settleDone(task, children.get(task) ?? [], report);
+  const inherited = new Inheritance(links, report);
+  for (const task of inward) inherited.handDown(task, children.get(task) ?? []);
+  if (report.problems.length > 0) return empty;
   reportCycles(tasks, children, links, report);
   noteOddities(format, tasks, links, report);
   const ids = [...parentIds.values(), ...[...links.values()].flatMap((each) => [...each.ids])];
@@ -130,19 +134,45 @@ function parentsFirst(tasks: RawTask[], children: Map<RawTask, RawTask[]>): RawT
   return ordered;
 }
 
-/** A group is never claimed, so that what it waits for binds nobody: its parts wait instead. */
-function handDown(task: RawTask, parts: RawTask[], links: Map<RawTask, Links>, report: Report): void {
-  const own = links.get(task)!;
-  if (task.type !== "group" || parts.length === 0 || own.tasks.size + own.ids.size === 0) return;
-  for (const part of parts) {
-    const theirs = links.get(part)!;
-    for (const [other, at] of own.tasks) if (!theirs.tasks.has(other)) theirs.tasks.set(other, at);
-    for (const id of own.ids) theirs.ids.add(id);
+/** Parts wait for what their parent waits for. A group is never claimed, so that only its parts wait. */
+class Inheritance {
+  private count = 0;
+
+  constructor(
+    private readonly links: Map<RawTask, Links>,
+    private readonly report: Report,
+  ) {}
+
+  handDown(task: RawTask, parts: RawTask[]): void {
+    const own = this.links.get(task)!;
+    if (parts.length === 0 || own.tasks.size + own.ids.size === 0) return;
+    const isGroup = task.type === "group";
+    const handed = [...own.tasks].filter(([other]) => (isGroup || !other.done) && !isWithin(other, task));
+    if (handed.length + own.ids.size > 0) for (const part of parts) this.give(part, handed, own.ids);
+    if (!isGroup) return;
+    this.links.set(task, { tasks: new Map(), ids: new Set() });
+    this.report.note(
+      `Line ${task.at.line}: what the group ${quote(task.title)} waits for, each of its ${parts.length} parts waits for.`,
+    );
   }
-  links.set(task, { tasks: new Map(), ids: new Set() });
-  report.note(
-    `Line ${task.at.line}: what the group ${quote(task.title)} waits for, each of its ${parts.length} parts waits for.`,
-  );
+
+  private give(part: RawTask, handed: [RawTask, At][], ids: Set<string>): void {
+    this.count += handed.length + ids.size;
+    if (this.count > linksMax) {
+      if (this.report.problems.length === 0)
+        this.report.problem(part.at, `This plan has more than ${linksMax} dependencies.`);
+      return;
+    }
+    const theirs = this.links.get(part)!;
+    for (const [other, at] of handed) if (!theirs.tasks.has(other)) theirs.tasks.set(other, at);
+    for (const id of ids) theirs.ids.add(id);
+  }
+}
+
+function isWithin(task: RawTask, whole: RawTask): boolean {
+  let at: RawTask | undefined = task;
+  while (at && at !== whole) at = at.parent;
+  return at !== undefined;
 }
 
 function settleDone(task: RawTask, parts: RawTask[], report: Report): void {

@@ -21,19 +21,19 @@ function beginsLikeJson(text: string): boolean {
 
 const shouted = /^[\s#*_>-]{0,12}(?:\d{1,6}[.)]\s{1,4})?[*_]{0,3}TASK(?: #?\w{1,8})?[*_]{0,3}:/;
 
-/** `TASK:` says it; `Task 1:` with fields below may also be a heading above a checklist. */
+/** `TASK:` says it; `Task 1:` with fields below it, unless that is a heading of Markdown. */
 function hasTaskBlocks(text: string): boolean {
   let tasks = 0;
   let hasFields = false;
   for (const line of text.split("\n")) {
     if (shouted.test(line.slice(0, 60))) return true;
     if (tasks > 0 && fieldLine(line)) hasFields = true;
-    if (taskLine(line)) tasks++;
+    if (taskLine(line) && !/^\s{0,3}#/.test(line.slice(0, 4))) tasks++;
   }
   return hasFields && !hasBoxes(text);
 }
 
-const box = /^\s{0,100}(?:[-*+]|\d{1,6}[.)])\s{1,8}\[[ xX]\]/;
+const box = /^\s{0,100}(?:[-*+]|\d{1,6}[.)])\s{1,8}\[[ xX✓✔~/>!?*-]?\]/;
 
 /** Boxes that are tasks, not what a task is accepted by. */
 function hasBoxes(text: string): boolean {

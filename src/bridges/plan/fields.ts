@@ -1,82 +1,10 @@
-// The names that authors give to our fields, in any format, and how their values are read.
+// Fields in the lines of a text, and how their values are read.
 
 import { priority as priorityField } from "../../contract/fields.js";
+import { type Field, fieldNamed } from "./field-names.js";
 import type { At, RawTask } from "./plan.js";
 import type { Report } from "./report.js";
 import { plain, quote, unwrap, withoutEmphasis } from "./words.js";
-
-export type Field =
-  | "title"
-  | "description"
-  | "prompt"
-  | "priority"
-  | "files"
-  | "dependsOn"
-  | "requires"
-  | "labels"
-  | "assignee"
-  | "agentType"
-  | "phase"
-  | "maxRetries"
-  | "status"
-  | "type"
-  | "label"
-  | "parent";
-
-const names: Record<Field, string[]> = {
-  title: ["title", "name", "task title", "task name"],
-  description: ["description", "desc", "details", "summary", "goal", "objective", "what"],
-  prompt: ["prompt", "instructions"],
-  priority: ["priority", "prio"],
-  files: [
-    "files",
-    "file",
-    "paths",
-    "files to modify",
-    "files to create",
-    "files to change",
-    "files to touch",
-  ].concat([
-    "files to create modify",
-    "files to modify create",
-    "files modified",
-    "files affected",
-    "affected files",
-    "file paths",
-    "expected files",
-    "target files",
-  ]),
-  dependsOn: [
-    "depends on",
-    "dependson",
-    "depends",
-    "dependencies",
-    "dependency",
-    "deps",
-    "after",
-    "needs",
-  ].concat(["blocked by", "blockedby", "prerequisite", "prerequisites", "waits for", "waits on"]),
-  requires: ["requires", "required capabilities", "capabilities"],
-  labels: ["labels", "label", "tags", "tag"],
-  assignee: ["assignee", "assigned to", "assignedto", "owner"],
-  agentType: ["agent type", "agenttype", "agent"],
-  phase: ["phase", "stage"],
-  maxRetries: ["max retries", "maxretries", "retries"],
-  status: ["status", "state"],
-  type: ["type", "kind"],
-  label: ["id", "task id", "taskid", "key"],
-  parent: ["parent", "parent id", "parentid", "parent key", "parent task"],
-};
-
-const byName = new Map(
-  Object.entries(names).flatMap(([field, all]) => all.map((name) => [name, field as Field])),
-);
-
-/** Which field an author means by a name such as `DEPENDS_ON`, `dependsOn` or `Depends on`. */
-export function fieldNamed(name: string): Field | undefined {
-  const bare = name.toLowerCase().replace(/[\s_/&-]+/g, " ");
-  return byName.get(bare.trim());
-}
 
 export interface FieldLine {
   field: Field;
@@ -94,7 +22,8 @@ export function fieldLine(line: string): FieldLine | undefined {
   return { field, name: named.name, ...valueAt(line, named.end) };
 }
 
-const criteria = /^(?:acceptance criteria|definition of done|success criteria|done when|verification)/i;
+const criteria =
+  /^(?:acceptance (?:criteria|tests?)|definition of done|success criteria|exit criteria|done when|verification|akzeptanzkriterien|abnahmekriterien|critères d['’]acceptation|criterios de aceptación|критерии при|验收标准|验收条件|驗收標準|受け?入れ?(?:基準|条件)|完了条件)/i;
 
 /** What a task is accepted by: boxes below it are not tasks. */
 export function isCriteria(line: string): boolean {
@@ -121,7 +50,7 @@ export function skip(line: string, from: number, test: (character: string | unde
 
 function nameAt(line: string, from: number): { name: string; end: number } | undefined {
   const window = line.slice(from, from + 48);
-  const found = /^([A-Za-z][A-Za-z _/&-]{1,30}?)[*_`~]{0,3}\s{0,3}[:：]/.exec(window);
+  const found = /^(\p{L}[\p{L}\p{M} _/&-]{0,30}?)[*_`~]{0,3}\s{0,3}[:：]/u.exec(window);
   return found ? { name: found[1]!, end: from + found[0].length } : undefined;
 }
 
@@ -134,12 +63,14 @@ export function valueAt(line: string, from: number): { value: string; start: num
       break;
     }
   }
-  return { value: closed(line.slice(start).trimEnd()), start };
+  const value = closed(line.slice(start).trimEnd());
+  const isOpened = (mark: string) => value.endsWith(mark) && isOdd(value, mark) && isOdd(line.slice(0, start), mark);
+  return { value: ["*", "_"].some(isOpened) ? value.slice(0, -1) : value, start };
 }
 
-/** Without `**` at the end that was opened before the value. */
+/** Without the `**` or backtick at the end that was opened before the value. */
 export function closed(value: string): string {
-  const mark = ["**", "__"].find((each) => value.endsWith(each) && isOdd(value, each));
+  const mark = ["**", "__", "`"].find((each) => value.endsWith(each) && isOdd(value, each));
   return mark ? value.slice(0, -mark.length).trimEnd() : value;
 }
 
@@ -159,6 +90,19 @@ const nothing = new Set([
   "no",
   "[]",
   "no dependencies",
+  "keine",
+  "nichts",
+  "aucune",
+  "aucun",
+  "ninguna",
+  "ninguno",
+  "nenhuma",
+  "nessuna",
+  "нет",
+  "无",
+  "無",
+  "なし",
+  "没有",
 ]);
 
 export function isNothing(value: string): boolean {
@@ -185,6 +129,27 @@ const priorities: Record<string, string> = {
   minor: "low",
   lowest: "low",
   trivial: "low",
+  kritisch: "critical",
+  critique: "critical",
+  crítica: "critical",
+  紧急: "critical",
+  緊急: "critical",
+  hoch: "high",
+  haute: "high",
+  élevée: "high",
+  alta: "high",
+  高: "high",
+  mittel: "medium",
+  moyenne: "medium",
+  media: "medium",
+  média: "medium",
+  中: "medium",
+  niedrig: "low",
+  basse: "low",
+  faible: "low",
+  baja: "low",
+  baixa: "low",
+  低: "low",
 };
 
 /** 0 to 100 from a number or any word; undefined when it is neither. */
@@ -198,7 +163,7 @@ export function readPriority(value: string): number | undefined {
 export function readList(value: string): string[] {
   if (isNothing(value)) return [];
   const bare = value.trim().replace(/^\[([^[\]]*)\]$/, "$1");
-  return bare.split(/[,;]/).flatMap((part) => (isNothing(part) ? [] : [unwrap(part)]));
+  return bare.split(/[,;，、；]/).flatMap((part) => (isNothing(part) ? [] : [unwrap(part)]));
 }
 
 /** A path and what the author says about it: `src/a.ts (new)`, `` `src/a.ts` - the model ``. */
@@ -214,17 +179,17 @@ export function looksLikePath(text: string): boolean {
   return /^\S+$/.test(text) && /[./*\\]|^[A-Z][A-Za-z]*file$/.test(text) && !/^[.]+$/.test(text);
 }
 
-const doneWords = new Set([
-  "done",
-  "completed",
-  "complete",
-  "closed",
-  "finished",
-  "cancelled",
-  "canceled",
-  "resolved",
-]);
-export const isDone = (status: string) => doneWords.has(unwrap(status).toLowerCase());
+const doneWords = new Set(["done", "completed", "complete", "closed", "finished", "resolved"]);
+const skippedWords = new Set(["cancelled", "canceled", "skipped", "obsolete", "won't do", "wontfix"]);
+const openWords = new Set(
+  "open|pending|todo|to do|to-do|not started|in progress|in-progress|started|planned|ready|backlog|new".split("|"),
+);
+
+/** Ticked off, by a word or a sign. */
+export const isDone = (status: string) => /^(?:\[[xX]\]|[✅☑✔])/u.test(status.trim()) || doneWords.has(bareWord(status));
+export const isSkipped = (status: string) => skippedWords.has(bareWord(status));
+
+const bareWord = (status: string) => unwrap(status.replace(/^[^\p{L}[]+/u, "")).toLowerCase();
 
 const groups = new Set(["group", "epic", "milestone", "phase", "section"]);
 export const isGroupWord = (type: string) => groups.has(unwrap(type).toLowerCase());
@@ -236,44 +201,64 @@ export function isPlausible({ field, value }: FieldLine): boolean {
   if (field === "priority") return value.length < 80;
   if (field === "assignee" || field === "agentType" || field === "phase")
     return value !== "" && value.length < 80;
-  if (field === "maxRetries") return /^\d{1,4}$/.test(value.trim());
+  if (field === "maxRetries") return retries.test(unwrap(value));
+  if (field === "timeout") return durationMs(unwrap(value)) !== undefined;
   return true;
 }
 
-/** Puts a value of a text into its task. Descriptions and lists that go on over lines are their caller's. */
-export function setField(task: RawTask, { field, value }: FieldLine, at: At, report: Report): void {
+const retries = /^(\d{1,4})(?:\s?(?:x|times|retries))?$/i;
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** `15s`, `5 min`, `2 hours`; undefined when it is no duration. */
+export function durationMs(value: string): number | undefined {
+  const found = /^(\d{1,6}(?:\.\d{1,3})?)\s?(ms|s|m|h)(?:ec|ecs|econds?|in|ins|inutes?|r|rs|ours?)?$/i.exec(value.trim());
+  return found
+    ? Math.round(Number(found[1]) * units[found[2]!.toLowerCase() as keyof typeof units])
+    : undefined;
+}
+
+/**
+ * Puts a value of a text into its task. Descriptions and lists that continue over lines are their caller's. What is more
+ * than the value (a remark, a second value, a state that says nothing) stays in the description.
+ */
+export function setField(task: RawTask, line: FieldLine, at: At, report: Report): void {
+  const { field, name, value } = line;
   const { details } = task;
   const bare = unwrap(value);
+  const keep = () => addText(task, `${plain(name)}: ${value}`);
   switch (field) {
     case "title":
-      if (bare) task.title = withoutEmphasis(value.trim());
+      if (!bare) return;
+      if (task.title !== "") addText(task, task.title);
+      task.title = withoutEmphasis(value.trim());
       return;
     case "description":
       addText(task, value);
       return;
     case "prompt":
-      task.prompt = value;
+      task.prompt = task.prompt ? `${task.prompt}\n${value}` : value;
       return;
     case "priority": {
       const read = readPriority(value);
-      if (read !== undefined) details.priority = read;
+      if (read !== undefined) details.priority ??= read;
       else if (!isNothing(value))
         report.note(`Line ${at.line}: priority ${quote(value)} is not known; the default is taken.`);
+      if (read !== undefined && (details.priority !== read || wordsIn(value) > 1)) keep();
       return;
     }
-    case "files":
-      add(details, "files", readList(value).map(readPath));
+    case "files": {
+      const parts = readList(value);
+      const paths = parts.map(readPath);
+      add(details, "files", paths);
+      if (parts.some((part, index) => unwrap(part) !== paths[index] && wordsIn(part) > wordsIn(paths[index]!))) keep();
       return;
+    }
     case "dependsOn":
     case "requires":
-      if (!isNothing(value)) {
-        task.references.push({
-          text: value,
-          at,
-          isList: true,
-          ...(field === "requires" && { orCapability: true }),
-        });
-      }
+      if (isNothing(value)) return;
+      if (/^none\b/i.test(bare)) keep();
+      else
+        task.references.push({ text: value, at, isList: true, ...(field === "requires" && { orCapability: true }) });
       return;
     case "labels":
       add(
@@ -285,13 +270,22 @@ export function setField(task: RawTask, { field, value }: FieldLine, at: At, rep
     case "assignee":
     case "agentType":
     case "phase":
-      if (!isNothing(value)) details[field] = plain(bare.replace(/^@/, ""));
+      if (isNothing(value)) return;
+      if (details[field] === undefined) details[field] = plain(bare.replace(/^@/, ""));
+      else keep();
       return;
     case "maxRetries":
-      details.maxRetries = Number(bare);
+      if (details.maxRetries === undefined) details.maxRetries = Number(retries.exec(bare)![1]);
+      else keep();
+      return;
+    case "timeout":
+      if (details.timeoutMs === undefined) details.timeoutMs = durationMs(bare)!;
+      else keep();
       return;
     case "status":
       if (isDone(value)) task.done = true;
+      else if (isSkipped(value)) skipTask(task);
+      else if (!openWords.has(bareWord(value)) && !isNothing(value)) keep();
       return;
     case "type":
       if (isGroupWord(value)) task.type = "group";
@@ -303,6 +297,14 @@ export function setField(task: RawTask, { field, value }: FieldLine, at: At, rep
       if (!isNothing(value)) task.parentReference = { text: value, at, isList: false };
       return;
   }
+}
+
+const wordsIn = (text: string) => text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0;
+
+/** Cancelled: it counts as done, and is not created. */
+export function skipTask(task: RawTask): void {
+  task.done = true;
+  task.isSkipped = true;
 }
 
 export function add(

@@ -1,6 +1,7 @@
 // Which task a few words mean. In this order: the author's number or id, the title as it is, the title but for case,
 // punctuation and numbering, an id of a task that exists; only then a part of a title, if one task alone fits.
 
+import { reduceLabel } from "./labels.js";
 import type { RawTask } from "./plan.js";
 import { normalise, unwrap } from "./words.js";
 
@@ -39,11 +40,20 @@ export class TaskIndex {
       push(this.byNormal, normalise(task.title), task);
       if (task.label === undefined) continue;
       push(this.byLabel, task.label.toLowerCase(), task);
-      push(this.byReduced, reduce(task.label), task);
+      push(this.byReduced, reduceLabel(task.label), task);
       push(this.byPath, pathOf(task), task);
     }
     const nested = tasks.some((task) => task.parent && task.parent.type !== "group");
     this.countable = this.byLabel.size > 0 || nested ? [] : tasks.filter(({ type }) => type === "task");
+  }
+
+  /** What the words mean in this plan, without a guess and without asking for ids of existing tasks. */
+  within(words: string, from: RawTask): Found {
+    const found = words.length > textLengthMax ? unknown : this.inPlan(words, unwrap(words), from);
+    if (found) return found;
+    // `3 retries` is no task 3.
+    const isMeant = /^(?:task|step|item|#)|^\S{1,12}\s?[:(–—]/i.test(unwrap(words));
+    return (isMeant && this.numbered(unwrap(words), from)) || unknown;
   }
 
   /** What the words mean without any guess. */
@@ -53,21 +63,24 @@ export class TaskIndex {
     if (text === "") return unknown;
     const escaped = /^id:\s?(\S+)$/.exec(text)?.[1];
     if (escaped && anyId.test(escaped)) return { kind: "id", id: escaped };
+    return this.inPlan(words, text, from) ?? this.existing(text) ?? unknown;
+  }
+
+  private inPlan(words: string, text: string, from: RawTask): Found | undefined {
+    if (text === "") return undefined;
     const label = this.byLabel.get(text.toLowerCase());
     if (label) return nearest(label, from);
     return (
       one(this.byTitle.get(words.trim()) ?? this.byTitle.get(text)) ??
       one(this.byNormal.get(normalise(text))) ??
-      this.labelled(text, from) ??
-      this.existing(text) ??
-      unknown
+      this.labelled(text, from)
     );
   }
 
   /** `#1` and `Task 01` for the label `1`. */
   private labelled(text: string, from: RawTask): Found | undefined {
     if (text.length > 40 || !/\d/.test(text) || generatedId.test(text)) return undefined;
-    const reduced = reduce(text);
+    const reduced = reduceLabel(text);
     if (!/^[a-z]{0,3}\d[\d.]*[a-z]?$/.test(reduced)) return undefined;
     const path = reduced.includes(".") ? this.byPath.get(reduced) : undefined;
     if (path) return one(path);
@@ -163,23 +176,12 @@ function nearest(tasks: RawTask[], from: RawTask): Found {
   return one(others)!;
 }
 
-/** `Task 01`, `#1`, `T001`, `1.` → `1`. */
-function reduce(label: string): string {
-  return label
-    .toLowerCase()
-    .trim()
-    .replace(/^#\s?/, "")
-    .replace(/^(?:sub-?)?(?:tasks?|steps?|items?|todo|number|no\.?|nr\.?|t)[\s_#:-]{0,4}(?=[a-z]{0,2}\d)/, "")
-    .replace(/[.):]+$/, "")
-    .replace(/^([a-z]{0,3})0+(?=\d)/, "$1");
-}
-
 /** `2.1` for the first child of the second, whether or not its own number says so. */
 function pathOf(task: RawTask): string {
-  let path = reduce(task.label!);
+  let path = reduceLabel(task.label!);
   for (let above = task.parent, steps = 0; above && steps < 64; above = above.parent, steps++) {
     if (above.label === undefined) continue;
-    const label = reduce(above.label);
+    const label = reduceLabel(above.label);
     if (!path.startsWith(`${label}.`)) path = `${label}.${path}`;
   }
   return path;

@@ -1,9 +1,9 @@
 // What an author writes beside a title in the same line:
 // `[p1] Build the API (priority: high) #backend @alice files: api.ts depends on: Schema, Login`.
 
+import { type Field, fieldNamed, namesOf } from "./field-names.js";
 import {
   add,
-  fieldNamed,
   isPlausible,
   looksLikePath,
   readList,
@@ -13,52 +13,48 @@ import {
 } from "./fields.js";
 import type { At, RawTask } from "./plan.js";
 import type { Report } from "./report.js";
+import { waitsIn } from "./waits.js";
 import { unwrap, withoutEmphasis } from "./words.js";
 
 /** Longer lines are prose; what stands at their end is not looked for, and no pattern has to run over them. */
 const lengthMax = 2000;
 
-const clauseNames = [
-  "depends[ _]?on",
-  "depend(?:s|encies|ency)",
-  "deps",
-  "after",
-  "needs",
-  "requires",
-  "blocked[ _]by",
-  "prerequisites?",
-  "waits (?:for|on)",
-  "files?",
-  "priority",
-  "prio",
-  "labels?",
-  "tags?",
-  "assignee",
-  "assigned to",
-  "owner",
-  "agent[ _]?type",
-  "phase",
-  "max[ _]?retries",
-].join("|");
+const clauseFields: Field[] = ["dependsOn", "requires", "files", "priority", "labels", "assignee", "agentType", "phase"];
+const clauseNames = [...clauseFields, "maxRetries" as const, "timeout" as const]
+  .flatMap(namesOf)
+  // `the user agent: …` is a title.
+  .filter((name) => name !== "agent" && name !== "stage")
+  .map((name) => name.replaceAll(" ", "[ _]"))
+  .join("|");
 
 const clause = new RegExp(
   `(?<=^|[\\s,;|.])[*_\`]{0,3}(${clauseNames})[*_\`]{0,3} ?[:：][*_\`]{0,3} ?`,
   "giu",
 );
-/** Without a colon, in parentheses or after a dash. */
-const bareClause = /^(depends on|blocked by|after|needs|requires|waits for) +(?=\S)/i;
-const dashed = / [-–—] (?=(?:depends on|blocked by) )/i;
-const labelList =
-  /^(?:(?:tasks?|steps?|items?) )?#?[a-z]{0,2}\d[\w.]{0,12}(?:(?: ?, ?| and | ?& ?| ?[-–] ?)(?:(?:task|step|item) )?#?[a-z]{0,2}\d[\w.]{0,12}){0,50}$/i;
+/** What can stand between a title and what it waits for. */
+const joint = /\s(?:[-–—→⟶➜⇒]|[-=]>)\s+|\s?[,;]\s+/g;
+const jointsMax = 12;
+const arrow = /\s(?:←|⬅\ufe0f?|<-{1,2})\s?(\S.*)$/u;
+/** `Build it after step 1`: nothing between them, so only numbers and quoted titles count. */
+const unjoined =
+  /\s((?:only )?after|depends? on|blocked by|needs|nach|après|después de)\s+((?:tasks? |steps? |items? |#)\S.*|\d[\d,.&\s-]*|["“«].+["”»])$/iu;
+const emphasised = /(^|\s)([*_]{1,3})([^*_]{3,300})\2(?=\s|$|[.,;])/gu;
 
 /** Reads the metadata out of a title into the task, and returns the title without it. */
 export function readInline(text: string, task: RawTask, at: At, report: Report): string {
   if (text.length > lengthMax) return text.trim();
   const reader = new Reader(task, at, report);
+  const before = task.references.length;
   let rest = reader.brackets(text);
+  rest = reader.marked(rest);
+  rest = reader.joined(rest);
   rest = reader.clauses(rest);
   rest = reader.tokens(rest);
-  return rest.replace(/ {2,}/g, " ").trim() || text.trim();
+  const title = rest.replace(/ {2,}/g, " ").trim();
+  if (title !== "") return title;
+  // All of it is the title then: nothing is put back.
+  for (const { guess } of task.references.slice(before)) if (guess) delete guess.phrase;
+  return text.trim();
 }
 
 class Reader {
@@ -68,40 +64,108 @@ class Reader {
     private readonly report: Report,
   ) {}
 
-  /** `(priority: high)`, `[p1]`, `(depends on 1, 2)`, `[TEST]`; other brackets are part of the title. */
+  /** `(priority: high)`, `[p1]`, `_(depends on 1, 2)_`, `[TEST]`; other brackets are part of the title. */
   brackets(text: string): string {
     const isInCode = codeIn(text);
-    return text.replace(
-      /([([])([^()[\]]{1,600})([)\]])/g,
+    let isMarked = false;
+    const rest = text.replace(
+      /([([（【])([^()[\]（）【】]{1,600})([)\]）】])/gu,
       (all, open: string, inner: string, _close, offset: number) => {
         const isLink = open === "[" && text[offset + all.length] === "(";
-        const isCall = open === "(" && /[\w\]]/.test(text[offset - 1] ?? " ");
+        const marks = /(?:^|\s)[*_~]{1,3}$/.test(text.slice(Math.max(0, offset - 4), offset));
+        const isCall = open === "(" && !marks && /[\w\]]/.test(text[offset - 1] ?? " ");
         if (isLink || isCall || isInCode[offset]) return all;
         const isRead =
-          this.inBrackets(inner, offset + 1) || (open === "[" && this.tag(inner, text.slice(0, offset)));
+          this.inBrackets(inner, offset + 1, all) || (open === "[" && this.tag(inner, text.slice(0, offset)));
+        if (isRead && marks) isMarked = true;
         // Blanks keep the columns of what follows.
         return isRead ? " ".repeat(all.length) : all;
       },
     );
+    return isMarked ? rest.replace(/(^|\s)([*_~]{1,3}\s+[*_~]{1,3})(?=\s|$)/g, blanks) : rest;
   }
 
-  private inBrackets(inner: string, offset: number): boolean {
+  private inBrackets(inner: string, offset: number, phrase: string): boolean {
     const word = inner.trim().toLowerCase();
     if (/^(?:p[0-5]|critical|urgent|high|medium|low)(?: prio(?:rity)?)?$/.test(word))
       return this.priority(word);
-    const bare = bareClause.exec(inner);
-    if (bare && (/^(?:dep|blo)/i.test(inner) || labelList.test(inner.slice(bare[0].length).trim()))) {
-      return this.set(bare[1]!, inner.slice(bare[0].length), offset + bare[0].length);
-    }
-    const found = [...inner.matchAll(clause)];
-    if (found.length === 0 || inner.slice(0, found[0]!.index).trim() !== "") return false;
+    const first = /^(p[0-5]|critical|urgent|high|medium|low)(?: prio(?:rity)?)?[,;]\s*/i.exec(inner);
+    if (first && this.phrase(inner.slice(first[0].length), offset + first[0].length, { phrase }))
+      return this.priority(first[1]!);
+    return this.phrase(inner, offset, { phrase }) || this.onlyClauses(inner, offset);
+  }
+
+  private onlyClauses(inner: string, offset: number): boolean {
+    const [found] = inner.matchAll(clause);
+    if (!found || inner.slice(0, found.index).trim() !== "") return false;
     return this.clauses(inner, offset).trim() === "";
+  }
+
+  /** `` `depends on: 1` `` and `_after 1_`: all of the code or the emphasis says what the task waits for. */
+  marked(text: string): string {
+    const inCode = text.replace(/`\(?([^`()]{3,300})\)?`/g, (all, inner: string, offset: number) =>
+      this.onlyClauses(inner, offset + 1) || this.phrase(inner, offset + 1, { phrase: all })
+        ? " ".repeat(all.length)
+        : all,
+    );
+    return inCode.replace(emphasised, (all, lead: string, mark: string, inner: string, offset: number) => {
+      const start = offset + lead.length + mark.length;
+      const isRead = this.onlyClauses(inner, start) || this.phrase(inner, start, { phrase: all.trim() });
+      return isRead ? " ".repeat(all.length) : all;
+    });
+  }
+
+  /** `depends on 1` without a colon. */
+  private phrase(
+    text: string,
+    offset: number,
+    { phrase, isGuess = false, isSilent = false }: { phrase: string; isGuess?: boolean; isSilent?: boolean },
+  ): boolean {
+    const lead = text.length - text.trimStart().length;
+    const waits = waitsIn(text.slice(lead));
+    if (!waits) return false;
+    const column = this.at.column + offset + lead + waits.start;
+    this.task.references.push({
+      text: trimEnd(this.tokens(waits.value), ",;|"),
+      at: { line: this.at.line, column },
+      isList: true,
+      ...((isGuess || !waits.isFirm) && { guess: { phrase, isSilent } }),
+    });
+    return true;
+  }
+
+  /** `— after step 1`, `→ needs #1`, `, depends on 2`, `← 1`. Returns what comes before it. */
+  joined(text: string): string {
+    const isInCode = codeIn(text);
+    for (const { 0: mark, index } of [...text.matchAll(joint)].slice(-jointsMax)) {
+      if (isInCode[index]) continue;
+      const start = index + mark.length;
+      const isComma = /[,;]/.test(mark);
+      const phrase = text.slice(index).trim();
+      if (this.phrase(text.slice(start), start, { phrase, isGuess: isComma, isSilent: isComma }))
+        return text.slice(0, index);
+    }
+    const found = arrow.exec(text) ?? unjoined.exec(text);
+    if (!found || isInCode[found.index]) return text;
+    const value = found[2] ?? found[1]!;
+    const start = text.length - value.length;
+    this.task.references.push({
+      text: this.tokens(value),
+      at: { line: this.at.line, column: this.at.column + start },
+      isList: true,
+      guess: { phrase: found[0].trim(), isSilent: found[2] !== undefined },
+    });
+    return text.slice(0, found.index);
   }
 
   /** `[TEST]` or `[US1]` before the title. */
   private tag(inner: string, before: string): boolean {
     if (!/^[\w.-]{1,24}$/.test(inner) || !/^[\s\dT.)]*(?:\[[\w.-]{1,24}\]\s?)*\s*$/.test(before))
       return false;
+    if (/^(?:T-?|TASK-?)\d{1,6}$|^\d{1,6}(?:\.\d{1,6}){0,8}$/.test(inner) && this.task.label === undefined) {
+      this.task.label = inner;
+      return true;
+    }
     const phase = { impl: "implementation", implementation: "implementation", test: "test", tests: "test" }[
       inner.toLowerCase()
     ];
@@ -112,13 +176,6 @@ class Reader {
 
   /** `… files: a.ts depends on: X, Y`: from each name up to the next one. Returns what comes before the first. */
   clauses(text: string, offset = 0): string {
-    const dash = dashed.exec(text);
-    if (dash) {
-      const name = bareClause.exec(text.slice(dash.index + dash[0].length));
-      const start = dash.index + dash[0].length + (name?.[0].length ?? 0);
-      if (name && this.set(name[1]!, this.tokens(text.slice(start)), offset + start))
-        return text.slice(0, dash.index);
-    }
     const isInCode = codeIn(text);
     const found = [...text.matchAll(clause)].filter(
       ({ index }) => (index > 0 || offset > 0) && !isInCode[index],
@@ -188,6 +245,8 @@ class Reader {
   }
 }
 
+const blanks = (text: string) => " ".repeat(text.length);
+
 /** For every character whether it stands between backticks. */
 function codeIn(text: string): boolean[] {
   let isOpen = false;
@@ -209,14 +268,4 @@ export function splitBold(text: string): { title: string; description: string } 
   if (!found) return { title: withoutEmphasis(text.trim()), description: "" };
   const title = found[2]!.trim().replace(/\s*[:：]$/, "");
   return { title, description: text.slice(found[0].length).trim() };
-}
-
-const labelled =
-  /^(?:(?:task|step)\s{0,2}[#-]?\s{0,2}([A-Za-z]{0,2}\d{1,6}(?:\.\d{1,6}){0,8})\s{0,2}[:.)–—-]\s{0,4}|(T-?\d{1,6}|#?\d{1,6}(?:\.\d{1,6}){1,8})[:.)]?\s{1,4}|#?(\d{1,6})[.):]\s{1,4})(?=\S)/i;
-
-/** `T001 Create it`, `2.1 Create it`, `Task 3: Create it` → the author's number, and the rest. */
-export function splitLabel(text: string): { label?: string; length: number } {
-  const found = labelled.exec(text.slice(0, 80));
-  const label = found?.[1] ?? found?.[2] ?? found?.[3];
-  return label === undefined ? { length: 0 } : { label: label.replace(/^#/, ""), length: found![0].length };
 }

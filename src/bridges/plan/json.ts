@@ -1,9 +1,8 @@
 // JSON plans: our own field names, those of S2 and S3, and task-master's; flat or nested, wrapped or not.
 
+import { type Field, fieldNamed } from "./field-names.js";
 import {
   add,
-  type Field,
-  fieldNamed,
   isDone,
   isGroupWord,
   isNothing,

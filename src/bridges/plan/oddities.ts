@@ -73,11 +73,13 @@ function noteDone(tasks: RawTask[], links: Map<RawTask, Links>, report: Report):
     for (const [other, at] of links.get(task)!.tasks) {
       if (!other.done) continue;
       report.note(
-        `Line ${at.line}: ${quote(task.title)} need not wait for ${quote(other.title)}, which is done.`,
+        `Line ${at.line}: ${quote(task.title)} need not wait for ${quote(other.title)}, which is ${other.isSkipped ? "cancelled" : "done"}.`,
       );
     }
   }
-  const done = tasks.filter((task) => task.done).length;
+  for (const { at, title, isSkipped } of tasks)
+    if (isSkipped) report.note(`Line ${at.line}: ${quote(title)} is cancelled and will not be created.`);
+  const done = tasks.filter((task) => task.done && !task.isSkipped).length;
   if (done === 0) return;
   report.note(`${done} of ${tasks.length} tasks ${done === 1 ? "is" : "are"} done and will not be created.`);
 }

@@ -1,6 +1,7 @@
-// The lines of a Markdown document by what they are: headings, list items and the rest.
+// The lines of a Markdown document by what they are: headings, items of lists, tables and the rest.
 
 import { fieldLine, isCriteria } from "./fields.js";
+import { saysTask } from "./labels.js";
 import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
 import { withoutEmphasis } from "./words.js";
 
@@ -8,39 +9,50 @@ export interface Item {
   indent: number;
   /** `1` of `1.`, or undefined for a bullet. */
   number?: string;
-  /** Undefined without a box. */
-  box?: "open" | "done";
+  /** Undefined without a box. `[-]` is skipped. */
+  box?: "open" | "done" | "skipped";
   text: string;
   /** Where its text begins in the line, from 0. */
   start: number;
 }
 
 export type Piece =
-  | { kind: "blank" | "rule" | "text"; line: Line }
+  | { kind: "blank" | "rule" | "text" | "front"; line: Line }
   | { kind: "fenced"; line: Line; fence: Fence }
+  | { kind: "row"; line: Line; isFirst: boolean }
   | { kind: "heading"; line: Line; level: number; text: string; start: number }
-  | { kind: "item"; line: Line; item: Item; hasBoxBelow: boolean; list: List };
+  | { kind: "item"; line: Line; item: Item };
 
-/** Items on the same level of the same list share it. */
-export interface List {
-  hasBoxes: boolean;
-}
-
-export function piecesOf(text: string): Piece[] {
+/** `comment` gets what is commented out. */
+export function piecesOf(text: string, comment: (line: Line) => void): Piece[] {
   const lines = linesOf(text);
   const fences = fenceByLine(fencesOf(lines));
-  const comments = new Comments(lines);
+  const comments = new Comments(lines, comment);
+  const frontEnd = frontMatterEnd(lines);
   const pieces = lines.map((whole, index): Piece => {
+    if (index < frontEnd) return { kind: "front", line: whole };
     const fence = fences.get(index);
     if (fence) return { kind: "fenced", line: whole, fence };
     if (whole.isBlank) return { kind: "blank", line: whole };
-    const line = { ...whole, text: comments.blank(whole.text, index) };
+    const line = { ...whole, text: comments.blank(whole, index) };
     if (line.text.trim() === "") return { kind: "blank", line };
     return headingAt(line) ?? ruleAt(line) ?? itemAt(line) ?? { kind: "text", line };
   });
-  promoteBold(pieces);
-  markBoxes(pieces);
+  promoteUnderlined(pieces);
+  promoteLines(pieces);
+  markTables(pieces);
   return pieces;
+}
+
+/** How many lines of `---`, `key: value`, `---` the document begins with. */
+function frontMatterEnd(lines: Line[]): number {
+  if (lines[0]?.text.trimEnd() !== "---") return 0;
+  for (let at = 1; at < Math.min(lines.length, 200); at++) {
+    const text = lines[at]!.text.trimEnd();
+    if (text === "---") return at > 1 ? at + 1 : 0;
+    if (!/^(?:[\w.-]{1,60}\s?:|\s|#|-\s|$)/.test(text.slice(0, 80))) return 0;
+  }
+  return 0;
 }
 
 /** Comments of HTML; one that is never closed is none, nor is one in code. */
@@ -48,18 +60,25 @@ class Comments {
   private isOpen = false;
   private readonly lastEnd: number;
 
-  constructor(lines: Line[]) {
+  constructor(
+    lines: Line[],
+    private readonly left: (line: Line) => void,
+  ) {
     this.lastEnd = lines.findLastIndex(({ text }) => text.includes("-->"));
   }
 
   /** The line with blanks instead of what is commented out, so that columns stay. */
-  blank(text: string, index: number): string {
+  blank(line: Line, index: number): string {
+    const { text } = line;
     const lastEnd = index < this.lastEnd ? text.length : text.lastIndexOf("-->");
     let kept = "";
+    let cut = "";
     let isCode = false;
     let from = 0;
     const take = (to: number) => {
-      kept += this.isOpen ? " ".repeat(to - from) : text.slice(from, to);
+      const piece = text.slice(from, to);
+      kept += this.isOpen ? " ".repeat(to - from) : piece;
+      if (this.isOpen) cut += piece;
       from = to;
     };
     for (const { 0: mark, index: at } of text.matchAll(/`|<!--|-->/g)) {
@@ -71,6 +90,7 @@ class Comments {
       this.isOpen = isBegin;
     }
     take(text.length);
+    if (/[\p{L}\p{N}]/u.test(cut)) this.left({ ...line, text: cut.trim() });
     return kept;
   }
 }
@@ -88,32 +108,31 @@ function ruleAt(line: Line): Piece | undefined {
   return bare.length < 200 && /^(?:[-*_=]\s?){3,}$/.test(bare) ? { kind: "rule", line } : undefined;
 }
 
-const boxes: Record<string, Item["box"]> = {
-  "☐": "open",
-  "⬜": "open",
-  "☑": "done",
-  "✅": "done",
-  "✔": "done",
-};
+const signs: Record<string, Item["box"]> = Object.fromEntries([
+  ...[..."☐⬜🔲◻▢□❌🚧⏳🔄"].map((sign) => [sign, "open"] as const),
+  ...[..."☑✅✔✓"].map((sign) => [sign, "done"] as const),
+]);
+
+const marker =
+  /^(?:([-*+•‣–])|\(?(\d{1,6}(?:\.\d{1,6}){0,8})[.)]|(\d{1,6}(?:\.\d{1,6}){1,8})|(\d)\ufe0f?\u20e3|([A-Ha-h])\)|([A-H])\.)(?:\s{1,8}|$)/;
+const keycap = /^(\d)\ufe0f?\u20e3\s{0,8}/;
 
 function itemAt(line: Line): Piece | undefined {
   const lead = line.text.length - line.text.trimStart().length;
   const head = line.text.slice(lead, lead + 48);
-  const marker =
-    /^(?:([-*+•‣–])|\(?(\d{1,6}(?:\.\d{1,6}){0,8})[.)]|(\d{1,6}(?:\.\d{1,6}){1,8}))(?:\s{1,8}|$)/.exec(head);
-  let at = marker?.[0].length ?? 0;
-  const box = /^\[([ xX✓✔~/>-]?|\s{2})\](?!\()\s{0,8}/.exec(head.slice(at));
-  const sign = box ? undefined : /^([☐⬜☑✅✔])\ufe0f?\s{1,8}/u.exec(head.slice(at));
-  if (!marker && !box && !sign) return undefined;
-  const state = box ? (/[xX✓✔]/.test(box[1]!) ? "done" : "open") : sign ? boxes[sign[1]!] : undefined;
+  const found = marker.exec(head) ?? keycap.exec(head);
+  let at = found?.[0].length ?? 0;
+  const box = /^\[([ xX✓✔~/>!?*-]?|\s{2})\](?!\()\s{0,8}/.exec(head.slice(at));
+  const sign = box ? undefined : /^([☐⬜🔲◻▢□❌🚧⏳🔄☑✅✔✓])\ufe0f?\s{1,8}/u.exec(head.slice(at));
+  if (!found && !box && !sign) return undefined;
+  const state = box ? stateOf(box[1]!) : sign ? signs[sign[1]!] : undefined;
   at += (box ?? sign)?.[0].length ?? 0;
-  const number = marker?.[2] ?? marker?.[3];
+  const isBullet = found?.[1] !== undefined && /[-*+•‣–]/.test(found[1]);
+  const number = isBullet ? undefined : found?.slice(1).find((each) => each !== undefined);
   const start = lead + at;
   return {
     kind: "item",
     line,
-    hasBoxBelow: false,
-    list: { hasBoxes: false },
     item: {
       indent: line.indent,
       text: line.text.slice(start).trimEnd(),
@@ -124,64 +143,68 @@ function itemAt(line: Line): Piece | undefined {
   };
 }
 
-/** A line in bold with a list below it is a heading, under all real ones. */
-function promoteBold(pieces: Piece[]): void {
+function stateOf(mark: string): Item["box"] {
+  if (/[xX✓✔]/.test(mark)) return "done";
+  return mark === "-" ? "skipped" : "open";
+}
+
+/** A line with `=====` below it, or with as many `-` as it has characters. */
+function promoteUnderlined(pieces: Piece[]): void {
+  for (const [index, piece] of pieces.entries()) {
+    const next = pieces[index + 1];
+    if (piece.kind !== "text" || next?.kind !== "rule" || piece.line.indent > 3) continue;
+    const bare = piece.line.text.trim();
+    const under = next.line.text.trim();
+    const isUnderlined =
+      /^=+$/.test(under) || (/^-{4,}$/.test(under) && Math.abs(under.length - bare.length) <= 3);
+    if (!isUnderlined || bare.length > 200 || pieces[index - 1]?.kind === "text") continue;
+    const start = piece.line.text.indexOf(bare);
+    pieces[index] = { kind: "heading", line: piece.line, level: under.startsWith("=") ? 1 : 2, text: bare, start };
+  }
+}
+
+/** A line in bold with a list below it is a heading, under all real ones; so is a line that begins with `Task 1:`. */
+function promoteLines(pieces: Piece[]): void {
   let next: Piece | undefined;
   for (let index = pieces.length - 1; index >= 0; index--) {
     const piece = pieces[index]!;
-    if (
-      piece.kind === "text" &&
-      piece.line.indent < 4 &&
-      next?.kind === "item" &&
-      next.line.indent <= piece.line.indent + 3
-    ) {
-      const bare = piece.line.text.trim();
-      const inner = bare.length < 200 ? withoutEmphasis(bare.replace(/:$/, "")).replace(/:$/, "") : bare;
-      const isBold = /^(?:\*\*|__)/.test(bare) && inner !== bare && !fieldLine(bare) && !isCriteria(bare);
-      if (isBold) {
-        const start = piece.line.text.indexOf(inner);
-        pieces[index] = {
-          kind: "heading",
-          line: piece.line,
-          level: 7,
-          text: inner,
-          start: Math.max(0, start),
-        };
-      }
+    const isAlone = pieces[index - 1]?.kind !== "text" || pieces[index + 1]?.kind !== "text";
+    if (piece.kind === "text" && piece.line.indent < 4) {
+      const isAboveList = next?.kind === "item" && next.line.indent <= piece.line.indent + 3;
+      pieces[index] = (isAboveList && boldHeading(piece.line)) || (isAlone && taskHeading(piece.line)) || piece;
     }
     if (piece.kind !== "blank") next = pieces[index];
   }
 }
 
-/** A child is indented by at least two columns. */
-export const isUnder = (indent: number, parent: number) => indent >= parent + 2;
+function boldHeading(line: Line): Piece | undefined {
+  const bare = line.text.trim();
+  if (bare.length > 200 || !/^(?:\*\*|__)/.test(bare)) return undefined;
+  const inner = withoutEmphasis(bare.replace(/[:：]$/, "")).replace(/[:：]$/, "");
+  if (inner === bare || fieldLine(bare) || isCriteria(bare)) return undefined;
+  return { kind: "heading", line, level: 7, text: inner, start: Math.max(0, line.text.indexOf(inner)) };
+}
 
-export type ItemPiece = Extract<Piece, { kind: "item" }>;
+function taskHeading(line: Line): Piece | undefined {
+  const text = line.text.trim();
+  if (text.length > 500 || !saysTask(text) || fieldLine(text)) return undefined;
+  return { kind: "heading", line, level: 7, text, start: line.text.indexOf(text) };
+}
 
-/** A list goes on until a heading, a rule, or a paragraph that is not indented under one of its items. */
-function markBoxes(pieces: Piece[]): void {
-  const newList = (): List => ({ hasBoxes: false });
-  let top = newList();
-  let stack: { piece: ItemPiece; below: List }[] = [];
-  let isAfterBlank = false;
-  for (const piece of pieces) {
-    const isApart = isAfterBlank && !isUnder(piece.line.indent, stack[0]?.piece.item.indent ?? 0);
-    isAfterBlank = piece.kind === "blank";
-    if (piece.kind === "blank") continue;
-    if (piece.kind === "item") {
-      while (stack.length > 0 && !isUnder(piece.item.indent, stack.at(-1)!.piece.item.indent)) stack.pop();
-      piece.list = stack.at(-1)?.below ?? top;
-      if (piece.item.box) markAbove(piece, stack);
-      stack.push({ piece, below: newList() });
-    } else if (piece.kind === "heading" || piece.kind === "rule" || isApart) {
-      top = newList();
-      stack = [];
-    }
+const separator = /^\s*\|?\s{0,8}:?-{2,}:?\s{0,8}(?:\|\s{0,8}:?-{2,}:?\s{0,8}){0,60}\|?\s*$/;
+
+/** Rows with `|` in them, the second of which is `|---|---|`. */
+function markTables(pieces: Piece[]): void {
+  for (let index = 0; index + 1 < pieces.length; index++) {
+    const [first, second] = [pieces[index]!, pieces[index + 1]!];
+    if (first.kind !== "text" || !first.line.text.includes("|")) continue;
+    const isRuled = second.line.text.includes("|") && second.line.text.length < 1000 && separator.test(second.line.text);
+    if (second.kind !== "text" || !isRuled) continue;
+    const isRow = (piece: Piece | undefined) => piece?.kind === "text" && piece.line.text.includes("|");
+    for (let at = index; isRow(pieces[at]); at++)
+      pieces[at] = { kind: "row", line: pieces[at]!.line, isFirst: at === index };
   }
 }
 
-function markAbove({ list }: ItemPiece, stack: { piece: ItemPiece }[]): void {
-  list.hasBoxes = true;
-  for (let at = stack.length - 1; at >= 0 && !stack[at]!.piece.hasBoxBelow; at--)
-    stack[at]!.piece.hasBoxBelow = true;
-}
+/** A child is indented by at least two columns. */
+export const isUnder = (indent: number, parent: number) => indent >= parent + 2;

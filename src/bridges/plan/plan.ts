@@ -76,6 +76,8 @@ export interface Reference {
   at: At;
   /** Several, separated by commas. */
   isList: boolean;
+  /** It counts if all of it is found, and is no problem otherwise. The title gets `phrase` back, a note says so. */
+  guess?: { phrase?: string; isSilent: boolean };
   /** `requires: X` is a dependency if X is a task, else a capability. */
   orCapability?: boolean;
 }
@@ -94,6 +96,8 @@ export interface RawTask {
   description: string;
   prompt?: string;
   done?: boolean;
+  /** Done because it was cancelled. */
+  isSkipped?: boolean;
   references: Reference[];
   details: Details;
 }

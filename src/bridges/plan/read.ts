@@ -26,6 +26,7 @@ export function readPlan(source: string, options: ReadOptions = {}): ReadResult 
   const format = detectFormat(text, options);
   const tasks = rawTasks(format, text, report);
   if (tasks.length === 0 && report.problems.length === 0) nothingFound(text, report);
+  else if (format !== "json") report.refuseIfLost();
   const plan = assemble(format, tasks, report, options);
   if (report.problems.length === 0) checkInput(plan, report);
   if (report.problems.length > 0) return { ok: false, problems: report.problems };
@@ -54,7 +55,7 @@ function jsonTasks(text: string, report: Report): RawTask[] {
   if (fenced) {
     for (const line of linesOf(text)) {
       if (!line.isBlank && (line.number < fenced.open || line.number > fenced.close))
-        report.stray(line.number);
+        report.stray(line);
     }
     return readJson(fenced.node, report) ?? [];
   }

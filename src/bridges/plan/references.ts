@@ -7,7 +7,7 @@ import type { Report } from "./report.js";
 import { closest, quote, unwrap } from "./words.js";
 
 const partsMax = 1000;
-const linksMax = 100_000;
+export const linksMax = 100_000;
 
 export interface Links {
   /** Tasks of the plan, each with the place that says so. */
@@ -43,6 +43,7 @@ export class Resolver {
     const reader = new ReferenceReader(this, task);
     for (const reference of task.references) {
       if (this.report.isFull) break;
+      if (reference.guess) continue;
       if (reference.orCapability) reader.requirement(reference);
       else if (reference.isList) reader.list(reference);
       else reader.single(reference);
@@ -57,6 +58,24 @@ export class Resolver {
     const [parent] = reader.links.tasks.keys();
     const [id] = reader.links.ids;
     return parent ? { task: parent } : id === undefined ? undefined : { id };
+  }
+
+  /** Whether all of a list is found in the plan as it is written, and the parts that are. */
+  understood(task: RawTask, { text, at }: Reference): { isAll: boolean; parts: Reference[] } {
+    const whole: Reference = { text, at, isList: true };
+    const isOne = (words: string) => this.index.within(words, task).kind === "task";
+    const reader = new ReferenceReader(this, task);
+    if (isOne(text) || reader.isSeveral(text)) return { isAll: true, parts: [whole] };
+    const pieces = partsOf(text).flatMap(({ start, end }) => {
+      const from = start + (/^(?:and|&|\+|und|et|y)\s+/i.exec(text.slice(start, end))?.[0].length ?? 0);
+      const part = { text: text.slice(from, end), at: shifted(at, from), isList: false };
+      if (isOne(part.text) || reader.isSeveral(part.text)) return [part];
+      const halves = part.text.split(conjunctions);
+      return halves.length > 1 ? halves.map((half) => ({ ...part, text: half.trim() })) : [part];
+    });
+    if (pieces.length > partsMax) return { isAll: false, parts: [] };
+    const parts = pieces.filter((part) => isOne(part.text) || reader.isSeveral(part.text));
+    return { isAll: parts.length === pieces.length && parts.length > 0, parts };
   }
 
   /** The tasks before it under the same parent. */
@@ -131,7 +150,7 @@ class ReferenceReader {
 
   private part(text: string, { start, end }: Part, at: At, { isFirst }: { isFirst: boolean }): void {
     const raw = text.slice(start, end);
-    const words = raw.replace(/^(?:and|&|\+)\s+/i, "");
+    const words = raw.replace(/^(?:and|&|\+|und|et|y)\s+/i, "");
     const place = shifted(at, start + raw.length - words.length);
     if (isNothing(words)) return;
     const found = this.strict(words);
@@ -142,7 +161,7 @@ class ReferenceReader {
 
   /** `A and B`, unless that is part of a title. */
   private conjunction(words: string, at: At): void {
-    const pieces = words.split(/ (?:and|&|\+|then) /i);
+    const pieces = words.split(conjunctions);
     const isEach = pieces.length > 1 && pieces.every((piece) => this.strict(piece).kind !== "unknown");
     const whole = isEach ? undefined : this.loose(words);
     if (whole && (whole.kind !== "unknown" || pieces.length === 1)) {
@@ -160,27 +179,31 @@ class ReferenceReader {
 
   /** `1-3`, `T001–T003`, `all previous tasks`, `the previous step`. */
   private several(words: string, at: At): boolean {
-    if (words.length > 100) return false;
-    const text = unwrap(words);
-    const earlier =
-      /^(all|the)?\s?(?:of the )?(?:previous|above|preceding|prior|earlier)(?: (tasks?|steps?|items?))?$/i.exec(
-        text,
-      );
-    if (earlier)
-      return this.earlier(at, { isAll: /^all$/i.test(earlier[1] ?? "") || /s$/i.test(earlier[2] ?? "") });
+    const earlier = earlierIn(words);
+    if (earlier) return this.earlier(at, earlier);
+    const found = this.range(words);
+    for (const each of found ?? []) this.link(each, words, at);
+    return found !== undefined;
+  }
+
+  isSeveral(words: string): boolean {
+    const earlier = earlierIn(words);
+    return earlier ? this.resolver.before(this.task, earlier).length > 0 : this.range(words) !== undefined;
+  }
+
+  private range(words: string): Found[] | undefined {
+    if (words.length > 100) return undefined;
     const range =
-      /^(?:tasks? |steps? |items? )?#?([a-z]{0,2})(\d{1,5})\s?(?:-|–|—|\.\.|to|through|thru)\s?(?:task |step )?#?[a-z]{0,2}(\d{1,5})$/i.exec(
-        text,
+      /^(?:tasks? |steps? |items? )?#?([a-z]{0,2})(\d{1,5})\s?(?:-|–|—|\.\.|to|through|thru|bis)\s?(?:task |step )?#?[a-z]{0,2}(\d{1,5})$/i.exec(
+        unwrap(words),
       );
-    if (!range) return false;
+    if (!range) return undefined;
     const [first, last] = [Number(range[2]), Number(range[3])];
-    if (last <= first || last - first > 200) return false;
+    if (last <= first || last - first > 200) return undefined;
     const found = Array.from({ length: last - first + 1 }, (_, step) =>
       this.strict(`${range[1]}${first + step}`),
     );
-    if (found.some(({ kind }) => kind !== "task")) return false;
-    for (const each of found) this.link(each, text, at);
-    return true;
+    return found.every(({ kind }) => kind === "task") ? found : undefined;
   }
 
   private earlier(at: At, { isAll }: { isAll: boolean }): boolean {
@@ -243,7 +266,7 @@ class ReferenceReader {
   private unknown(words: string, at: At): void {
     const others = this.resolver.titles.filter((title) => title !== this.task.title);
     const near = closest(words.slice(0, 200), others);
-    const known = near.length > 0 ? `Did you mean ${near.map(quote).join(" or ")}? ` : "";
+    const known = near.length > 0 ? `Did you mean ${near.map((title) => quote(title)).join(" or ")}? ` : "";
     this.report.problem(
       at,
       `There is no task ${quote(words)} in this plan.`,
@@ -266,6 +289,17 @@ class ReferenceReader {
   }
 }
 
+const conjunctions = / (?:and|&|\+|then|und|et|y|e) |\s?[和与與及と]\s?/iu;
+
+function earlierIn(words: string): { isAll: boolean } | undefined {
+  if (words.length > 100) return undefined;
+  const found =
+    /^(all|the)?\s?(?:of the )?(?:previous|above|preceding|prior|earlier)(?: (tasks?|steps?|items?|ones?))?$/i.exec(
+      unwrap(words),
+    );
+  return found ? { isAll: /^all$/i.test(found[1] ?? "") || /s$/i.test(found[2] ?? "") } : undefined;
+}
+
 const shifted = (at: At, columns: number): At => ({ line: at.line, column: at.column + columns });
 
 interface Part {
@@ -280,7 +314,7 @@ function partsOf(text: string): Part[] {
   const parts: Part[] = [];
   for (let start = isBracketed ? 1 : 0; start <= to; ) {
     let end = start;
-    while (end < to && text[end] !== "," && text[end] !== ";") end++;
+    while (end < to && !",;，、；".includes(text[end]!)) end++;
     const piece = text.slice(start, end);
     const lead = piece.length - piece.trimStart().length;
     if (piece.trim() !== "") parts.push({ start: start + lead, end: start + piece.trimEnd().length });

@@ -1,6 +1,7 @@
 // What the reader has to say. Nothing here throws: all problems are collected, up to a bound.
 
 import type { At, Problem } from "./plan.js";
+import { quote } from "./words.js";
 
 const problemsMax = 50;
 const notesMax = 50;
@@ -9,7 +10,8 @@ export class Report {
   readonly problems: Problem[] = [];
   private readonly said: string[] = [];
   private unsaid = 0;
-  private readonly strayLines: number[] = [];
+  private readonly strays: Stray[] = [];
+  private readonly items = { count: 0, lost: [] as Stray[] };
   private readonly fields = new Set<string>();
 
   get isFull(): boolean {
@@ -27,8 +29,25 @@ export class Report {
   }
 
   /** A line that belongs to no task. */
-  stray(line: number): void {
-    if (this.strayLines.at(-1) !== line) this.strayLines.push(line);
+  stray({ number, text }: { number: number; text: string }): void {
+    if (text.trim() !== "") this.strays.push({ line: number, text: text.slice(0, 500) });
+  }
+
+  /** An item of a list or a heading that is like a task, and whether it became one, or text of one. */
+  item({ number, text }: { number: number; text: string }, { isLost }: { isLost: boolean }): void {
+    this.items.count++;
+    if (isLost) this.items.lost.push({ line: number, text: text.slice(0, 500) });
+  }
+
+  /** Most of the author's items belong to no task: another plan is meant than the one that was read. */
+  refuseIfLost(): void {
+    const { count, lost } = this.items;
+    if (lost.length < 3 || lost.length * 2 <= count) return;
+    this.problem(
+      { line: lost[0]!.line, column: 1 },
+      `${lost.length} of the ${count} items of this plan were not understood: ${quoted(lost)}.`,
+      "Write each task as `- [ ] title`, or put remarks under a heading such as `## Notes`.",
+    );
   }
 
   unknownField(name: string): void {
@@ -40,20 +59,26 @@ export class Report {
     if (this.unsaid > 0) notes.push(`… and ${this.unsaid} more notes.`);
     if (this.fields.size > 0)
       notes.push(`Fields that Dibs does not know were ignored: ${[...this.fields].join(", ")}.`);
-    if (this.strayLines.length > 0) notes.push(strayNote(this.strayLines.toSorted((a, b) => a - b)));
+    if (this.strays.length > 0) notes.push(strayNote(this.strays.toSorted((a, b) => a.line - b.line)));
     return notes;
   }
 }
 
-function strayNote(lines: number[]): string {
-  const ranges: string[] = [];
-  for (let i = 0; i < lines.length; ) {
-    let end = i;
-    while (lines[end + 1] === lines[end]! + 1) end++;
-    ranges.push(end > i ? `${lines[i]}–${lines[end]}` : `${lines[i]}`);
-    i = end + 1;
-  }
-  const shown = ranges.slice(0, 8).join(", ") + (ranges.length > 8 ? ", …" : "");
-  const what = lines.length === 1 ? "1 line that belongs" : `${lines.length} lines that belong`;
-  return `Ignored ${what} to no task (${lines.length === 1 ? "line" : "lines"} ${shown}).`;
+interface Stray {
+  line: number;
+  text: string;
+}
+
+const quotedMax = 20;
+
+function strayNote(strays: Stray[]): string {
+  const what = strays.length === 1 ? "1 line belongs" : `${strays.length} lines belong`;
+  return `${what} to no task and ${strays.length === 1 ? "was" : "were"} left out: ${quoted(strays)}.`;
+}
+
+function quoted(strays: Stray[]): string {
+  const shown = strays.slice(0, quotedMax).map(({ line, text }) => `line ${line} ${quote(text, 120)}`);
+  const rest = strays.length - shown.length;
+  if (rest > 0) shown.push(`and ${rest} more line${rest === 1 ? "" : "s"}`);
+  return shown.join(", ");
 }

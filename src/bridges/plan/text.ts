@@ -1,10 +1,10 @@
 // Blocks of TASK: / DESCRIPTION: / PRIORITY: / FILES: / DEPENDS_ON:, as decomposition prompts ask for them and as models
 // answer: with numbers, headings, bold names, bullets, fences and remarks around them.
 
+import type { Field } from "./field-names.js";
 import {
   addText,
   closed,
-  type Field,
   type FieldLine,
   fieldLine,
   isCriteria,
@@ -16,7 +16,9 @@ import {
 } from "./fields.js";
 import { readInline } from "./inline.js";
 import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
+import { isAsideName } from "./judge.js";
 import { newTask, type RawTask } from "./plan.js";
+import { closingRemark, describe } from "./remarks.js";
 import type { Report } from "./report.js";
 import { withoutEmphasis } from "./words.js";
 
@@ -45,8 +47,8 @@ const softNames = new Set<Field>(["title", "description", "prompt", "label", "ty
 const mayBeText = ({ field, name }: FieldLine) => softNames.has(field) && name !== name.toUpperCase();
 
 export function readText(text: string, report: Report): RawTask[] {
-  const reader = new TextReader(report);
   const lines = linesOf(text);
+  const reader = new TextReader(report, closingRemark(lines));
   const fences = fencesOf(lines).filter((fence) => !holdsTasks(fence, lines));
   const verbatim = fenceByLine(fences);
   const opaque = new Set(fencesOf(lines).flatMap((fence) => [fence.open, fence.close]));
@@ -72,12 +74,18 @@ class TextReader {
   /** Its field had no value in its own line: bullets below it are the values. */
   private isOpen = false;
   private isAfterBlank = false;
+  /** How many `#` its line begins with. */
+  private taskLevel = 0;
+  private isAside = false;
 
-  constructor(private readonly report: Report) {}
+  constructor(
+    private readonly report: Report,
+    private readonly remark: Set<number>,
+  ) {}
 
   verbatim(line: Line): void {
     if (this.task) addText(this.task, line.text);
-    else this.report.stray(line.number);
+    else this.report.stray(line);
   }
 
   take(line: Line): void {
@@ -96,8 +104,9 @@ class TextReader {
       this.begin(head, line);
       return;
     }
+    if (this.endsTask(line)) this.task = undefined;
     if (!this.task) {
-      this.report.stray(line.number);
+      this.stray(line);
       return;
     }
     const bare = line.text.trim();
@@ -111,6 +120,22 @@ class TextReader {
     else this.goOn(this.task, line);
   }
 
+  /** A heading that is no part of a task, and the author's last words. */
+  private endsTask(line: Line): boolean {
+    if (this.remark.has(line.number)) return true;
+    const level = levelOf(line.text);
+    if (level === 0 || fieldLine(line.text) || isCriteria(line.text)) return false;
+    return this.task !== undefined && level <= (this.taskLevel || 6);
+  }
+
+  private stray(line: Line): void {
+    this.report.stray(line);
+    const level = levelOf(line.text);
+    if (level > 0) this.isAside = isAsideName(line.text.trim().slice(level));
+    if (itemStart.test(line.text.slice(0, 120)) && !this.remark.has(line.number))
+      this.report.item(line, { isLost: !this.isAside });
+  }
+
   private begin({ label, title, start }: TaskLine, line: Line): void {
     const at = { line: line.number, column: start + 1 };
     this.task = newTask(at);
@@ -118,6 +143,8 @@ class TextReader {
     if (title !== "") this.task.title = readInline(title, this.task, at, this.report);
     if (label !== undefined) this.task.label = label;
     this.field = undefined;
+    this.taskLevel = levelOf(line.text);
+    this.report.item(line, { isLost: false });
     this.tasks.push(this.task);
   }
 
@@ -150,13 +177,11 @@ class TextReader {
       this.listed(task, this.field, line);
       return;
     }
-    if (isCriteria(line.text) || section.test(line.text.slice(0, 80))) this.field = undefined;
-    // After the fields, a paragraph of its own is what the author says about the plan.
-    if (this.field && this.isAfterBlank) {
-      this.report.stray(line.number);
-      return;
-    }
-    addText(task, line.text);
+    // After the fields, a paragraph of its own is what the agent has to know.
+    const isApart = this.isAfterBlank && this.field !== undefined;
+    if (isApart || isCriteria(line.text) || section.test(line.text.slice(0, 80))) this.field = undefined;
+    if (isApart && task.description) addText(task, "");
+    describe(task, line);
   }
 
   private isListing(line: Line): boolean {
@@ -174,6 +199,9 @@ class TextReader {
     this.field = { ...field, value };
   }
 }
+
+const itemStart = /^\s{0,100}(?:[-*+•]|\d{1,6}[.)])\s{1,8}\S/;
+const levelOf = (line: string) => /^\s{0,3}(#{1,6})\s/.exec(line.slice(0, 12))?.[1]!.length ?? 0;
 
 function skipBullet(line: string): number {
   const lead = line.length - line.trimStart().length;

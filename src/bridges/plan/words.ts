@@ -6,12 +6,13 @@ export function plain(text: string): string {
 }
 
 /** Untrusted text in a message. */
-export function quote(text: string): string {
+export function quote(text: string, lengthMax = 80): string {
   const characters = [...plain(text.slice(0, 500))];
-  return `"${characters.length > 80 ? `${characters.slice(0, 77).join("")}…` : characters.join("")}"`;
+  const isLong = characters.length > lengthMax;
+  return `"${isLong ? `${characters.slice(0, lengthMax - 3).join("")}…` : characters.join("")}"`;
 }
 
-const numbering = /^(?:(?:task|step|item)\s*)?#?\d{1,6}(?:\.\d{1,6}){0,8}\s*[.):–—-]\s+/i;
+const numbering = /^(?:(?:task|step|item|aufgabe|schritt|tâche|étape|tarea|paso|任务|タスク)\s*)?#?\d{1,6}(?:\.\d{1,6}){0,8}\s*[.):–—-]\s+/i;
 
 /** Equal for titles that differ in case, punctuation, emphasis, numbering or blanks only. */
 export function normalise(title: string): string {

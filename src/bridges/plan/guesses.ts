@@ -1,0 +1,35 @@
+// `(after login)` is a dependency if a task is called so. If none is, the words stay where they were, and a note says so.
+
+import type { RawTask, Reference } from "./plan.js";
+import type { Resolver } from "./references.js";
+import type { Report } from "./report.js";
+import { quote } from "./words.js";
+
+/** True when a title changed, so that titles have to be looked up again. */
+export function settleGuesses(tasks: readonly RawTask[], resolver: Resolver, report: Report): boolean {
+  let isChanged = false;
+  for (const task of tasks) {
+    if (task.references.every(({ guess }) => !guess)) continue;
+    task.references = task.references.flatMap((reference) => {
+      if (!reference.guess) return [reference];
+      const { isAll, parts } = resolver.understood(task, reference);
+      if (isAll) return parts;
+      isChanged = putBack(task, reference, report) || isChanged;
+      return parts;
+    });
+  }
+  return isChanged;
+}
+
+function putBack(task: RawTask, { text, at, guess }: Reference, report: Report): boolean {
+  const phrase = guess?.phrase;
+  if (!guess?.isSilent) {
+    const where = phrase === undefined ? "the text" : "the title";
+    report.note(
+      `Line ${at.line}: ${quote(text)} is no task of this plan, so ${quote(task.title)} does not wait for it; it stays in ${where}.`,
+    );
+  }
+  if (phrase === undefined) return false;
+  task.title = `${task.title}${/^[,;]/.test(phrase) ? "" : " "}${phrase}`;
+  return true;
+}
