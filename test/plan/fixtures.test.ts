@@ -157,7 +157,8 @@ describe("JSON", () => {
     expect(plan.tasks[0]?.description).toBe(
       "Create the repo and CI.\n\nUse the template.\n\nTest strategy: CI is green.",
     );
-    expect(plan.notes).toContain("Fields that Dibs does not know were ignored: complexityScore.");
+    expect(plan.tasks.at(-1)?.description).toBe("Shows the user.\n\ncomplexityScore: 3");
+    expect(plan.notes.join()).toContain('line 38 "metadata: {"created":"2025-06-01"}"');
   });
 
   test("may stand in a fence within prose, with comments and trailing commas", () => {

@@ -30,7 +30,9 @@ describe("numbered items without a box are tasks", () => {
   });
 
   test("also under other headings, written in the same way", () => {
-    const plan = planOf("## One\n1. **Do A**\n   - [ ] sub\n2. **Do B**\n\n## Two\n3. **Do C**\n4. **Do D**\n");
+    const plan = planOf(
+      "## One\n1. **Do A**\n   - [ ] sub\n2. **Do B**\n\n## Two\n3. **Do C**\n4. **Do D**\n",
+    );
     expect(outline(plan)).toEqual(["One/", "  Do A", "    sub", "  Do B", "Two/", "  Do C", "  Do D"]);
   });
 });
@@ -38,13 +40,16 @@ describe("numbered items without a box are tasks", () => {
 describe("headings are tasks", () => {
   const alpha = "## Task 1: Alpha\n**Priority:** High\n\nDo it exactly like this.\n";
 
-  test.each(["auto", "markdown", "text"] as const)("with the paragraph after their fields, as %s", (format) => {
-    for (const text of [alpha, alpha.replace("\n\n", "\n"), `${alpha}\n## Task 2: Beta\nDepends on: 1\n`]) {
-      const [task] = planOf(text, { format }).tasks;
-      expect(task).toMatchObject({ title: "Alpha", priority: 80, key: "1" });
-      expect(task?.prompt).toBe("Alpha\n\nDo it exactly like this.");
-    }
-  });
+  test.each(["auto", "markdown", "text"] as const)(
+    "with the paragraph after their fields, as %s",
+    (format) => {
+      for (const text of [alpha, alpha.replace("\n\n", "\n"), `${alpha}\n## Task 2: Beta\nDepends on: 1\n`]) {
+        const [task] = planOf(text, { format }).tasks;
+        expect(task).toMatchObject({ title: "Alpha", priority: 80, key: "1" });
+        expect(task?.prompt).toBe("Alpha\n\nDo it exactly like this.");
+      }
+    },
+  );
 
   test("without any field, next to others that have one", () => {
     const text = `# Plan\n\n${alpha}\n## Task 2: Beta\n\nDo that.\n\n## Task 3: Gamma\n- with care\n- (after 1)\n`;
@@ -125,14 +130,16 @@ describe("a dependency is read", () => {
     expect(plan.notes.join()).toContain(note);
   });
 
-  test.each(["Needs 3 retries.", "Requires Node 20", "After that, clean up.", "Once 2 users are there, stop."])(
-    "but not of the text %s",
-    (text) => {
-      const plan = planOf(`1. Alpha\n2. Beta\n   ${text}\n3. Gamma\n`);
-      expect(outline(plan)).toEqual(["Alpha", "Beta", "Gamma ← Alpha"]);
-      expect([plan.tasks[1]?.description, plan.notes]).toEqual([text, []]);
-    },
-  );
+  test.each([
+    "Needs 3 retries.",
+    "Requires Node 20",
+    "After that, clean up.",
+    "Once 2 users are there, stop.",
+  ])("but not of the text %s", (text) => {
+    const plan = planOf(`1. Alpha\n2. Beta\n   ${text}\n3. Gamma\n`);
+    expect(outline(plan)).toEqual(["Alpha", "Beta", "Gamma ← Alpha"]);
+    expect([plan.tasks[1]?.description, plan.notes]).toEqual([text, []]);
+  });
 
   test.each([
     "- [ ] Beta (depends on: 1)\n- [ ] Gamma\n\n## Later\n\n\n\n\n1. [ ] Alpha\n",
@@ -167,7 +174,9 @@ describe("what describes a task is no task", () => {
     expect(plan.tasks[0]?.description).toBe(
       '- Estimate: 2h\n- Acceptance criteria:\n  - [ ] handles empty input\n- Should look like this:\n  ```\n  parse("")\n  ```',
     );
-    expect(plan.tasks[1]?.description).toBe("- Reads a tree\n- Effort: small\n\nAcceptance criteria:\n- prints it");
+    expect(plan.tasks[1]?.description).toBe(
+      "- Reads a tree\n- Effort: small\n\nAcceptance criteria:\n- prints it",
+    );
   });
 
   test("bullets without a number or bold type below a title that has it", () => {
@@ -185,13 +194,23 @@ describe("what describes a task is no task", () => {
   });
 
   test("a number in bold is no part of the title", () => {
-    for (const text of ["- **Task 1:** Alpha", "1. **Task 1:** Alpha", "**Task 1:** Alpha", "- **Task 1**: Alpha", "- **1.** Alpha"])
+    for (const text of [
+      "- **Task 1:** Alpha",
+      "1. **Task 1:** Alpha",
+      "**Task 1:** Alpha",
+      "- **Task 1**: Alpha",
+      "- **1.** Alpha",
+    ])
       expect(planOf(`${text}\n`, { format: "markdown" }).tasks).toMatchObject([{ key: "1", title: "Alpha" }]);
   });
 
   test("timeout, retries and capabilities are fields", () => {
     const fields = "**Timeout:** 15s\n**Retries:** 2\n**Capabilities:** gpu, linux\n";
-    for (const text of [`## Task 1: Alpha\n${fields}`, `TASK: Alpha\n${fields}`, `- [ ] Alpha\n${fields.replace(/^/gm, "  - ")}`]) {
+    for (const text of [
+      `## Task 1: Alpha\n${fields}`,
+      `TASK: Alpha\n${fields}`,
+      `- [ ] Alpha\n${fields.replace(/^/gm, "  - ")}`,
+    ]) {
       expect(planOf(text).tasks).toMatchObject([
         { title: "Alpha", timeoutMs: 15_000, maxRetries: 2, requires: ["gpu", "linux"] },
       ]);
@@ -202,7 +221,10 @@ describe("what describes a task is no task", () => {
 describe("parts wait for what their parent waits for", () => {
   test.each([
     ["Markdown", "1. [ ] A\n2. [ ] B (depends on 1)\n   - [ ] part\n     - [ ] deeper\n"],
-    ["TASK blocks", "TASK: A\n\nTASK: B\nDEPENDS_ON: A\n\nTASK: part\nPARENT: B\n\nTASK: deeper\nPARENT: part\n"],
+    [
+      "TASK blocks",
+      "TASK: A\n\nTASK: B\nDEPENDS_ON: A\n\nTASK: part\nPARENT: B\n\nTASK: deeper\nPARENT: part\n",
+    ],
     [
       "JSON",
       '[{"title":"A"},{"title":"B","dependsOn":["A"],"subtasks":[{"title":"part","subtasks":[{"title":"deeper"}]}]}]',

@@ -2,7 +2,7 @@
 
 import { fieldLine, isCriteria } from "./fields.js";
 import { looksLikePlan } from "./json.js";
-import { type JsonNode, parseJson, parseLeadingJson } from "./json-parse.js";
+import { type Comment, type JsonNode, parseJson, parseLeadingJson } from "./json-parse.js";
 import { fenceByLine, fencesOf, linesOf } from "./lines.js";
 import type { PlanFormat, ReadOptions } from "./plan.js";
 import { taskLine } from "./text.js";
@@ -50,6 +50,7 @@ function hasBoxes(text: string): boolean {
 /** Where in a text the plan stands; its first and its last line. */
 export interface Fenced {
   node: JsonNode;
+  comments: Comment[];
   open: number;
   close: number;
 }
@@ -62,7 +63,7 @@ export function fencedPlan(text: string): Fenced | undefined {
     const inner = lines.slice(open + 1, close).map((line) => line.text);
     const parsed = parseJson(inner.join("\n"), open + 2);
     if (parsed.ok && looksLikePlan(parsed.node))
-      return { node: parsed.node, open: open + 1, close: close + 1 };
+      return { node: parsed.node, comments: parsed.comments, open: open + 1, close: close + 1 };
   }
   return undefined;
 }
@@ -95,5 +96,6 @@ function planFrom(text: string, lines: { text: string }[], at: number, lead: str
   const parsed = parseLeadingJson(rest, at + 1);
   if (!parsed || !looksLikePlan(parsed.node)) return undefined;
   const [after = ""] = rest.slice(parsed.offset).split("\n", 1);
-  return after.trim() === "" ? { node: parsed.node, open: at + 1, close: parsed.line } : undefined;
+  const { node, comments, line } = parsed;
+  return after.trim() === "" ? { node, comments, open: at + 1, close: line } : undefined;
 }

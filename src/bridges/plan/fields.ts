@@ -64,7 +64,8 @@ export function valueAt(line: string, from: number): { value: string; start: num
     }
   }
   const value = closed(line.slice(start).trimEnd());
-  const isOpened = (mark: string) => value.endsWith(mark) && isOdd(value, mark) && isOdd(line.slice(0, start), mark);
+  const isOpened = (mark: string) =>
+    value.endsWith(mark) && isOdd(value, mark) && isOdd(line.slice(0, start), mark);
   return { value: ["*", "_"].some(isOpened) ? value.slice(0, -1) : value, start };
 }
 
@@ -182,11 +183,14 @@ export function looksLikePath(text: string): boolean {
 const doneWords = new Set(["done", "completed", "complete", "closed", "finished", "resolved"]);
 const skippedWords = new Set(["cancelled", "canceled", "skipped", "obsolete", "won't do", "wontfix"]);
 const openWords = new Set(
-  "open|pending|todo|to do|to-do|not started|in progress|in-progress|started|planned|ready|backlog|new".split("|"),
+  "open|pending|todo|to do|to-do|not started|in progress|in-progress|started|planned|ready|backlog|new".split(
+    "|",
+  ),
 );
 
 /** Ticked off, by a word or a sign. */
-export const isDone = (status: string) => /^(?:\[[xX]\]|[✅☑✔])/u.test(status.trim()) || doneWords.has(bareWord(status));
+export const isDone = (status: string) =>
+  /^(?:\[[xX]\]|[✅☑✔])/u.test(status.trim()) || doneWords.has(bareWord(status));
 export const isSkipped = (status: string) => skippedWords.has(bareWord(status));
 
 const bareWord = (status: string) => unwrap(status.replace(/^[^\p{L}[]+/u, "")).toLowerCase();
@@ -211,7 +215,9 @@ const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
 /** `15s`, `5 min`, `2 hours`; undefined when it is no duration. */
 export function durationMs(value: string): number | undefined {
-  const found = /^(\d{1,6}(?:\.\d{1,3})?)\s?(ms|s|m|h)(?:ec|ecs|econds?|in|ins|inutes?|r|rs|ours?)?$/i.exec(value.trim());
+  const found = /^(\d{1,6}(?:\.\d{1,3})?)\s?(ms|s|m|h)(?:ec|ecs|econds?|in|ins|inutes?|r|rs|ours?)?$/i.exec(
+    value.trim(),
+  );
   return found
     ? Math.round(Number(found[1]) * units[found[2]!.toLowerCase() as keyof typeof units])
     : undefined;
@@ -250,7 +256,10 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
       const parts = readList(value);
       const paths = parts.map(readPath);
       add(details, "files", paths);
-      if (parts.some((part, index) => unwrap(part) !== paths[index] && wordsIn(part) > wordsIn(paths[index]!))) keep();
+      if (
+        parts.some((part, index) => unwrap(part) !== paths[index] && wordsIn(part) > wordsIn(paths[index]!))
+      )
+        keep();
       return;
     }
     case "dependsOn":
@@ -258,7 +267,12 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
       if (isNothing(value)) return;
       if (/^none\b/i.test(bare)) keep();
       else
-        task.references.push({ text: value, at, isList: true, ...(field === "requires" && { orCapability: true }) });
+        task.references.push({
+          text: value,
+          at,
+          isList: true,
+          ...(field === "requires" && { orCapability: true }),
+        });
       return;
     case "labels":
       add(

@@ -2,15 +2,7 @@
 // `[p1] Build the API (priority: high) #backend @alice files: api.ts depends on: Schema, Login`.
 
 import { type Field, fieldNamed, namesOf } from "./field-names.js";
-import {
-  add,
-  isPlausible,
-  looksLikePath,
-  readList,
-  readPath,
-  readPriority,
-  setField,
-} from "./fields.js";
+import { add, isPlausible, looksLikePath, readList, readPath, readPriority, setField } from "./fields.js";
 import type { At, RawTask } from "./plan.js";
 import type { Report } from "./report.js";
 import { waitsIn } from "./waits.js";
@@ -19,7 +11,16 @@ import { unwrap, withoutEmphasis } from "./words.js";
 /** Longer lines are prose; what stands at their end is not looked for, and no pattern has to run over them. */
 const lengthMax = 2000;
 
-const clauseFields: Field[] = ["dependsOn", "requires", "files", "priority", "labels", "assignee", "agentType", "phase"];
+const clauseFields: Field[] = [
+  "dependsOn",
+  "requires",
+  "files",
+  "priority",
+  "labels",
+  "assignee",
+  "agentType",
+  "phase",
+];
 const clauseNames = [...clauseFields, "maxRetries" as const, "timeout" as const]
   .flatMap(namesOf)
   // `the user agent: …` is a title.

@@ -9,7 +9,15 @@ export type JsonNode =
   | { kind: "array"; items: JsonNode[]; at: At }
   | { kind: "value"; value: string | number | boolean | null; at: At };
 
-export type JsonResult = { ok: true; node: JsonNode } | { ok: false; at: At; message: string };
+/** A comment, with the line it begins in. */
+export interface Comment {
+  number: number;
+  text: string;
+}
+
+export type JsonResult =
+  | { ok: true; node: JsonNode; comments: Comment[] }
+  | { ok: false; at: At; message: string };
 
 const depthMax = 200;
 
@@ -17,7 +25,7 @@ const depthMax = 200;
 export function parseJson(text: string, firstLine = 1): JsonResult {
   const parser = new Parser(text, firstLine);
   try {
-    return { ok: true, node: parser.document() };
+    return { ok: true, node: parser.document(), comments: parser.comments };
   } catch (error) {
     if (error instanceof SyntaxProblem) return { ok: false, at: error.at, message: error.message };
     throw error;
@@ -28,10 +36,10 @@ export function parseJson(text: string, firstLine = 1): JsonResult {
 export function parseLeadingJson(
   text: string,
   firstLine: number,
-): { node: JsonNode; line: number; offset: number } | null {
+): { node: JsonNode; comments: Comment[]; line: number; offset: number } | null {
   const parser = new Parser(text, firstLine);
   try {
-    return { node: parser.leading(), ...parser.end };
+    return { node: parser.leading(), comments: parser.comments, ...parser.end };
   } catch (error) {
     if (error instanceof SyntaxProblem) return null;
     throw error;
@@ -54,6 +62,7 @@ class SyntaxProblem extends Error {
 }
 
 class Parser {
+  readonly comments: Comment[] = [];
   private offset = 0;
   private line: number;
   private lineStart = 0;
@@ -181,7 +190,9 @@ class Parser {
         this.lineStart = this.offset + 1;
       } else if (character === "/" && this.text[this.offset + 1] === "/") {
         const end = this.text.indexOf("\n", this.offset);
+        const from = this.offset;
         this.offset = end < 0 ? this.text.length : end;
+        this.comment(from, this.line);
         continue;
       } else if (character === "/" && this.text[this.offset + 1] === "*") {
         this.skipComment();
@@ -194,12 +205,19 @@ class Parser {
   private skipComment(): void {
     const end = this.text.indexOf("*/", this.offset + 2);
     if (end < 0) this.fail("This comment is not closed.");
+    const [from, line] = [this.offset, this.line];
     for (; this.offset < end + 2; this.offset++) {
       if (this.text[this.offset] === "\n") {
         this.line++;
         this.lineStart = this.offset + 1;
       }
     }
+    this.comment(from, line);
+  }
+
+  private comment(from: number, number: number): void {
+    const text = this.text.slice(from, Math.min(this.offset, from + 500));
+    if (this.comments.length < 1000) this.comments.push({ number, text });
   }
 
   private at(): At {

@@ -3,12 +3,15 @@
 import { type Field, fieldNamed } from "./field-names.js";
 import {
   add,
+  durationMs,
   isDone,
   isGroupWord,
   isNothing,
+  isSkipped,
   readList,
   readPath,
   readPriority,
+  skipTask,
 } from "./fields.js";
 import { type JsonNode, toJson } from "./json-parse.js";
 import { newTask, type RawTask } from "./plan.js";
@@ -101,16 +104,29 @@ class JsonReader {
     const found = containersOf(node);
     const isWrapper =
       !isTaskLike(node) || found.some(({ name }) => name === "tasks" || groupNames.includes(name));
-    if (found.length > 0 && isWrapper)
+    if (found.length > 0 && isWrapper) {
+      this.left(node, (name, member) => containers.has(name.toLowerCase()) && member.kind !== "value");
       return found.map((each) => this.list(each.node, each.name, undefined)).some(Boolean);
+    }
     if (isTaskLike(node)) return this.task(node, "tasks", undefined);
     const tagged = onlyTagged(node);
-    if (tagged) return this.root(tagged);
+    if (tagged) {
+      this.left(node, (_, member) => member === tagged);
+      return this.root(tagged);
+    }
     return (
       node.members.size > 0 &&
       [...node.members.values()].every(isTaskLike) &&
       this.list(node, "tasks", undefined)
     );
+  }
+
+  /** What a wrapper says about the plan belongs to no task. */
+  private left(node: ObjectNode, isRead: (name: string, member: JsonNode) => boolean): void {
+    for (const [name, member] of node.members) {
+      if (isRead(name, member) || (member.kind === "value" && member.value === null)) continue;
+      this.report.stray({ number: member.at.line, text: `${name}: ${proseOf(member)}` });
+    }
   }
 
   /** An array of tasks, or an object of them by key. */
@@ -162,7 +178,11 @@ class JsonReader {
     else if ((name === "testStrategy" || name === "test_strategy") && typeof value === "string") {
       if (value.trim()) paragraph(task, `Test strategy: ${value.trim()}`);
     } else if (/^acceptance_?criteria$/i.test(name)) {
-      const lines = textsOf(node).map((line) => `- ${line}`);
+      const items = node.kind === "array" ? node.items : [node];
+      const lines = items
+        .map(proseOf)
+        .filter(Boolean)
+        .map((line) => `- ${line}`);
       if (lines.length > 0) paragraph(task, ["Acceptance criteria:", ...lines].join("\n"));
     } else return false;
     return true;
@@ -170,18 +190,29 @@ class JsonReader {
 
   private named(task: RawTask, name: string, node: JsonNode): void {
     const field = fieldOf(name);
-    const all = textsOf(node);
-    const [text = ""] = all;
+    const [text = ""] = textsOf(node);
     const { details } = task;
+    const keep = () => paragraph(task, `${plain(name.slice(0, 200))}: ${proseOf(node)}`);
+    if (field && !lists.has(field) && node.kind !== "value") {
+      keep();
+      return;
+    }
+    // Of an object in a list only its name is read.
+    if (field && field !== "dependsOn" && !isFlat(node)) keep();
     switch (field) {
       case "title":
+        if (task.title && text.trim() !== task.title) paragraph(task, text);
         task.title ||= text.trim();
         return;
       case "description":
-        if (all.length > 0) paragraph(task, all.join("\n"));
+        if (isFlat(node) && text !== "") paragraph(task, textsOf(node).join("\n"));
         return;
       case "prompt":
-        task.prompt = all.join("\n");
+        if (isFlat(node)) task.prompt = textsOf(node).join("\n");
+        return;
+      case "timeout":
+        if (durationMs(text) === undefined) keep();
+        else details.timeoutMs = durationMs(text)!;
         return;
       case "label":
         if (name === "key" || task.label === undefined) task.label = text.trim();
@@ -209,9 +240,11 @@ class JsonReader {
         return;
       case "status":
         if (isDone(text)) task.done = true;
+        else if (isSkipped(text)) skipTask(task);
         return;
       case "type":
         if (isGroupWord(text)) task.type = "group";
+        else if (text.toLowerCase() !== "task") keep();
         return;
       case "dependsOn":
         this.references(task, node);
@@ -220,7 +253,8 @@ class JsonReader {
         if (!isNothing(text)) task.parentReference = { text, at: node.at, isList: false };
         return;
       default:
-        if (!silent.has(name.toLowerCase())) this.report.unknownField(plain(name.slice(0, 60)));
+        if (silent.has(name.toLowerCase())) this.report.ignoredField(name, proseOf(node));
+        else keep();
     }
   }
 
@@ -248,6 +282,24 @@ class JsonReader {
 
 function paragraph(task: RawTask, text: string): void {
   task.description = task.description ? `${task.description}\n\n${text}` : text;
+}
+
+/** Fields that take several values. */
+const lists = new Set<Field>(["description", "prompt", "files", "labels", "requires", "dependsOn"]);
+
+const isFlat = (node: JsonNode): boolean =>
+  node.kind === "value" || (node.kind === "array" && node.items.every(({ kind }) => kind === "value"));
+
+/** A value in words: itself, the items of a list, the text of an object that has one, else its JSON. */
+function proseOf(node: JsonNode): string {
+  if (node.kind === "value") return node.value === null ? "" : String(node.value);
+  if (node.kind === "array")
+    return node.items.every(({ kind }) => kind === "value")
+      ? node.items.map(proseOf).join(", ")
+      : JSON.stringify(toJson(node));
+  const names = [...node.members.keys()].filter((name) => name !== "id");
+  const text = names.length === 1 && /^(?:text|description|title|name)$/i.test(names[0]!);
+  return text ? proseOf(node.members.get(names[0]!)!) : JSON.stringify(toJson(node));
 }
 
 /** The texts of a value: itself, those of an array, or the name of an object such as `{ "id": 3 }`. */

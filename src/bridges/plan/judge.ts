@@ -12,7 +12,18 @@ import { newTask } from "./plan.js";
 import { bareLine } from "./remarks.js";
 import { Report } from "./report.js";
 import { saysMore, taskColumns } from "./table.js";
-import { type HeadingNode, isAbout, isThrough, type ItemNode, type LabelNode, type Leaf, type List, type Node, type Parent, type Root } from "./tree.js";
+import {
+  type HeadingNode,
+  type ItemNode,
+  isAbout,
+  isThrough,
+  type LabelNode,
+  type Leaf,
+  type List,
+  type Node,
+  type Parent,
+  type Root,
+} from "./tree.js";
 import { waitsInLine } from "./waits.js";
 import { plain } from "./words.js";
 
@@ -34,7 +45,16 @@ const attributes =
 export const isAsideName = (text: string) => asides.test(bareOf(splitLabel(text.trim()).rest));
 
 /** With one of these below it, a heading is more than a heading. */
-const strongFields = new Set<Field>(["dependsOn", "requires", "files", "priority", "prompt", "timeout", "maxRetries", "assignee"]);
+const strongFields = new Set<Field>([
+  "dependsOn",
+  "requires",
+  "files",
+  "priority",
+  "prompt",
+  "timeout",
+  "maxRetries",
+  "assignee",
+]);
 
 export type HeadingKind = "aside" | "group" | "strong" | "numbered" | "plain";
 
@@ -45,7 +65,12 @@ export function judge(root: Root): Judge {
 }
 
 /** Where an item is: below what. */
-type Place = { kind: "section"; section: Root | HeadingNode } | { kind: "item"; item: ItemNode } | { kind: "text" } | { kind: "parts" } | { kind: "values" };
+type Place =
+  | { kind: "section"; section: Root | HeadingNode }
+  | { kind: "item"; item: ItemNode }
+  | { kind: "text" }
+  | { kind: "parts" }
+  | { kind: "values" };
 
 export class Judge {
   readonly roles = new Map<Node, Role>();
@@ -71,7 +96,8 @@ export class Judge {
     if (options.hasAsides) this.setAsideBesidePlans(root);
     const leaves = this.headings.filter((each) => !this.boxed.has(each));
     this.hasHeadingTasks = leaves.some((each) => this.isHeadingTask(each));
-    this.hasTaskTable = !this.hasBoxes && !this.hasHeadingTasks && this.tables.some((each) => this.isTaskTable(each));
+    this.hasTaskTable =
+      !this.hasBoxes && !this.hasHeadingTasks && this.tables.some((each) => this.isTaskTable(each));
     this.section(root);
     this.settleHeadings(root);
     if (!this.hasTasks && options.hasAsides) this.headingsAsTasks(root);
@@ -156,14 +182,18 @@ export class Judge {
     const hasPlan = below.some(isPlan);
     for (const heading of below) {
       const kind = this.kinds.get(heading)!;
-      const isOther = !isPlan(heading) && !this.boxed.has(heading) && (kind === "plain" || kind === "numbered");
+      const isOther =
+        !isPlan(heading) && !this.boxed.has(heading) && (kind === "plain" || kind === "numbered");
       if (hasPlan && isOther && !this.holdsStrong(heading)) this.setAside(heading);
       else this.setAsideBesidePlans(heading);
     }
   }
 
   private holdsStrong(heading: HeadingNode): boolean {
-    return this.kinds.get(heading) === "strong" || heading.children.some((child) => child.kind === "heading" && this.holdsStrong(child));
+    return (
+      this.kinds.get(heading) === "strong" ||
+      heading.children.some((child) => child.kind === "heading" && this.holdsStrong(child))
+    );
   }
 
   private setAside(heading: HeadingNode): void {
@@ -174,19 +204,27 @@ export class Judge {
   private isHeadingTask(heading: HeadingNode): boolean {
     const kind = this.kinds.get(heading);
     if (kind === "strong") return true;
-    return kind === "numbered" && !heading.children.some((child) => child.kind === "heading" && !this.isAside(child)) && !hasNumbers(heading);
+    return (
+      kind === "numbered" &&
+      !heading.children.some((child) => child.kind === "heading" && !this.isAside(child)) &&
+      !hasNumbers(heading)
+    );
   }
 
   private isTaskTable(table: Leaf): boolean {
     const columns = taskColumns(table.lines);
     const heading = headingOf(table.parent);
     if (!columns || (heading && this.isAside(heading))) return false;
-    return saysMore(columns) || (this.headings.every((each) => !each.children.some(isItem)) && !this.root.children.some(isItem));
+    return (
+      saysMore(columns) ||
+      (this.headings.every((each) => !each.children.some(isItem)) && !this.root.children.some(isItem))
+    );
   }
 
   private section(section: Root | HeadingNode): void {
     const isAside = section.kind === "heading" && this.isAside(section);
-    for (const child of section.children) this.below(child, isAside ? { kind: "text" } : { kind: "section", section });
+    for (const child of section.children)
+      this.below(child, isAside ? { kind: "text" } : { kind: "section", section });
   }
 
   private below(node: Node, place: Place): void {
@@ -231,7 +269,10 @@ export class Judge {
     if (isThrough(item.text) && node.children.length > 0) return "through";
     if (node.hasBoxBelow) return this.isBareGroup(node) ? "group" : "task";
     if (place.kind === "parts") return "task";
-    const isTask = place.kind === "section" ? this.isTaskList(node.list, place.section) : this.arePartsOf(place.item, node.list);
+    const isTask =
+      place.kind === "section"
+        ? this.isTaskList(node.list, place.section)
+        : this.arePartsOf(place.item, node.list);
     return isTask ? "task" : "text";
   }
 
@@ -262,7 +303,12 @@ export class Judge {
     if (this.hasBoxes) return rank > 0 && rank >= this.rankMin;
     if (this.hasTaskTable) return false;
     const isInGroup = section.kind === "heading" && this.kinds.get(section) === "group";
-    if (this.hasHeadingTasks && !isInGroup && !(section.kind === "heading" && this.kinds.get(section) === "numbered")) return false;
+    if (
+      this.hasHeadingTasks &&
+      !isInGroup &&
+      !(section.kind === "heading" && this.kinds.get(section) === "numbered")
+    )
+      return false;
     return rank >= this.rankIn(section);
   }
 
@@ -297,14 +343,16 @@ export class Judge {
       if (this.isAside(heading)) return false;
       const holds = this.settleHeadings(heading);
       const kind = this.kinds.get(heading)!;
-      if (holds) this.roles.set(heading, saysTask(heading.text) && this.hasOwnText(heading) ? "task" : "group");
+      if (holds)
+        this.roles.set(heading, saysTask(heading.text) && this.hasOwnText(heading) ? "task" : "group");
       else if (kind === "strong" || kind === "numbered") this.roles.set(heading, "task");
       return this.roles.has(heading);
     });
     const levels = new Set(kept.map(({ level }) => level));
     const hasTask = kept.some((each) => this.role(each) === "task");
     for (const heading of below) {
-      if (this.roles.has(heading) || this.isAside(heading) || section === this.root && heading.level === 1) continue;
+      if (this.roles.has(heading) || this.isAside(heading) || (section === this.root && heading.level === 1))
+        continue;
       const kind = this.kinds.get(heading)!;
       const isLike = kind === "group" ? kept.length > 0 : hasTask && levels.has(heading.level);
       if (!isLike) continue;
@@ -325,17 +373,24 @@ export class Judge {
 
   private hasOwnText(heading: HeadingNode): boolean {
     return heading.children.some(
-      (child) => child.kind !== "heading" && this.role(child) === "text" && fieldOf(child) === undefined && !(child.kind === "label" && isThrough(child.lines[0]!.text)),
+      (child) =>
+        child.kind !== "heading" &&
+        this.role(child) === "text" &&
+        fieldOf(child) === undefined &&
+        !(child.kind === "label" && isThrough(child.lines[0]!.text)),
     );
   }
 
   /** Without any other task, the headings are the tasks: those nearest to the top that are several. */
   private headingsAsTasks(section: Root | HeadingNode): void {
-    const below = section.children.filter((child) => child.kind === "heading" && !this.isAside(child)) as HeadingNode[];
+    const below = section.children.filter(
+      (child) => child.kind === "heading" && !this.isAside(child),
+    ) as HeadingNode[];
     if (below.length === 1) this.headingsAsTasks(below[0]!);
     if (below.length < 2) return;
     for (const heading of below) {
-      const isGroup = this.kinds.get(heading) === "group" && heading.children.some((child) => child.kind === "heading");
+      const isGroup =
+        this.kinds.get(heading) === "group" && heading.children.some((child) => child.kind === "heading");
       if (isGroup) this.headingsAsTasks(heading);
       this.roles.set(heading, isGroup && this.settledBelow(heading) ? "group" : "task");
     }
@@ -366,7 +421,12 @@ export class Judge {
 
 const childrenOf = (node: Node): Node[] => ("children" in node ? node.children : []);
 const isItem = (node: Node) => node.kind === "item";
-const bareOf = (text: string) => plain(text.slice(0, 200)).replace(/[*_`]/g, "").replace(/^[^\p{L}\p{N}]+/u, "").replace(/\s*[:：]$/, "").trim();
+const bareOf = (text: string) =>
+  plain(text.slice(0, 200))
+    .replace(/[*_`]/g, "")
+    .replace(/^[^\p{L}\p{N}]+/u, "")
+    .replace(/\s*[:：]$/, "")
+    .trim();
 
 function headingOf(node: Parent): HeadingNode | undefined {
   let at = node;
@@ -374,7 +434,8 @@ function headingOf(node: Parent): HeadingNode | undefined {
   return at.kind === "heading" ? at : undefined;
 }
 
-const hasNumbers = (heading: HeadingNode) => heading.children.some((child) => child.kind === "item" && child.item.number !== undefined);
+const hasNumbers = (heading: HeadingNode) =>
+  heading.children.some((child) => child.kind === "item" && child.item.number !== undefined);
 
 /** The field that a line sets on the task it belongs to. */
 export function fieldOf(node: Node): FieldLine | undefined {
@@ -443,6 +504,7 @@ const isOnlyWaits = (text: string) => waitsInLine(bareLine(text))?.isWhole === t
 
 function isAttribute(node: ItemNode): boolean {
   const bare = bareOf(node.item.text);
-  if (fieldOf(node) || isAbout(node.item.text) || attributes.test(bare) || isOnlyWaits(node.item.text)) return true;
+  if (fieldOf(node) || isAbout(node.item.text) || attributes.test(bare) || isOnlyWaits(node.item.text))
+    return true;
   return /[:：]\s*$/.test(node.item.text) && !isThrough(node.item.text);
 }

@@ -11,7 +11,16 @@ import { newTask, type RawTask } from "./plan.js";
 import { closingRemark, describe } from "./remarks.js";
 import type { Report } from "./report.js";
 import { rowTask, taskColumns } from "./table.js";
-import { type HeadingNode, isAbout, isThrough, type ItemNode, type LabelNode, type Leaf, type Node, treeOf } from "./tree.js";
+import {
+  type HeadingNode,
+  type ItemNode,
+  isAbout,
+  isThrough,
+  type LabelNode,
+  type Leaf,
+  type Node,
+  treeOf,
+} from "./tree.js";
 import { quote } from "./words.js";
 
 export function readMarkdown(text: string, report: Report): RawTask[] {
@@ -86,7 +95,8 @@ class Writer {
       this.report.stray(line);
       return;
     }
-    if (task.description && this.lines[line.number - 2]?.isBlank && !task.description.endsWith("\n")) addText(task, "");
+    if (task.description && this.lines[line.number - 2]?.isBlank && !task.description.endsWith("\n"))
+      addText(task, "");
     if (isText) addText(task, line.text);
     else describe(task, line);
   }
@@ -109,7 +119,9 @@ class Writer {
     const line = node.lines[0]!;
     this.byNumber = new Map();
     if (role === "title") {
-      this.report.note(`Line ${line.number}: ${quote(node.text)} is above everything and was read as the title.`);
+      this.report.note(
+        `Line ${line.number}: ${quote(node.text)} is above everything and was read as the title.`,
+      );
       this.all(node.children, {});
     } else if (role === "text") {
       const isAside = above.isAside || this.judged.isAside(node);
@@ -179,7 +191,12 @@ class Writer {
     const line = lines[0]!;
     if (field.field === "description" || field.field === "title") addText(task, line.text);
     else
-      setField(task, { ...field, value: item.text }, { line: line.number, column: item.start + 1 }, this.report);
+      setField(
+        task,
+        { ...field, value: item.text },
+        { line: line.number, column: item.start + 1 },
+        this.report,
+      );
   }
 
   private taskItem(node: ItemNode, role: "task" | "group", above: Above): void {
@@ -205,7 +222,9 @@ class Writer {
     if (role === "group") task.type = "group";
     const isBeside = !item.box && !node.hasBoxBelow && hasBoxes(node.list);
     if (isBeside)
-      this.report.note(`Line ${line.number}: ${quote(task.title)} has no box, but is among tasks; it was read as one.`);
+      this.report.note(
+        `Line ${line.number}: ${quote(task.title)} has no box, but is among tasks; it was read as one.`,
+      );
     const parent = (above.isInItem ? undefined : this.numberedAbove(label)) ?? above.task;
     if (parent) task.parent = parent;
     if (label !== undefined) this.byNumber.set(label, task);

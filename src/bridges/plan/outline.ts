@@ -159,7 +159,13 @@ function promoteUnderlined(pieces: Piece[]): void {
       /^=+$/.test(under) || (/^-{4,}$/.test(under) && Math.abs(under.length - bare.length) <= 3);
     if (!isUnderlined || bare.length > 200 || pieces[index - 1]?.kind === "text") continue;
     const start = piece.line.text.indexOf(bare);
-    pieces[index] = { kind: "heading", line: piece.line, level: under.startsWith("=") ? 1 : 2, text: bare, start };
+    pieces[index] = {
+      kind: "heading",
+      line: piece.line,
+      level: under.startsWith("=") ? 1 : 2,
+      text: bare,
+      start,
+    };
   }
 }
 
@@ -171,7 +177,8 @@ function promoteLines(pieces: Piece[]): void {
     const isAlone = pieces[index - 1]?.kind !== "text" || pieces[index + 1]?.kind !== "text";
     if (piece.kind === "text" && piece.line.indent < 4) {
       const isAboveList = next?.kind === "item" && next.line.indent <= piece.line.indent + 3;
-      pieces[index] = (isAboveList && boldHeading(piece.line)) || (isAlone && taskHeading(piece.line)) || piece;
+      pieces[index] =
+        (isAboveList && boldHeading(piece.line)) || (isAlone && taskHeading(piece.line)) || piece;
     }
     if (piece.kind !== "blank") next = pieces[index];
   }
@@ -198,7 +205,8 @@ function markTables(pieces: Piece[]): void {
   for (let index = 0; index + 1 < pieces.length; index++) {
     const [first, second] = [pieces[index]!, pieces[index + 1]!];
     if (first.kind !== "text" || !first.line.text.includes("|")) continue;
-    const isRuled = second.line.text.includes("|") && second.line.text.length < 1000 && separator.test(second.line.text);
+    const isRuled =
+      second.line.text.includes("|") && second.line.text.length < 1000 && separator.test(second.line.text);
     if (second.kind !== "text" || !isRuled) continue;
     const isRow = (piece: Piece | undefined) => piece?.kind === "text" && piece.line.text.includes("|");
     for (let at = index; isRow(pieces[at]); at++)

@@ -6,7 +6,7 @@ import { assemble } from "./assemble.js";
 import { toBatch } from "./batch.js";
 import { detectFormat, fencedPlan, proseAround } from "./detect.js";
 import { readJson } from "./json.js";
-import { parseJson } from "./json-parse.js";
+import { type Comment, type JsonNode, parseJson } from "./json-parse.js";
 import { fencesOf, linesOf } from "./lines.js";
 import { readMarkdown } from "./markdown.js";
 import {
@@ -50,17 +50,21 @@ function rawTasks(format: PlanFormat, text: string, report: Report): RawTask[] {
 
 function jsonTasks(text: string, report: Report): RawTask[] {
   const parsed = parseJson(text);
-  if (parsed.ok) return readJson(parsed.node, report) ?? [];
+  if (parsed.ok) return jsonTasksOf(parsed, report);
   const fenced = fencedPlan(text) ?? proseAround(text);
   if (fenced) {
     for (const line of linesOf(text)) {
-      if (!line.isBlank && (line.number < fenced.open || line.number > fenced.close))
-        report.stray(line);
+      if (!line.isBlank && (line.number < fenced.open || line.number > fenced.close)) report.stray(line);
     }
-    return readJson(fenced.node, report) ?? [];
+    return jsonTasksOf(fenced, report);
   }
   report.problem(parsed.at, parsed.message);
   return [];
+}
+
+function jsonTasksOf({ node, comments }: { node: JsonNode; comments: Comment[] }, report: Report): RawTask[] {
+  for (const comment of comments) report.stray(comment);
+  return readJson(node, report) ?? [];
 }
 
 const forms =

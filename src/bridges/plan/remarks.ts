@@ -21,7 +21,11 @@ export function closingRemark(lines: readonly Line[]): Set<number> {
 }
 
 /** Without emphasis, code marks and brackets around it. */
-export const bareLine = (text: string) => text.replace(/[*`]|__/g, "").trim().replace(/^\((.*)\)\.?$/, "$1");
+export const bareLine = (text: string) =>
+  text
+    .replace(/[*`]|__/g, "")
+    .trim()
+    .replace(/^\((.*)\)\.?$/, "$1");
 
 /** A line of a task's description; it can also say what the task waits for. */
 export function describe(task: RawTask, line: Line): void {

@@ -12,7 +12,7 @@ export class Report {
   private unsaid = 0;
   private readonly strays: Stray[] = [];
   private readonly items = { count: 0, lost: [] as Stray[] };
-  private readonly fields = new Set<string>();
+  private readonly fields = new Map<string, string>();
 
   get isFull(): boolean {
     return this.problems.length >= problemsMax;
@@ -50,15 +50,16 @@ export class Report {
     );
   }
 
-  unknownField(name: string): void {
-    if (this.fields.size < 20) this.fields.add(name);
+  /** A field that other programs write about work that was done; one value of it is quoted. */
+  ignoredField(name: string, value: string): void {
+    if (this.fields.size < 20 && !this.fields.has(name)) this.fields.set(name, quote(`${name}: ${value}`));
   }
 
   get notes(): string[] {
     const notes = [...this.said];
     if (this.unsaid > 0) notes.push(`… and ${this.unsaid} more notes.`);
     if (this.fields.size > 0)
-      notes.push(`Fields that Dibs does not know were ignored: ${[...this.fields].join(", ")}.`);
+      notes.push(`Fields about the state of work were ignored: ${[...this.fields.values()].join(", ")}.`);
     if (this.strays.length > 0) notes.push(strayNote(this.strays.toSorted((a, b) => a.line - b.line)));
     return notes;
   }

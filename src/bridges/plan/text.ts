@@ -15,8 +15,8 @@ import {
   valueAt,
 } from "./fields.js";
 import { readInline } from "./inline.js";
-import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
 import { isAsideName } from "./judge.js";
+import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
 import { newTask, type RawTask } from "./plan.js";
 import { closingRemark, describe } from "./remarks.js";
 import type { Report } from "./report.js";

@@ -165,7 +165,15 @@ class Builder {
     while (this.levels.length > 0 && !this.isBelow(item, this.levels.at(-1)!)) this.levels.pop();
     const parent = this.levels.at(-1)?.node ?? this.section;
     const list = this.listFor(parent, item);
-    const node: ItemNode = { kind: "item", lines: [line], parent, item, list, hasBoxBelow: false, children: [] };
+    const node: ItemNode = {
+      kind: "item",
+      lines: [line],
+      parent,
+      item,
+      list,
+      hasBoxBelow: false,
+      children: [],
+    };
     list.items.push(this.add(parent, node));
     this.levels.push({ node, indent: item.indent });
     if (item.box) markAbove(node);

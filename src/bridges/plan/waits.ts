@@ -47,7 +47,10 @@ const open = [
 /** Written without blanks. */
 const joined = "依赖于?|依賴於?|取决于|依存(?:先)?|前置(?:任务)?|需要";
 
-const begins = new RegExp(`^(?:(${firm.join("|")}) +|(${open.join("|")}) +|(?:${joined})\\s*)(?=[^\\s:：])`, "iu");
+const begins = new RegExp(
+  `^(?:(${firm.join("|")}) +|(${open.join("|")}) +|(?:${joined})\\s*)(?=[^\\s:：])`,
+  "iu",
+);
 const around = [
   /^hängt von (.{1,300}) ab$/iu,
   /^在?\s*(.{1,300}?)\s*(?:之后|以后|完成后|之後|完成後)$/u,
@@ -83,15 +86,32 @@ const ending = /\s(?:(?:is|are|has been|have been)\s)?(?:done|completed?|finishe
 /** `the task 1` → `task 1`. */
 const article = /^(?:the|la|el|le|der|die|das|dem)\s(?=(?:task|step|item|tarea|paso|tâche|aufgabe)\b)/iu;
 
-const sentence = new RegExp(`^(?:(?:this|it|the task|this task) )?(?=(?:${[...firm, ...open, joined].join("|")}))`, "iu");
-const within = new RegExp(`(?:^|\\s)(${firm.slice(0, 3).join("|")}) ((?:tasks?|steps?|items?|#)\\s?.{1,200}?)(?:[.;]\\s|[.;]?$)`, "iu");
+const sentence = new RegExp(
+  `^(?:(?:this|it|the task|this task) )?(?=(?:${[...firm, ...open, joined].join("|")}))`,
+  "iu",
+);
+const within = new RegExp(
+  `(?:^|\\s)(${firm.slice(0, 3).join("|")}) ((?:tasks?|steps?|items?|#)\\s?.{1,200}?)(?:[.;]\\s|[.;]?$)`,
+  "iu",
+);
 
 /** What a line of a task's text waits for: all of the line, or `… depends on task 2` within it. */
 export function waitsInLine(line: string): (Waits & { isWhole: boolean }) | undefined {
   const lead = sentence.exec(line.slice(0, 40))?.[0].length;
   const whole = lead === undefined ? waitsIn(line) : waitsIn(line.slice(lead));
-  if (whole) return { ...whole, start: whole.start + (lead ?? 0), value: whole.value.replace(/[.。]$/, ""), isWhole: true };
+  if (whole)
+    return {
+      ...whole,
+      start: whole.start + (lead ?? 0),
+      value: whole.value.replace(/[.。]$/, ""),
+      isWhole: true,
+    };
   const found = line.length < 2000 ? within.exec(line) : null;
   if (!found) return undefined;
-  return { value: found[2]!, start: found.index + found[0].indexOf(found[2]!), isFirm: false, isWhole: false };
+  return {
+    value: found[2]!,
+    start: found.index + found[0].indexOf(found[2]!),
+    isFirm: false,
+    isWhole: false,
+  };
 }

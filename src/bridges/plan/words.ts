@@ -12,7 +12,8 @@ export function quote(text: string, lengthMax = 80): string {
   return `"${isLong ? `${characters.slice(0, lengthMax - 3).join("")}…` : characters.join("")}"`;
 }
 
-const numbering = /^(?:(?:task|step|item|aufgabe|schritt|tâche|étape|tarea|paso|任务|タスク)\s*)?#?\d{1,6}(?:\.\d{1,6}){0,8}\s*[.):–—-]\s+/i;
+const numbering =
+  /^(?:(?:task|step|item|aufgabe|schritt|tâche|étape|tarea|paso|任务|タスク)\s*)?#?\d{1,6}(?:\.\d{1,6}){0,8}\s*[.):–—-]\s+/i;
 
 /** Equal for titles that differ in case, punctuation, emphasis, numbering or blanks only. */
 export function normalise(title: string): string {

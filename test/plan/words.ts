@@ -1,0 +1,28 @@
+// Which words of a plan were lost on the way: neither in a task nor in a note or problem.
+
+import { fieldNamed } from "../../src/bridges/plan/field-names.js";
+import type { ReadResult } from "../../src/bridges/plan/index.js";
+
+/** Names of fields, and words that are read as structure. */
+const structure = new Set(
+  "task tasks subtask subtasks step steps item priority after before depends depend blocked waits waiting needs requires once the and this that must run for only high medium low critical none normal yes todo pending done json yaml markdown text prio".split(
+    " ",
+  ),
+);
+
+const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{M}]{3,}/gu) ?? [];
+
+export function lostWords(source: string, read: ReadResult): string[] {
+  const found = read.ok
+    ? [JSON.stringify(read.plan.tasks), ...read.plan.notes]
+    : read.problems.flatMap(({ message, hint = "" }) => [message, hint]);
+  const all = new Set(wordsOf(found.join("\n").replace(/\\n/g, "\n")));
+  const names = new Set(
+    [...source.matchAll(/([\p{L}][\p{L} _-]{1,30})["*_`]{0,3}\s?(?:[:：|]|$)/gmu)]
+      .filter(([, name]) => fieldNamed(name!) !== undefined)
+      .flatMap(([, name]) => wordsOf(name!)),
+  );
+  return [...new Set(wordsOf(source))].filter(
+    (word) => !all.has(word) && !structure.has(word) && !names.has(word),
+  );
+}
