@@ -2,6 +2,7 @@
 
 import type { ParsedOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
+import { bulkAppliesTo } from "../contract/tasks/bulk.js";
 import { decide } from "../core/decide.js";
 import { limits } from "../core/limits.js";
 import { accept, type Outcome, type Refusal } from "../core/refusal.js";
@@ -12,7 +13,6 @@ import { taskCommands } from "./task-commands.js";
 import { decodeCursor, scope } from "./task-queries.js";
 
 export type BulkInput = ParsedOf<OperationNamed<"tasks.bulk">>;
-type Action = BulkInput["action"];
 
 export interface OneTask {
   project: string;
@@ -23,17 +23,6 @@ export interface Matches {
   tasks: OneTask[];
   nextCursor: string | null;
 }
-
-const held: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
-const open: readonly TaskState[] = ["queued", ...held];
-
-/** A filter finds only what the action applies to: else calls that go on would meet the same refusals for ever. */
-const appliesTo: Record<Action, readonly TaskState[]> = {
-  cancel: open,
-  retry: ["failed", "cancelled"],
-  release: held,
-  update: open,
-};
 
 export function matchesOf(view: Reads, input: BulkInput, context: CallContext): Outcome<Matches> {
   const project = scope(view, input.project, context);
@@ -62,11 +51,11 @@ function search(
 ): Task[] {
   const { state, label, assignee, parent, q, sessionId } = filter;
   const asked = state === undefined ? taskStates : [state].flat();
+  const applies: readonly TaskState[] = bulkAppliesTo[action];
+  const held: readonly TaskState[] = bulkAppliesTo.release;
   const states = taskStates.filter(
     (each) =>
-      asked.includes(each) &&
-      appliesTo[action].includes(each) &&
-      (sessionId === undefined || held.includes(each)),
+      asked.includes(each) && applies.includes(each) && (sessionId === undefined || held.includes(each)),
   );
   const isMeant = ({ project: of, id }: Task) => {
     if (action !== "release" && sessionId === undefined) return true;

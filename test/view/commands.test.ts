@@ -71,6 +71,14 @@ describe("as a command line", () => {
     expect(on.has("log")).toBe(action === "log");
   });
 
+  test("one command is for several tasks", () => {
+    const on = { taskId: "0001", furtherIds: ["0002", "docs"], project: "shop" };
+    expect(cliFor("retry", on)).toBe("dibs retry 0001 0002 docs --project shop");
+    expect(cliFor("release", { ...on, text: "it hangs" })).toBe(
+      "dibs release 0001 0002 docs --force --project shop -- 'it hangs'",
+    );
+  });
+
   test("an edit carries every field, and takes away what is null or empty", async () => {
     const [, , ...argv] = await shellWords(cliFor(...cases.at(-1)!), "dibs");
     const command = (await entries.get("edit")!.load()).edit as CommandSpec;

@@ -4,12 +4,15 @@
 import type { InputOf, Operation } from "../../contract/operation.js";
 import { type OperationNamed, registry } from "../../contract/registry.js";
 import { requestFor } from "../wire.js";
+import { flagWords, shellWord } from "./shell.js";
 
 type Patch = Omit<InputOf<OperationNamed<"tasks.update">>, "taskId" | "project">;
 
 /** What is said about an action; each takes what it needs. */
 export interface Details {
   taskId: string;
+  /** Where one command is for several tasks. */
+  furtherIds?: readonly string[] | undefined;
   /** Where the command would look elsewhere by itself. */
   project?: string | undefined;
   /** The answer, or a reason. */
@@ -46,8 +49,10 @@ interface Spelling {
 const plainly = (operation: Operation, ...words: string[]): Spelling => ({
   operation,
   input: () => ({}),
-  words: ({ taskId }) => [words[0]!, taskId, ...words.slice(1)],
+  words: (details) => [words[0]!, ...idsOf(details), ...words.slice(1)],
 });
+
+const idsOf = ({ taskId, furtherIds = [] }: Details) => [taskId, ...furtherIds];
 
 const { tasks } = registry;
 
@@ -62,30 +67,30 @@ const spellings: Record<Action, Spelling> = {
   answer: {
     operation: tasks.respond,
     input: ({ text, questionId }) => ({ response: text ?? "", questionId }),
-    words: ({ taskId, questionId }) => ["answer", taskId, ...flag("question", questionId)],
+    words: ({ taskId, questionId }) => ["answer", taskId, ...flagWords("question", questionId)],
     text: ({ text }) => text,
     missing: "ANSWER",
   },
   cancel: {
     operation: tasks.cancel,
     input: ({ cascade, text }) => ({ cascade: cascade || undefined, reason: text }),
-    words: ({ taskId, cascade, text }) => [
+    words: ({ cascade, text, ...details }) => [
       "cancel",
-      taskId,
+      ...idsOf(details),
       ...(cascade ? ["--cascade"] : []),
-      ...flag("reason", text),
+      ...flagWords("reason", text),
     ],
   },
   release: {
     operation: tasks.release,
     input: ({ text }) => ({ force: true, reason: text }),
-    words: ({ taskId }) => ["release", taskId, "--force"],
+    words: (details) => ["release", ...idsOf(details), "--force"],
     text: ({ text }) => text,
   },
   edit: {
     operation: tasks.update,
     input: ({ patch }) => ({ ...patch }),
-    words: ({ taskId, patch = {} }) => ["edit", taskId, ...editFlags(patch)],
+    words: ({ patch = {}, ...details }) => ["edit", ...idsOf(details), ...editFlags(patch)],
   },
 };
 
@@ -93,7 +98,7 @@ const spellings: Record<Action, Spelling> = {
 export function cliFor(action: Action, details: Details): string {
   const { words, text, missing } = spellings[action];
   const said = text?.(details);
-  const line = ["dibs", ...words(details), ...flag("project", details.project)];
+  const line = ["dibs", ...words(details), ...flagWords("project", details.project)];
   const isDash = said === "-" || details.patch?.prompt === "-";
   const after = said === undefined ? (missing ? ["--", placeholder(missing)] : []) : ["--", shellWord(said)];
   const all = [...line.map(shellWord), ...after].join(" ");
@@ -103,7 +108,7 @@ export function cliFor(action: Action, details: Details): string {
 
 /** Such as `dibs add --priority 90 -- 'Write the docs'`. */
 export function addCommand({ prompt, project, ...more }: Patch & { project?: string | undefined }): string {
-  const words = ["dibs", "add", ...editFlags(more), ...flag("project", project)].map(shellWord);
+  const words = ["dibs", "add", ...editFlags(more), ...flagWords("project", project)].map(shellWord);
   return [...words, "--", prompt ? shellWord(prompt) : placeholder("PROMPT")].join(" ");
 }
 
@@ -131,29 +136,18 @@ const placeholder = (name: string) => `"\${${name}:?is missing}"`;
 
 /** Another flag for a command line: before what goes to somebody else after a lone `--`. */
 export function withFlag(command: string, name: string, value: string): string {
-  const words = flag(name, value).map(shellWord).join(" ");
+  const words = flagWords(name, value).map(shellWord).join(" ");
   const at = command.indexOf(" -- ");
   return at < 0 ? `${command} ${words}` : `${command.slice(0, at)} ${words}${command.slice(at)}`;
-}
-
-/** For a POSIX shell. */
-export function shellWord(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** A value that begins with a dash would be taken for a flag. */
-function flag(name: string, value: string | undefined): string[] {
-  if (value === undefined) return [];
-  return value.startsWith("-") ? [`--${name}=${value}`] : [`--${name}`, value];
 }
 
 function editFlags(patch: Patch): string[] {
   const { notBefore, timeoutMs, metadata, dependsOn, requires, files } = patch;
   const { labels, addLabels, removeLabels } = patch;
   const one = (name: string, value: string | number | null | undefined) =>
-    flag(name, value === undefined ? undefined : String(value ?? ""));
+    flagWords(name, value === undefined ? undefined : String(value ?? ""));
   const many = (name: string, values: readonly string[] | undefined) =>
-    values?.length === 0 ? flag(name, "") : (values ?? []).flatMap((value) => flag(name, value));
+    values?.length === 0 ? flagWords(name, "") : (values ?? []).flatMap((value) => flagWords(name, value));
   return [
     ...one("prompt", patch.prompt),
     ...one("title", patch.title),

@@ -1,11 +1,25 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
+import type { TaskState } from "../../core/task.js";
 import { cursor, id, projectOrAll, text, word } from "../fields.js";
 import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { success } from "../shapes.js";
 import { parent, states } from "./list.js";
 import { taskPatch } from "./update.js";
+
+const held: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
+const open: readonly TaskState[] = ["queued", ...held];
+
+/** A filter finds only what the action applies to: else calls that continue would meet the same refusals again and again. */
+export const bulkAppliesTo = {
+  cancel: open,
+  retry: ["failed", "cancelled"],
+  release: held,
+  update: open,
+} as const satisfies Record<string, readonly TaskState[]>;
+
+export type BulkAction = keyof typeof bulkAppliesTo;
 
 const filter = once(() =>
   z.strictObject({
@@ -22,7 +36,7 @@ const input = once(() =>
   z
     .strictObject({
       project: projectOrAll(),
-      action: z.enum(["cancel", "retry", "release", "update"]),
+      action: z.enum(Object.keys(bulkAppliesTo) as [BulkAction]),
       filter: filter()
         .optional()
         .describe(

@@ -1,6 +1,7 @@
 // One call of a command: its flags with their types, the connection it means, and how it answers.
 
 import type { Dibs } from "../../client/client.js";
+import { flagWords, shellWord } from "../../client/view/shell.js";
 import { DibsError } from "../../contract/error.js";
 import type { Entry } from "./commands.js";
 import { connectionFor } from "./connection.js";
@@ -82,6 +83,18 @@ export class Context {
   duration(flag: string): number | undefined {
     const text = this.text(flag);
     return text === undefined ? undefined : durationMs(text, `--${flag} `);
+  }
+
+  /** The flags of this call, ready for a shell. A token stays out of what others may see. */
+  get flagsAgain(): string[] {
+    const values = [...this.parsed.values].filter(([name]) => name !== "token");
+    const words = values.flatMap(([name, all]) => all.flatMap((value) => flagWords(name, value)));
+    return [...words, ...[...this.parsed.on].map((name) => `--${name}`)].map(shellWord);
+  }
+
+  /** Words that stood before `--`; all of them where there was none. */
+  get plainArgs(): readonly string[] {
+    return this.args.slice(0, this.parsed.literalFrom);
   }
 
   get isJson(): boolean {

@@ -1,5 +1,6 @@
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../many.js";
 import { taskPage } from "../print/task-page.js";
 import { plain } from "../print/text.js";
 import { type FlagSpec, usageError } from "../spec.js";
@@ -130,23 +131,25 @@ export const commands: Record<string, SingleCommand> = {
   },
   edit: {
     name: "edit",
-    args: "<id>",
-    summary: "Change a task that is not over",
-    details:
-      'Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "".',
+    args: "[id...]",
+    summary: "Change tasks that are not over",
+    details: `Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "". ${manyDetails}`,
     flags: {
       prompt: { value: "<text>", help: "a new prompt; - reads standard input" },
       ...taskFlags,
       "add-label": { value: "<text>", many: true, help: "one more label; the others stay" },
       "remove-label": { value: "<text>", many: true, help: "one label less" },
+      ...manyFlags,
     },
-    exits: { 1: "it is over" },
-    examples: ["dibs edit 0001 -p critical -l docs -l urgent", 'dibs edit 0001 --assignee ""'],
+    exits: { 1: "it is over", ...manyExits },
+    examples: [
+      "dibs edit 0001 -p critical -l docs -l urgent",
+      'dibs edit 0001 0002 --assignee ""',
+      'dibs edit --filter "is:ready label:ui" -p high',
+    ],
     async run(context) {
       const prompt = context.text("prompt");
-      const dibs = await context.dibs();
-      const answer = await dibs.tasks.update({
-        taskId: context.taskId,
+      const changes = {
         ...taskFields(context),
         ...cleared(context),
         ...given({
@@ -154,43 +157,57 @@ export const commands: Record<string, SingleCommand> = {
           addLabels: context.texts("add-label"),
           removeLabels: context.texts("remove-label"),
         }),
-      });
+      };
+      if (isMany(context)) return doMany(context, { action: "update", changes });
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.update({ taskId: context.taskId, ...changes });
       context.say(answer, (look) => taskPage(answer.task, look));
+      return 0;
     },
   },
   cancel: {
     name: "cancel",
-    args: "<id>",
-    summary: "Cancel a task; its holder's next call is refused",
-    flags: { cascade: { help: "also its open descendants" }, reason: { value: "<text>", help: "why" } },
-    exits: { 1: "it is over already" },
-    examples: ["dibs cancel 0001", 'dibs cancel 0001 --cascade --reason "no longer needed"'],
+    args: "[id...]",
+    summary: "Cancel tasks; their holders' next calls are refused",
+    details: manyDetails,
+    flags: {
+      cascade: { help: "also open descendants" },
+      reason: { value: "<text>", help: "why" },
+      ...manyFlags,
+    },
+    exits: { 1: "it is over already", ...manyExits },
+    examples: [
+      "dibs cancel 0001 0002",
+      'dibs cancel 0001 --cascade --reason "no longer needed"',
+      'dibs cancel --filter "is:blocked label:old"',
+    ],
     async run(context) {
+      const how = given({ cascade: context.on("cascade") || undefined, reason: context.text("reason") });
+      if (isMany(context)) return doMany(context, { action: "cancel", ...how });
       const dibs = await context.dibs();
-      const answer = await dibs.tasks.cancel(
-        given({
-          taskId: context.taskId,
-          cascade: context.on("cascade") || undefined,
-          reason: context.text("reason"),
-        }) as never,
-      );
+      const answer = await dibs.tasks.cancel({ taskId: context.taskId, ...how });
       const others = answer.cancelled.length - 1;
       context.say(
         answer,
         () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}`,
       );
+      return 0;
     },
   },
   retry: {
     name: "retry",
-    args: "<id>",
-    summary: "Queue a failed or cancelled task again",
-    exits: { 1: "it is neither failed nor cancelled" },
-    examples: ["dibs retry 0001"],
+    args: "[id...]",
+    summary: "Queue failed or cancelled tasks again",
+    details: manyDetails,
+    flags: manyFlags,
+    exits: { 1: "it is neither failed nor cancelled", ...manyExits },
+    examples: ["dibs retry 0001 0002", 'dibs retry --filter "is:failed label:ui"'],
     async run(context) {
+      if (isMany(context)) return doMany(context, { action: "retry" });
       const dibs = await context.dibs();
       const answer = await dibs.tasks.retry({ taskId: context.taskId });
       context.say(answer, () => `queued ${plain(answer.task.id)} again`);
+      return 0;
     },
   },
   "next-id": {

@@ -8,6 +8,7 @@ import type { WireTask } from "../../../contract/shapes.js";
 import { capabilityFlag, tellCapabilities } from "../capable.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { doMany, manyDetails, manyExits, manyFlags, releaseOwn } from "../many.js";
 import type { Look } from "../print/look.js";
 import { furtherText, plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
@@ -161,6 +162,48 @@ const ask: SingleCommand["run"] = async (context) => {
   return nothingToDo;
 };
 
+const release: SingleCommand["run"] = async (context) => {
+  const isForced = context.on("force");
+  const filter = context.text("filter");
+  const { ids, words } =
+    filter === undefined ? await idsAndReason(context) : { ids: [], words: context.args.join(" ") };
+  const reason = (await context.textOrInput(words)) || undefined;
+  if (filter !== undefined && !isForced) {
+    const again = ["dibs release", ...context.flagsAgain, "--force"].join(" ");
+    throw usageError("--filter releases by force: it finds tasks of every session.", `Run: ${again}`);
+  }
+  const dibs = await context.dibs();
+  const [taskId] = ids;
+  if (taskId === undefined || ids.length > 1 || context.on("yes")) {
+    const deed = { action: "release" as const, ...given({ reason }) };
+    return doMany(context, deed, { ids, ...(isForced ? {} : { act: releaseOwn(context, dibs, reason) }) });
+  }
+  const by = isForced ? { taskId, force: true } : context.holderOf(taskId);
+  const answer = await dibs.tasks.release({ ...by, ...given({ reason }) });
+  context.say(answer, () => `released ${plain(answer.released.taskId)}`);
+  return 0;
+};
+
+/** `release 0001 0002 its agent hangs`: words are ids as long as they look like generated ones, or name tasks. */
+async function idsAndReason(context: Context): Promise<{ ids: string[]; words: string }> {
+  const { taskId, words } = await context.taskAndWords();
+  const { args, plainArgs } = context;
+  if (args[0] !== taskId) return { ids: [taskId], words };
+  const isSplit = plainArgs.length > 0 && plainArgs.length < args.length;
+  let count = isSplit ? plainArgs.length : 1;
+  while (!isSplit && count < args.length && (await isTask(context, args[count]!))) count++;
+  return { ids: args.slice(0, count), words: args.slice(count).join(" ") };
+}
+
+const generatedId = /^(?:\d{4}|[A-Z]\d{3}|[A-Z]{2}\d{2}|[A-Z]{3}\d)(?:_t\d+(?:\.\d+)*)?$/;
+
+async function isTask(context: Context, word: string): Promise<boolean> {
+  if (generatedId.test(word)) return true;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(word)) return false;
+  const { rows } = await (await context.dibs()).tasks.rows({ taskIds: [word] });
+  return rows.length > 0;
+}
+
 interface EndOfWaiting {
   code: Code;
   says(taskId: string): string;
@@ -299,17 +342,16 @@ export const commands: Record<string, SingleCommand> = {
   },
   release: {
     name: "release",
-    args: "[id] [reason...]",
-    summary: "Give a task back to the queue",
-    flags: { force: { help: "take it from whoever holds it" } },
-    exits: lostExit,
-    examples: ["dibs release 0001 --session agent-1", 'dibs release 0001 --force "its agent hangs"'],
-    async run(context) {
-      const { taskId, words } = await context.taskAndWords();
-      const by = context.on("force") ? { taskId, force: true } : context.holderOf(taskId);
-      const reason = (await context.textOrInput(words)) || undefined;
-      const answer = await (await context.dibs()).tasks.release({ ...by, ...given({ reason }) });
-      context.say(answer, () => `released ${plain(answer.released.taskId)}`);
-    },
+    args: "[id...] [reason...]",
+    summary: "Give tasks back to the queue",
+    details: `Words before the reason that name tasks are ids, too; a reason after -- is never taken for one. ${manyDetails}`,
+    flags: { force: { help: "take it from whoever holds it; needed with --filter" }, ...manyFlags },
+    exits: { ...lostExit, ...manyExits },
+    examples: [
+      "dibs release 0001 --session agent-1",
+      'dibs release 0001 0002 --force "their agents hang"',
+      'dibs release --filter "is:stale" --force',
+    ],
+    run: release,
   },
 };

@@ -1,16 +1,23 @@
 // Tasks for people: one line each with S0's marks, or one task in full.
 
 import { claimMark, isWeak } from "../../../client/view/health.js";
-import { stateWord } from "../../../client/view/words.js";
+import { type StateFacts, stateWord } from "../../../client/view/words.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
-import type { WireTask } from "../../../contract/shapes.js";
+import type { WireClaim } from "../../../contract/shapes.js";
+import type { WireTaskRow } from "../../../contract/tasks/rows.js";
 import type { Look, Style } from "./look.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
 import { span } from "./time.js";
 
-export function styleOf({ state, claim }: WireTask): Style | undefined {
+/** What a line of a list is made from: a task, or its row. */
+export type Listed = StateFacts &
+  Pick<WireTaskRow, "id" | "project" | "parentId" | "title" | "phase" | "priority"> & {
+    claim: Pick<WireClaim, "sessionId" | "claimedAt" | "expiresAt" | "lastHeartbeat" | "healthStatus"> | null;
+  };
+
+export function styleOf({ state, claim }: Pick<Listed, "state" | "claim">): Style | undefined {
   if (state === "completed") return "green";
   if (state === "failed") return "red";
   if (state === "cancelled") return "dim";
@@ -18,7 +25,7 @@ export function styleOf({ state, claim }: WireTask): Style | undefined {
   return claim ? "cyan" : undefined;
 }
 
-function holderText({ claim }: WireTask, now: number): string {
+function holderText({ claim }: Listed, now: number): string {
   return claim ? `${plain(claim.sessionId)}, ${span(now - Date.parse(claim.claimedAt))}` : "";
 }
 
@@ -26,7 +33,7 @@ export const phaseText = (phase: string | null) =>
   phase === null ? "" : ` [${plain(phase).slice(0, 4).toUpperCase()}]`;
 
 export function taskTable(
-  tasks: readonly WireTask[],
+  tasks: readonly Listed[],
   look: Look,
   { withProject = false, isTree = false } = {},
 ): string {
@@ -57,23 +64,23 @@ export function taskTable(
 }
 
 interface TreeRow {
-  task: WireTask;
+  task: Listed;
   /** Lines that lead to it from what it is part of. */
   lead: string;
 }
 
 /** Each task after what it is part of; what is not among them is left out. */
-function asTree(tasks: readonly WireTask[]): TreeRow[] {
-  const keyOf = (task: WireTask, id: string) => `${task.project}/${id}`;
+function asTree(tasks: readonly Listed[]): TreeRow[] {
+  const keyOf = (task: Listed, id: string) => `${task.project}/${id}`;
   const known = new Set(tasks.map((task) => keyOf(task, task.id)));
-  const parts = new Map<string, WireTask[]>();
+  const parts = new Map<string, Listed[]>();
   for (const task of tasks) {
     const above = task.parentId === null ? "" : keyOf(task, task.parentId);
     const key = known.has(above) ? above : "";
     parts.set(key, [...(parts.get(key) ?? []), task]);
   }
   const rows: TreeRow[] = [];
-  const put = (task: WireTask, lead: string, own: string, below: string) => {
+  const put = (task: Listed, lead: string, own: string, below: string) => {
     rows.push({ task, lead: lead + own });
     const children = parts.get(keyOf(task, task.id)) ?? [];
     for (const [at, child] of children.entries()) {

@@ -2,17 +2,22 @@ import { type Action, cliFor, type Details } from "../../../../src/client/view/c
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import type { Deed } from "./bulk-run.js";
 
-const shown = 10;
+/** A longer line could not be pasted into every terminal. */
+const idsShown = 100;
 
-/** The same on the command line, which takes one task at a time. */
+/** The same on the command line: one command for each project. */
 export function commandsFor(deed: Deed, rows: readonly WireTaskRow[]): string {
-  const lines = rows.slice(0, shown).map((row) => cliFor(...commandFor(deed, row)));
-  const left = rows.length - lines.length;
+  const shown = rows.slice(0, idsShown);
+  const projects = [...new Set(shown.map(({ project }) => project))];
+  const lines = projects.map((project) => {
+    const [taskId = "", ...furtherIds] = shown.filter((row) => row.project === project).map(({ id }) => id);
+    return cliFor(...commandFor(deed, { project, taskId, furtherIds }));
+  });
+  const left = rows.length - shown.length;
   return [...lines, ...(left > 0 ? [`# and so on, for ${left.toLocaleString()} more`] : [])].join("\n");
 }
 
-function commandFor(deed: Deed, { project, id: taskId }: WireTaskRow): [Action, Details] {
-  const on = { project, taskId };
+function commandFor(deed: Deed, on: Details): [Action, Details] {
   switch (deed.kind) {
     case "cancel":
       return ["cancel", { ...on, cascade: deed.cascade, text: deed.reason || undefined }];

@@ -1,7 +1,7 @@
 // What the list says about itself: how many, whether there is more to come, what cannot be understood, and what to do when it is empty.
 
-import { shellWord } from "../../../../src/client/view/commands.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
+import { shellWord } from "../../../../src/client/view/shell.js";
 import { CopyText, Empty } from "../../components/parts.js";
 import { dibs } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
