@@ -108,6 +108,19 @@ describe.each(ways)("many tasks, %s", (way) => {
     expect(tasks.map(({ id }: { id: string }) => id)).toEqual(["0004", "0005"]);
   });
 
+  test("a failed task is edited before it is retried", async () => {
+    const desk = await openDesk(way);
+    await five(desk);
+    expect(await desk.says(["edit", "0002", "--prompt", "Two, but with care", "-p", "high"])).toMatch(
+      /state +failed[\s\S]*Two, but with care/,
+    );
+    await desk.says(["retry", "0002"]);
+    expect(await desk.says(["claim", "0002"], as)).toContain("Two, but with care");
+    const { code, err } = await desk.dibs(["edit", "0001", "--prompt", "late"]);
+    expect(err).toContain("Task 0001 is completed and cannot be edited. (INVALID_STATE)");
+    expect(code).toBe(1);
+  });
+
   test("a holder gives back several of its own; others' are taken by force only", async () => {
     const desk = await openDesk(way);
     await five(desk);

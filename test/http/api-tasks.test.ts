@@ -442,10 +442,14 @@ describe.each(storeNames)("tasks on %s", (store) => {
       expect([status, body.error]).toEqual([400, "VALIDATION_FAILED"]);
     });
 
-    test("what is over cannot be edited", async () => {
+    test("what is completed cannot be edited; what was cancelled can, before it is retried", async () => {
       const here = await desk();
       const id = await here.task();
       must(await here.post(`/api/tasks/${id}/cancel`));
+      expect(must(await here.patch(`/api/tasks/${id}`, { title: "better" })).task.title).toBe("better");
+      must(await here.post(`/api/tasks/${id}/retry`));
+      must(await here.post(`/api/tasks/${id}/claim`, { sessionId: "s", register: true }));
+      must(await here.post(`/api/tasks/${id}/complete`, { sessionId: "s", result: "done" }));
       const { status, body } = await here.patch(`/api/tasks/${id}`, { title: "late" });
       expect([status, body.error]).toEqual([409, "INVALID_STATE"]);
     });

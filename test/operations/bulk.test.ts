@@ -114,20 +114,22 @@ describe.each(driverNames)("bulk over %s", (driver) => {
   );
 
   test(
-    "retry takes failed and cancelled tasks, update those that are not over",
+    "retry takes failed and cancelled tasks, update all that are not completed",
     on(driver, async (pipeline) => {
-      const [a, b, c] = await create(pipeline, 3);
-      await claim(pipeline, a!, "s");
+      const [a, b, c, d] = await create(pipeline, 4);
+      for (const id of [a, d]) await claim(pipeline, id!, "s");
+      await pipeline.call("tasks.complete", { taskId: d!, sessionId: "s", result: "done" });
       await pipeline.call("tasks.fail", { taskId: a!, sessionId: "s", error: "no", retryable: false });
       await pipeline.call("tasks.cancel", { taskId: b! });
       const failed = { action: "retry", filter: { state: "error" } } as const;
       expect(await pipeline.call("tasks.bulk", failed)).toMatchObject({ done: 1, taskIds: [a] });
       const changes = { priority: "p1" as const, labels: ["now"], assignee: null };
       const update = { action: "update", filter: {}, all: true, changes } as const;
-      expect(await pipeline.call("tasks.bulk", update)).toMatchObject({ done: 2, taskIds: [a, c] });
+      expect(await pipeline.call("tasks.bulk", update)).toMatchObject({ done: 3, taskIds: [a, b, c] });
       const { tasks } = await pipeline.call("tasks.list", { label: "now" });
       expect(tasks.map(({ id, priority }) => [id, priority])).toEqual([
         [a, 100],
+        [b, 100],
         [c, 100],
       ]);
     }),

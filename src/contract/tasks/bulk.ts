@@ -16,7 +16,7 @@ export const bulkAppliesTo = {
   cancel: open,
   retry: ["failed", "cancelled"],
   release: held,
-  update: open,
+  update: [...open, "failed", "cancelled"],
 } as const satisfies Record<string, readonly TaskState[]>;
 
 export type BulkAction = keyof typeof bulkAppliesTo;

@@ -16,19 +16,30 @@ export const taskPatch = once(() => ({
   addLabels: z.array(word()).max(limits.labelsMax).optional().describe("Besides those it has"),
   removeLabels: z.array(word()).max(limits.labelsMax).optional().describe("It need not have them"),
   files: z.array(path()).max(limits.filesMax).optional(),
-  dependsOn: z.array(id()).max(limits.dependsOnMax).optional().describe("Only while queued"),
+  dependsOn: z
+    .array(id())
+    .max(limits.dependsOnMax)
+    .optional()
+    .describe("Only while queued, failed or cancelled"),
   assignee: word().nullable().optional(),
   agentType: word().nullable().optional(),
-  requires: z.array(word()).max(limits.requiresMax).optional().describe("Only while queued"),
+  requires: z
+    .array(word())
+    .max(limits.requiresMax)
+    .optional()
+    .describe("Only while queued, failed or cancelled"),
   maxRetries: z.number().int().min(0).max(1000).optional(),
-  notBefore: instant().nullable().optional(),
+  notBefore: instant()
+    .nullable()
+    .optional()
+    .describe("Not while failed or cancelled: a retry queues at once"),
   timeoutMs: ms().min(1).nullable().optional(),
   metadata: metadata().nullable().optional(),
 }));
 
 export const updateTask = operation({
   name: "tasks.update",
-  summary: "Edit a task",
+  summary: "Edit a task that is not completed",
   kind: "command",
   role: "leader",
   input: () =>

@@ -4,13 +4,13 @@ import { edgesFrom, findCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isReady, isTerminal, stateOf, type Task } from "../task.js";
+import { isReady, stateOf, type Task } from "../task.js";
 import { cycleRefusal } from "./batch.js";
 import { withReadiness } from "./close.js";
 import { endGroupIfOver } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 
-const onlyWhileQueued = ["dependsOn", "requires"] as const;
+const notWhileHeld = ["dependsOn", "requires"] as const;
 const textFields = ["prompt", "description", "metadata"] as const;
 
 export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed: string[] }> {
@@ -56,18 +56,20 @@ function withoutDoubles(patch: TaskPatch): TaskPatch {
 function stateProblem(draft: Draft, task: Task, patch: TaskPatch): Refusal | null {
   const state = stateOf(task, draft.claim(task.project, task.id));
   const details = { taskId: task.id, state };
-  if (isTerminal(state)) {
-    return refuse("INVALID_STATE", `Task ${task.id} is ${state} and cannot be edited.`, { details });
+  if (state === "completed") {
+    const message = `Task ${task.id} is completed and cannot be edited.`;
+    return refuse("INVALID_STATE", message, { hint: "Create a new task instead.", details });
   }
-  const locked = onlyWhileQueued.filter((field) => patch[field] !== undefined);
+  // Failed and cancelled tasks are edited so that their retry goes better.
+  if (state === "failed" || state === "cancelled") {
+    if (patch.notBefore === undefined) return null;
+    const message = `notBefore of task ${task.id} cannot be edited while it is ${state}: a retry queues it at once.`;
+    return refuse("INVALID_STATE", message, { hint: "Retry it, then edit notBefore.", details });
+  }
+  const locked = notWhileHeld.filter((field) => patch[field] !== undefined);
   if (locked.length === 0 || state === "queued") return null;
-  return refuse(
-    "INVALID_STATE",
-    `${locked.join(" and ")} can be edited only while the task is queued, not ${state}.`,
-    {
-      details,
-    },
-  );
+  const message = `${locked.join(" and ")} can be edited only while the task is queued, failed or cancelled, not ${state}.`;
+  return refuse("INVALID_STATE", message, { details });
 }
 
 function sizeProblem(patch: TaskPatch): Refusal | null {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type Driver, minute, teller, type World } from "./harness.js";
+import { type Driver, minute, project, teller, type World } from "./harness.js";
 
 /** Claims the task when its time has come, and fails it. */
 async function failOnce(world: World, taskId: string, more: { retryable?: boolean; spread?: number } = {}) {
@@ -42,6 +42,51 @@ export function retries(driver: Driver): void {
       expect(types.filter((type) => type === "task:retry-scheduled")).toHaveLength(3);
       expect(types.filter((type) => type === "task:failed")).toHaveLength(1);
     });
+
+    for (const end of ["failed", "cancelled"] as const) {
+      it(`a ${end} task can be edited before it is retried, and the next attempt gets the edit`, async (world) => {
+        const id = await world.task({ prompt: "do it", timeoutMs: minute });
+        if (end === "failed") await failOnce(world, id, { retryable: false });
+        else await world.ok({ type: "cancel", taskId: id });
+        const before = await world.look(id);
+        const patch = { prompt: "do it with care", priority: 90, labels: ["hard"], files: ["a.ts"] };
+        await world.ok({
+          type: "update",
+          taskId: id,
+          patch: { ...patch, timeoutMs: 5 * minute, maxRetries: 1 },
+        });
+        expect(await world.look(id)).toMatchObject({ now: end, readyAt: null, endedAt: before.endedAt });
+        expect(await world.next("b")).toBeNull();
+        const later = { notBefore: world.clock.now() + minute };
+        await world.refused("INVALID_STATE", { type: "update", taskId: id, patch: later });
+        await world.ok({ type: "retry", taskId: id });
+        expect(await world.next("b")).toBe(id);
+        const fields = {
+          priority: 90,
+          labels: ["hard"],
+          files: ["a.ts"],
+          timeoutMs: 5 * minute,
+          maxRetries: 1,
+        };
+        expect(await world.look(id)).toMatchObject(fields);
+        expect(await world.read((view) => view.text(project, id)?.prompt)).toBe("do it with care");
+      });
+
+      it(`what a ${end} task depends on can be changed before it is retried`, async (world) => {
+        const first = await world.task();
+        const id = await world.task();
+        const dependent = await world.task({ dependsOn: [id] });
+        if (end === "failed") await failOnce(world, id, { retryable: false });
+        else await world.ok({ type: "cancel", taskId: id });
+        const cycle = { dependsOn: [dependent] };
+        await world.refused("DEPENDENCY_CYCLE", { type: "update", taskId: id, patch: cycle });
+        await world.ok({ type: "update", taskId: id, patch: { dependsOn: [first] } });
+        await world.ok({ type: "retry", taskId: id });
+        expect(await world.explain(id)).toMatchObject([{ code: "WAITING_ON_DEPENDENCIES" }]);
+        await world.finish(first);
+        expect(await world.next("b")).toBe(id);
+      });
+    }
 
     it("a retry is not claimable before its time", async (world) => {
       const id = await world.task();

@@ -78,17 +78,20 @@ export function states(driver: Driver): void {
         }
         if (over) {
           await world.refused("TASK_NOT_CANCELLABLE", { type: "cancel", taskId });
+        }
+        if (state === "completed") {
           await world.refused("INVALID_STATE", { type: "update", taskId, patch: { priority: 1 } });
         } else await world.ok({ type: "update", taskId, patch: { priority: 1, title: "new" } });
         if (!retryable) await world.refused("TASK_NOT_RETRYABLE", { type: "retry", taskId });
         expect(await world.stateOf(taskId)).toBe(state);
       });
 
-      it(`dependsOn and requires can ${state === "queued" ? "" : "not "}be edited while ${state}`, async (world) => {
+      const isFree = state === "queued" || retryable;
+      it(`dependsOn and requires can ${isFree ? "" : "not "}be edited while ${state}`, async (world) => {
         const other = await world.task();
         const { taskId } = await inState(world, state);
         for (const patch of [{ dependsOn: [other] }, { requires: ["gpu"] }]) {
-          if (state === "queued") await world.ok({ type: "update", taskId, patch });
+          if (isFree) await world.ok({ type: "update", taskId, patch });
           else await world.refused("INVALID_STATE", { type: "update", taskId, patch });
         }
       });

@@ -23,7 +23,7 @@ const statesOf: Record<string, string[]> = {
   answer: ["awaiting_response"],
   retry: ["failed", "cancelled"],
   cancel: ["queued", "claimed", "running", "awaiting_response"],
-  edit: ["queued", "claimed", "running", "awaiting_response"],
+  edit: ["queued", "claimed", "running", "awaiting_response", "failed", "cancelled"],
   "leader cancel": ["queued", "claimed", "running", "awaiting_response"],
   "worker start": ["claimed"],
   "worker complete": ["claimed", "running"],

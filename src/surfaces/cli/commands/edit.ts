@@ -132,8 +132,8 @@ export const commands: Record<string, SingleCommand> = {
   edit: {
     name: "edit",
     args: "[id...]",
-    summary: "Change tasks that are not over",
-    details: `Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "". ${manyDetails}`,
+    summary: "Change tasks that are not completed",
+    details: `A failed or cancelled task can be edited before dibs retry. Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "". ${manyDetails}`,
     flags: {
       prompt: { value: "<text>", help: "a new prompt; - reads standard input" },
       ...taskFlags,
@@ -141,7 +141,7 @@ export const commands: Record<string, SingleCommand> = {
       "remove-label": { value: "<text>", many: true, help: "one label less" },
       ...manyFlags,
     },
-    exits: { 1: "it is over", ...manyExits },
+    exits: { 1: "it is completed, or its state does not allow the change", ...manyExits },
     examples: [
       "dibs edit 0001 -p critical -l docs -l urgent",
       'dibs edit 0001 0002 --assignee ""',

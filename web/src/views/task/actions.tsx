@@ -20,6 +20,7 @@ interface ActionProps {
 const reasonLengthMax = 1000;
 
 export const isOver = ({ state }: Pick<Task, "state">) => /^(?:completed|failed|cancelled)$/.test(state);
+export const isEditable = ({ state }: Pick<Task, "state">) => state !== "completed";
 export const isRetryable = ({ state }: Pick<Task, "state">) => state === "failed" || state === "cancelled";
 
 function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
@@ -111,7 +112,7 @@ function callsFor(task: Task): [Action, string, Partial<Details>][] {
   ];
   if (task.question)
     calls.push(["answer", "Answer it", { text: task.question.default, questionId: task.question.id }]);
-  if (!isOver(task)) calls.push(["edit", "Edit it", { patch: { priority: task.priority } }]);
+  if (isEditable(task)) calls.push(["edit", "Edit it", { patch: { priority: task.priority } }]);
   if (!isOver(task)) calls.push(["cancel", "Cancel it", {}]);
   if (isRetryable(task)) calls.push(["retry", "Retry it", {}]);
   if (task.claim) calls.push(["release", "Release it by force", {}]);

@@ -7,6 +7,7 @@ import { CopyText, Dialog } from "../../components/parts.js";
 import { say } from "../../components/toasts.js";
 import { dibs, type Task, troubleOf } from "../../data/dibs.js";
 import { useProjectToName } from "../../data/projects.js";
+import { isRetryable } from "./actions.js";
 import { changedFields, type FieldName, type Fields, fieldsOf, type Patch, patchOf } from "./edit-patch.js";
 
 interface EditProps {
@@ -130,10 +131,10 @@ const labels: Record<FieldName, string> = {
   priority: "Priority (0 to 100)",
   phase: "Phase",
   labels: "Labels (one per line)",
-  dependsOn: "Waits for (ids; only while queued)",
+  dependsOn: "Waits for (ids; not while an agent holds it)",
   assignee: "Assignee (a session)",
   agentType: "Agent type",
-  requires: "Needs (capabilities; only while queued)",
+  requires: "Needs (capabilities; not while an agent holds it)",
   notBefore: "Not before",
   timeout: "Time limit (minutes)",
   maxRetries: "Retries at most",
@@ -148,7 +149,7 @@ interface EditFieldsProps {
 }
 
 function EditFields({ now, set, task }: EditFieldsProps) {
-  const isQueued = task.state === "queued";
+  const isEnded = isRetryable(task);
   const field = (name: FieldName, more: object = {}) => (
     <label className="field" key={name}>
       {labels[name]}
@@ -161,7 +162,9 @@ function EditFields({ now, set, task }: EditFieldsProps) {
       <textarea rows={rows} value={now[name]} onChange={(event) => set(name, event.target.value)} />
     </label>
   );
-  const whileQueued = isQueued ? {} : { disabled: true, title: "Only while it is queued" };
+  const isFree = task.state === "queued" || isEnded;
+  const whileFree = isFree ? {} : { disabled: true, title: "Only while it is queued, failed or cancelled" };
+  const beforeEnd = isEnded ? { disabled: true, title: "A retry queues it at once" } : {};
   return (
     <>
       {field("title", { maxLength: 500 })}
@@ -170,9 +173,9 @@ function EditFields({ now, set, task }: EditFieldsProps) {
       <div className="task-edit-pair">
         {field("priority", { type: "number", min: 0, max: 100, step: 1 })}
         {field("phase")}
-        {field("dependsOn", whileQueued)}
+        {field("dependsOn", whileFree)}
         {field("assignee")}
-        {field("notBefore", { type: "datetime-local", step: 1 })}
+        {field("notBefore", { type: "datetime-local", step: 1, ...beforeEnd })}
         {area("labels", 2)}
       </div>
       <details>
@@ -180,7 +183,7 @@ function EditFields({ now, set, task }: EditFieldsProps) {
         <div className="stack task-edit-more">
           <div className="task-edit-pair">
             {field("agentType")}
-            {field("requires", whileQueued)}
+            {field("requires", whileFree)}
             {field("timeout", { type: "number", min: 0, step: "any" })}
             {field("maxRetries", { type: "number", min: 0, max: 1000, step: 1 })}
           </div>

@@ -9,7 +9,7 @@ import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { type Role, whyNot } from "../../data/me.js";
 import { hrefTo, Link } from "../../router.js";
-import { isOver, isRetryable } from "./actions.js";
+import { isEditable, isOver, isRetryable } from "./actions.js";
 
 /** What it takes to do it. */
 const needed: Record<Doing, Role> = {
@@ -30,7 +30,8 @@ export type Doing = "edit" | "cancel" | "retry" | "release" | "copy";
 export function doingsOf(task: Task): [Doing, string, string][] {
   const doings: [Doing, string, string][] = [];
   if (isRetryable(task)) doings.push(["retry", "Retry", "r"]);
-  if (!isOver(task)) doings.push(["edit", "Edit", "e"], ["cancel", "Cancel", "c"]);
+  if (isEditable(task)) doings.push(["edit", "Edit", "e"]);
+  if (!isOver(task)) doings.push(["cancel", "Cancel", "c"]);
   if (task.claim) doings.push(["release", "Release", "u"]);
   doings.push(["copy", "Copy as…", "y"]);
   return doings;
