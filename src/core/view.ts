@@ -47,8 +47,8 @@ export interface TaskFilter {
   parentId?: string | null | undefined;
   /** Case-insensitive part of id, title or prompt. */
   text?: string | undefined;
-  /** Ready and due at this instant. */
-  readyBy?: number | undefined;
+  /** Of what is queued, how it stands at this instant. A group counts as blocked. */
+  queued?: { as: "ready" | "scheduled" | "blocked"; at: number } | undefined;
   afterOrdinal: number;
   /** Given: only those before it, and the newest first. */
   beforeOrdinal?: number | undefined;

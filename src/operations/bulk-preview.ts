@@ -8,9 +8,10 @@ import { limits } from "../core/limits.js";
 import { accept, type Outcome, type Refusal } from "../core/refusal.js";
 import { type Task, type TaskState, taskStates } from "../core/task.js";
 import type { Reads } from "../core/view.js";
+import { decodeCursor } from "./cursor.js";
 import { type CallContext, forQuery } from "./handler.js";
 import { taskCommands } from "./task-commands.js";
-import { decodeCursor, scope } from "./task-queries.js";
+import { scope } from "./task-queries.js";
 
 export type BulkInput = ParsedOf<OperationNamed<"tasks.bulk">>;
 

@@ -8,9 +8,10 @@ import { accept, type Outcome } from "../core/refusal.js";
 import { stateOf } from "../core/task.js";
 import type { Reads } from "../core/view.js";
 import { countsOf } from "./counts.js";
+import { foreignCursor } from "./cursor.js";
 import { forQuery } from "./handler.js";
 import { wireClaim, wireLostClaim } from "./render.js";
-import { foreignCursor, scope } from "./task-queries.js";
+import { scope } from "./task-queries.js";
 
 /** Where an entry stands. */
 interface Spot {

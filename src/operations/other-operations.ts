@@ -17,12 +17,13 @@ import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
 import { countsOf } from "./counts.js";
+import { decodeCursor } from "./cursor.js";
 import { resumeFrom } from "./event-feed.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
 import { isGone } from "./sweep.js";
-import { decodeCursor, scope } from "./task-queries.js";
+import { scope } from "./task-queries.js";
 
 function findSession(
   view: Reads,

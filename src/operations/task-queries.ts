@@ -5,12 +5,14 @@ import { explainReasons, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
-import { accept, type Outcome, type Refusal, refuse } from "../core/refusal.js";
+import { accept, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
-import { isTerminal, stateOf, type Task } from "../core/task.js";
+import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
 import { noSuchTask, sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
+import { activeFirst } from "./active-first.js";
+import { decodeCursor } from "./cursor.js";
 import { type CallContext, forQuery } from "./handler.js";
 import {
   maybeIso,
@@ -58,19 +60,12 @@ function findSession(
   return asNew ? accept(newcomer(sessionId)) : sessionNotFound(sessionId);
 }
 
-export function decodeCursor(cursor: string | undefined): Outcome<number> {
-  if (cursor === undefined) return accept(0);
-  const ordinal = /^[1-9]\d{0,15}$/.test(cursor) ? Number(cursor) : 0;
-  return ordinal > 0 ? accept(ordinal) : foreignCursor();
-}
-
-export function foreignCursor(): Refusal {
-  const message = "The cursor is not one that a list has returned.";
-  return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "cursor", message }] } });
-}
-
 /** The first tasks whose texts fit a page, and where to go on. */
-function pageOf(view: Reads, tasks: Task[], limit: number, now: number, isShown: (task: Task) => boolean) {
+function pageOf(
+  view: Reads,
+  tasks: Task[],
+  { limit, now, isShown, cursorOf }: Paging,
+): { tasks: WireTask[]; nextCursor: string | null } {
   const page = [];
   let looked = 0;
   let length = 0;
@@ -84,7 +79,22 @@ function pageOf(view: Reads, tasks: Task[], limit: number, now: number, isShown:
     looked++;
   }
   const last = tasks[looked - 1];
-  return { tasks: page, nextCursor: last && looked < tasks.length ? String(last.ordinal) : null };
+  return { tasks: page, nextCursor: last && looked < tasks.length ? cursorOf(last) : null };
+}
+
+interface Paging {
+  limit: number;
+  now: number;
+  isShown: (task: Task) => boolean;
+  cursorOf: (task: Task) => string;
+}
+
+const inCreationOrder = ({ ordinal }: Task) => String(ordinal);
+
+/** How many there are in these states. */
+function countOf(view: Reads, project: string | null, states: readonly TaskState[] = taskStates): number {
+  const counts = view.taskCounts(project);
+  return states.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
 }
 
 export const taskQueries = {
@@ -95,21 +105,25 @@ export const taskQueries = {
   "tasks.list": forQuery("tasks.list", (view, input, context, now) => {
     const project = scope(view, input.project, context);
     if (!project.ok) return project;
-    const after = decodeCursor(input.cursor);
+    const { label, assignee, parent, q, limit, cursor } = input;
+    const onlyReady = input.claimable === true;
+    const states = typeof input.state === "string" ? [input.state] : input.state;
+    const parentId = parent === "" ? null : parent;
+    const where = { project: project.value, states, label, assignee, parentId, text: q, limit: limit + 1 };
+    const isShown = (task: Task) => !onlyReady || !view.project(task.project)?.paused;
+    if (input.order === "active") {
+      const found = activeFirst(view, where, { cursor, onlyReady, now });
+      if (!found.ok) return found;
+      const page = pageOf(view, found.value.tasks, { ...found.value, limit, now, isShown });
+      const isCounted = !onlyReady && [label, assignee, parent, q].every((each) => each === undefined);
+      const isCut = page.nextCursor !== null && isCounted;
+      return accept({ ...page, ...(isCut && { total: countOf(view, project.value, states) }) });
+    }
+    const after = decodeCursor(cursor);
     if (!after.ok) return after;
-    const tasks = view.tasks({
-      project: project.value,
-      states: typeof input.state === "string" ? [input.state] : input.state,
-      label: input.label,
-      assignee: input.assignee,
-      parentId: input.parent === "" ? null : input.parent,
-      text: input.q,
-      readyBy: input.claimable === true ? now : undefined,
-      afterOrdinal: after.value,
-      limit: input.limit + 1,
-    });
-    const isOffered = (task: Task) => input.claimable !== true || !view.project(task.project)?.paused;
-    return accept(pageOf(view, tasks, input.limit, now, isOffered));
+    const queued = onlyReady ? { as: "ready" as const, at: now } : undefined;
+    const tasks = view.tasks({ ...where, queued, afterOrdinal: after.value });
+    return accept(pageOf(view, tasks, { limit, now, isShown, cursorOf: inCreationOrder }));
   }),
   "tasks.rows": forQuery("tasks.rows", (view, input, context, now) => {
     const project = scope(view, input.project, context);

@@ -1,6 +1,7 @@
 // Tasks (`t`, with their claims `c` joined) by state, as SQL stores ask for them.
 
 import type { TaskState } from "../core/task.js";
+import type { TaskFilter } from "../core/view.js";
 
 const heldStates: readonly TaskState[] = ["claimed", "running", "awaiting_response"];
 
@@ -30,4 +31,16 @@ export function stateCondition(
   const left = `SELECT w.no FROM ${schema}task w
     WHERE w.org = ${value} AND w.state = 'awaiting_response' AND w.state <> 'completed'`;
   return { text: `t.no IN (${held} UNION ALL ${left})`, values: [org, org] };
+}
+
+/** Of what is queued: ready, scheduled for later, or blocked by dependencies, children or being a group. */
+export function queuedCondition(
+  { as, at }: NonNullable<TaskFilter["queued"]>,
+  value: Asking["value"],
+): { text: string; values: number[] } {
+  const queued = "t.state = 'queued' AND c.no IS NULL";
+  const free = "t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 0";
+  if (as === "blocked") return { text: `${queued} AND NOT (${free})`, values: [] };
+  const due = `coalesce(t.not_before, 0) ${as === "ready" ? "<=" : ">"} ${value}`;
+  return { text: `${queued} AND ${free} AND ${due}`, values: [at] };
 }

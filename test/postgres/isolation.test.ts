@@ -196,7 +196,7 @@ function lookAtEverything(view: Reads) {
     org: view.org(),
     projects: view.projects(),
     tasks,
-    ready: view.tasks({ ...all, afterOrdinal: 0, readyBy: Number.MAX_SAFE_INTEGER }),
+    ready: view.tasks({ ...all, afterOrdinal: 0, queued: { as: "ready", at: Number.MAX_SAFE_INTEGER } }),
     each: tasks.map(({ project, id }) => [
       view.task(project, id),
       view.text(project, id),

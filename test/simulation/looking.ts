@@ -55,7 +55,7 @@ export function snapshot(view: Reads, now: number) {
   const projects = view.projects().map(({ id }) => id);
   return {
     ...stateOf(view, now),
-    lists: [...filters, { readyBy: now }].map((filter) => {
+    lists: [...filters, ...queuedAt(now)].map((filter) => {
       const tasks = view.tasks({ project: "demo", afterOrdinal: 1, limit: 50, ...filter });
       return { filter, ids: tasks.map(({ id }) => id) };
     }),
@@ -127,3 +127,6 @@ export function lookAtRows(view: View, now: number, ids: readonly { project: str
     queues: projects.flatMap((project) => (project ? [queueOf(view, project, now)] : [])),
   };
 }
+
+const queuedAt = (at: number) =>
+  (["ready", "scheduled", "blocked"] as const).map((as) => ({ queued: { as, at } }));

@@ -49,7 +49,7 @@ export const parent = once(() =>
 
 export const listTasks = operation({
   name: "tasks.list",
-  summary: "List tasks in creation order",
+  summary: "List tasks",
   kind: "query",
   role: "viewer",
   input: () =>
@@ -63,10 +63,24 @@ export const listTasks = operation({
       parent: parent().optional(),
       q: text(limits.titleLengthMax).optional().describe("Part of the id, title or prompt"),
       claimable: flag().optional(),
+      order: z
+        .enum(["created", "active"])
+        .optional()
+        .describe(
+          "created (default), or active: running first, then what waits, ended last and newest first",
+        ),
       limit: limit(),
       cursor: cursor(),
     }),
-  output: () => z.object({ tasks: z.array(taskShape()), nextCursor: z.string().nullable() }),
+  output: () =>
+    z.object({
+      tasks: z.array(taskShape()),
+      nextCursor: z.string().nullable(),
+      total: z
+        .number()
+        .optional()
+        .describe("With order active, where there are more and only states are asked for: how many in all"),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks", aliases: { status: "state" } },
   cli: "list",

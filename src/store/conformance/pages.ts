@@ -142,7 +142,7 @@ export function pages(driver: Driver): void {
       expect(await found(world, { text: "'; DROP TABLE task; --" })).toEqual([]);
     });
 
-    it("tasks that are ready by an instant", async (world) => {
+    it("tasks that are ready by an instant, scheduled after it, or blocked", async (world) => {
       const now = world.clock.now();
       await world.task({ id: "free" });
       await world.task({ id: "later", notBefore: now + minute });
@@ -151,8 +151,13 @@ export function pages(driver: Driver): void {
       await world.task({ id: "part", parentId: "group" });
       await world.task({ id: "held" });
       await world.claim("held", "a");
-      expect(await found(world, { readyBy: now })).toEqual(["free", "part"]);
-      expect(await found(world, { readyBy: now + minute })).toEqual(["free", "later", "part"]);
+      const queued = (as: "ready" | "scheduled" | "blocked", at: number) =>
+        found(world, { queued: { as, at } });
+      expect(await queued("ready", now)).toEqual(["free", "part"]);
+      expect(await queued("ready", now + minute)).toEqual(["free", "later", "part"]);
+      expect(await queued("scheduled", now)).toEqual(["later"]);
+      expect(await queued("scheduled", now + minute)).toEqual([]);
+      expect(await queued("blocked", now)).toEqual(["blocked", "group"]);
     });
 
     it("tasks of one project or of all", async (world) => {

@@ -167,8 +167,7 @@ export class MemoryView implements Reads {
       if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
       if (filter.assignee !== undefined && task.assignee !== filter.assignee) return false;
       if (filter.parentId !== undefined && task.parentId !== filter.parentId) return false;
-      if (filter.readyBy !== undefined && !(isReady(task, claim) && (task.notBefore ?? 0) <= filter.readyBy))
-        return false;
+      if (filter.queued && filter.queued.as !== standingOf(task, claim, filter.queued.at)) return false;
       if (needle === undefined) return true;
       const prompt = this.text(task.project, task.id)?.prompt ?? "";
       return [task.id, task.title, prompt].some((text) => lowerAscii(text).includes(needle));
@@ -278,4 +277,11 @@ export class MemoryView implements Reads {
       .sort((a, b) => byBytes(a.key, b.key))
       .slice(0, limit);
   }
+}
+
+/** Of a queued task. */
+function standingOf(task: Task, claim: Claim | undefined, at: number) {
+  if (stateOf(task, claim) !== "queued") return null;
+  if (!isReady(task, claim)) return "blocked";
+  return (task.notBefore ?? 0) <= at ? "ready" : "scheduled";
 }

@@ -10,7 +10,7 @@ import type {
   WholeTask,
 } from "../../core/view.js";
 import { attemptColumns, attemptOf, notificationColumns, type Row } from "../row-codec.js";
-import { stateCondition } from "../state-condition.js";
+import { queuedCondition, stateCondition } from "../state-condition.js";
 import {
   claimColumns,
   eventColumns,
@@ -74,12 +74,9 @@ export function tasks(org: string, filter: TaskFilter): Statement {
       like,
     );
   }
-  if (filter.readyBy !== undefined) {
-    where.add(
-      `t.state = 'queued' AND c.no IS NULL AND t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 0
-        AND coalesce(t.not_before, 0) <= $`,
-      filter.readyBy,
-    );
+  if (filter.queued) {
+    const queued = queuedCondition(filter.queued, "$");
+    where.add(queued.text, ...queued.values);
   }
   const limit = where.value(filter.limit);
   return {

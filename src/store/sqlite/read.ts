@@ -28,7 +28,7 @@ import {
   type Value,
 } from "../row-codec.js";
 import type { DueClaim } from "../rows.js";
-import { stateCondition } from "../state-condition.js";
+import { queuedCondition, stateCondition } from "../state-condition.js";
 import { decodeAll } from "../unreadable.js";
 import {
   claimColumns,
@@ -186,7 +186,10 @@ export class SqliteReads {
     const where = ["t.no > ?", "t.no < ?"];
     const { first } = this;
     const { beforeOrdinal } = filter;
-    const values: Value[] = [first + filter.afterOrdinal, first + (beforeOrdinal ?? numbersPerOrg)];
+    const values: Value[] = [
+      first + filter.afterOrdinal,
+      first + Math.min(beforeOrdinal ?? numbersPerOrg, numbersPerOrg),
+    ];
     const add = (condition: string, ...more: Value[]) => {
       where.push(condition);
       values.push(...more);
@@ -212,12 +215,9 @@ export class SqliteReads {
         like,
       );
     }
-    if (filter.readyBy !== undefined) {
-      add(
-        `t.state = 'queued' AND c.no IS NULL AND t.type = 'task' AND t.pending_deps = 0
-          AND t.open_children = 0 AND coalesce(t.not_before, 0) <= ?`,
-        filter.readyBy,
-      );
+    if (filter.queued) {
+      const queued = queuedCondition(filter.queued, "?");
+      add(queued.text, ...queued.values);
     }
     values.push(filter.limit);
     const columns = `${taskKeyColumns}, ${taskColumns}`.replaceAll(/\w+/g, "t.$&");

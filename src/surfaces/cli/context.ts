@@ -86,8 +86,8 @@ export class Context {
   }
 
   /** The flags of this call, ready for a shell. A token stays out of what others may see. */
-  get flagsAgain(): string[] {
-    const values = [...this.parsed.values].filter(([name]) => name !== "token");
+  flagsAgain(...without: string[]): string[] {
+    const values = [...this.parsed.values].filter(([name]) => name !== "token" && !without.includes(name));
     const words = values.flatMap(([name, all]) => all.flatMap((value) => flagWords(name, value)));
     return [...words, ...[...this.parsed.on].map((name) => `--${name}`)].map(shellWord);
   }

@@ -162,7 +162,7 @@ function preview(context: Context, found: Found, answer: Answer, look: Look): st
     rows,
     ...(left > 0 ? [look.paint(`… and ${left} more`, "dim")] : []),
     ...othersText(found, action),
-    `Nothing was changed. Run: ${["dibs", verb, ...context.flagsAgain, "--yes"].join(" ")}`,
+    `Nothing was changed. Run: ${["dibs", verb, ...context.flagsAgain(), "--yes"].join(" ")}`,
   ].join("\n");
 }
 

@@ -169,7 +169,7 @@ const release: SingleCommand["run"] = async (context) => {
     filter === undefined ? await idsAndReason(context) : { ids: [], words: context.args.join(" ") };
   const reason = (await context.textOrInput(words)) || undefined;
   if (filter !== undefined && !isForced) {
-    const again = ["dibs release", ...context.flagsAgain, "--force"].join(" ");
+    const again = ["dibs release", ...context.flagsAgain(), "--force"].join(" ");
     throw usageError("--filter releases by force: it finds tasks of every session.", `Run: ${again}`);
   }
   const dibs = await context.dibs();

@@ -1,8 +1,10 @@
+import type { OutputOf } from "../../../contract/operation.js";
+import type { OperationNamed } from "../../../contract/registry.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { explanation } from "../print/explain.js";
-import { moreLine } from "../print/look.js";
+import { type Look, moreLine } from "../print/look.js";
 import { inFlightTable, taskTable } from "../print/task.js";
 import { taskPage } from "../print/task-page.js";
 import { plain, plainLines } from "../print/text.js";
@@ -10,6 +12,7 @@ import { listFlags } from "../spec.js";
 
 const list: SingleCommand["run"] = async (context) => {
   const isTree = context.on("tree");
+  const order = orderOf(context);
   const dibs = await context.dibs();
   const found = await tasksBy(
     dibs,
@@ -22,6 +25,7 @@ const list: SingleCommand["run"] = async (context) => {
         parent: context.on("top") ? "" : context.text("parent"),
         q: context.text("search"),
         claimable: context.on("claimable") || undefined,
+        order,
         // Parts of what is not on the page would be drawn without it.
         limit: context.number("limit") ?? (isTree ? 1000 : undefined),
         cursor: context.text("cursor"),
@@ -31,9 +35,29 @@ const list: SingleCommand["run"] = async (context) => {
   );
   context.say(found, (look) => {
     const rows = taskTable(found.tasks, look, { withProject: context.on("all"), isTree });
-    return `${rows}${moreLine(found, look)}`;
+    return `${rows}${moreTasks(context, found, look)}`;
   });
 };
+
+/** People look for what is active. Programs, trees and pages that began in creation order keep that. */
+function orderOf(context: Context): "created" | "active" | undefined {
+  const order = context.text("order") as "created" | "active" | undefined;
+  const isPlain = context.isJson || context.on("tree") || /^\d+$/.test(context.text("cursor") ?? "");
+  return order ?? (isPlain ? undefined : "active");
+}
+
+/** How many more there are, where the first page knows it, and the command that shows them. */
+function moreTasks(
+  context: Context,
+  { tasks, nextCursor, total }: OutputOf<OperationNamed<"tasks.list">>,
+  look: Look,
+): string {
+  if (nextCursor === null) return "";
+  const isFirst = context.text("cursor") === undefined;
+  const left = isFirst && total !== undefined ? `${total - tasks.length} more` : "more";
+  const command = ["dibs list", ...context.flagsAgain("cursor"), "--cursor", nextCursor].join(" ");
+  return look.paint(`… ${left}. Run: ${command}\n`, "dim");
+}
 
 /** As a session sees it; one that has not come yet, as it would. */
 const seenBy = ({ asSession }: Context) =>
@@ -63,7 +87,7 @@ export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
     reads: true,
-    summary: "List tasks in creation order",
+    summary: "List tasks: running ones first, then what waits, then what has ended, newest first",
     details:
       "[*] somebody works on it, [!] but is silent or nearly out of time, [?] waits for an answer, -- can be claimed.",
     flags: {
@@ -80,6 +104,11 @@ export const commands: Record<string, SingleCommand> = {
       top: { help: "only what is part of nothing" },
       search: { value: "<text>", short: "q", help: "part of id, title or prompt" },
       claimable: { help: "only what can be claimed now" },
+      order: {
+        value: "<order>",
+        choices: ["active", "created"],
+        help: "default: active; with --json and --tree created",
+      },
       tree: { short: "t", help: "parts below what they are part of" },
       all: listFlags.all,
       limit: listFlags.limit,
