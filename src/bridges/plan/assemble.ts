@@ -2,8 +2,8 @@
 
 import { cyclesOf } from "./cycles.js";
 import { reportDuplicates } from "./duplicates.js";
-import { identitiesOf } from "./identity.js";
 import { settleGuesses } from "./guesses.js";
+import { identitiesOf } from "./identity.js";
 import { dedent } from "./lines.js";
 import { noteOddities } from "./oddities.js";
 import {

@@ -9,7 +9,7 @@ import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { type Look, lookOf } from "./print/look.js";
-import { shellWord } from "./print/shell.js";
+import { plain } from "./print/text.js";
 import { type Parsed, usageError } from "./spec.js";
 
 export class Context {
@@ -53,13 +53,14 @@ export class Context {
   }
 
   /** The flags of this call as a shell takes them again, but for these. Secrets are not printed. */
-  flagsAgain(except: readonly string[]): string[] {
+  flagsAgain(...without: string[]): string[] {
     const { values, on } = this.parsed;
-    const valued = [...values].flatMap(([name, given]) => given.map((value) => flagWord(name, value)));
-    const all = [...valued, ...[...on].map((name) => `--${name}`)];
-    return all.filter(
-      (word) => !except.some((name) => word === `--${name}` || word.startsWith(`--${name} `)),
-    );
+    const isWanted = (name: string) => !without.includes(name);
+    const valued = [...values].filter(([name]) => isWanted(name));
+    return [
+      ...valued.flatMap(([name, all]) => all.map((value) => flagText(name, value))),
+      ...[...on].filter(isWanted).map((name) => `--${name}`),
+    ];
   }
 
   json(flag: string): unknown {
@@ -83,13 +84,6 @@ export class Context {
   duration(flag: string): number | undefined {
     const text = this.text(flag);
     return text === undefined ? undefined : durationMs(text, `--${flag} `);
-  }
-
-  /** The flags of this call, ready for a shell. A token stays out of what others may see. */
-  flagsAgain(...without: string[]): string[] {
-    const values = [...this.parsed.values].filter(([name]) => name !== "token" && !without.includes(name));
-    const words = values.flatMap(([name, all]) => all.flatMap((value) => flagWords(name, value)));
-    return [...words, ...[...this.parsed.on].map((name) => `--${name}`)].map(shellWord);
   }
 
   /** Words that stood before `--`; all of them where there was none. */
@@ -203,10 +197,10 @@ export class Context {
   }
 }
 
-function flagWord(name: string, value: string): string {
+function flagText(name: string, value: string): string {
   if (name === "token") return '--token "$DIBS_TOKEN"';
-  const word = shellWord(value.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, "$1:***@"));
-  return word.startsWith("-") ? `--${name}=${word}` : `--${name} ${word}`;
+  const shown = plain(value).replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, "$1:***@");
+  return flagWords(name, shown).map(shellWord).join(" ");
 }
 
 const ended = (text: string) => (text === "" || text.endsWith("\n") ? text : `${text}\n`);

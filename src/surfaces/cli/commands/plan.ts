@@ -12,6 +12,7 @@ import {
   withTitlesOf,
 } from "../../../bridges/plan/index.js";
 import type { Dibs } from "../../../client/client.js";
+import { shellWord } from "../../../client/view/shell.js";
 import { stateWord } from "../../../client/view/words.js";
 import { DibsError } from "../../../contract/error.js";
 import type { OutputOf } from "../../../contract/operation.js";
@@ -21,7 +22,6 @@ import type { Context } from "../context.js";
 import { textOf } from "../files.js";
 import { columnsOf, type Look } from "../print/look.js";
 import { type Difference, differenceText, hasEffect } from "../print/plan-difference.js";
-import { shellWord } from "../print/shell.js";
 import { table } from "../print/table.js";
 import { plain, wrap } from "../print/text.js";
 import { usageError } from "../spec.js";
@@ -243,7 +243,7 @@ const applying: Question = {
 async function agrees(context: Context, { ask, notYet, no }: Question): Promise<boolean> {
   const { parts, args } = context;
   if (!parts.stdin.isTerminal || !parts.stdout.isTerminal || args[0] === "-") {
-    const again = ["dibs plan", shellWord(args[0]!), ...context.flagsAgain(["yes"]), "--yes"].join(" ");
+    const again = ["dibs plan", shellWord(plain(args[0]!)), ...context.flagsAgain("yes"), "--yes"].join(" ");
     const fits = notYet.length + 1 + again.length <= columnsOf(parts);
     parts.out(`${notYet}${fits ? " " : "\n  "}${again}\n`);
     return false;
