@@ -116,7 +116,6 @@ test.each(["auto", "markdown", "text"] as const)("no word of a document is lost,
   fc.assert(
     fc.property(documents, (source) => {
       const result = readPlan(source, { format });
-      // A refused plan creates nothing; its author still has it.
       if (!result.ok) return;
       read++;
       const lost = lostWords(source, result).filter((word) => word.startsWith("qu"));
@@ -127,6 +126,7 @@ test.each(["auto", "markdown", "text"] as const)("no word of a document is lost,
   expect(read).toBeGreaterThan(300);
 });
 
+// Of fields about the state of work, such as created_at, one value is quoted: json-extra.json is a fixture for that.
 test("no word of a JSON plan is lost, whatever its fields are called", () => {
   const names = [
     "title",
@@ -140,16 +140,7 @@ test("no word of a JSON plan is lost, whatever its fields are called", () => {
     "type",
     "owner",
   ];
-  const fields = [
-    ...names,
-    "labels",
-    "timeout",
-    "acceptance_criteria",
-    "notes",
-    "status",
-    "created_at",
-    "context",
-  ];
+  const fields = [...names, "labels", "timeout", "acceptance_criteria", "notes", "status", "context"];
   const value = fc.constantFrom("text", "list", "object", "objects");
   const task = fc.dictionary(fc.constantFrom(...fields), value, { minKeys: 1, maxKeys: 6 });
   fc.assert(

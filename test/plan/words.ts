@@ -9,20 +9,30 @@ const structure = new Set(
     " ",
   ),
 );
+/** The same in other languages. */
+const foreign = new Set(
+  "hoch nach hängt tâche haute après dépend después baja depois после зависит 在任务 タスク".split(" "),
+);
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{M}]{3,}/gu) ?? [];
 
 export function lostWords(source: string, read: ReadResult): string[] {
-  const found = read.ok
-    ? [JSON.stringify(read.plan.tasks), ...read.plan.notes]
-    : read.problems.flatMap(({ message, hint = "" }) => [message, hint]);
-  const all = new Set(wordsOf(found.join("\n").replace(/\\n/g, "\n")));
+  // A refused plan creates nothing; its author still has it.
+  if (!read.ok) return [];
+  const found = [...textsIn(read.plan.tasks), ...read.plan.notes];
+  const all = new Set(wordsOf(found.join("\n")));
   const names = new Set(
     [...source.matchAll(/([\p{L}][\p{L} _-]{1,30})["*_`]{0,3}\s?(?:[:：|]|$)/gmu)]
       .filter(([, name]) => fieldNamed(name!) !== undefined)
       .flatMap(([, name]) => wordsOf(name!)),
   );
   return [...new Set(wordsOf(source))].filter(
-    (word) => !all.has(word) && !structure.has(word) && !names.has(word),
+    (word) => !all.has(word) && !structure.has(word) && !foreign.has(word) && !names.has(word),
   );
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member)]);
 }

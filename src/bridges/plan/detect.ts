@@ -5,6 +5,7 @@ import { looksLikePlan } from "./json.js";
 import { type Comment, type JsonNode, parseJson, parseLeadingJson } from "./json-parse.js";
 import { fenceByLine, fencesOf, linesOf } from "./lines.js";
 import type { PlanFormat, ReadOptions } from "./plan.js";
+import type { Report } from "./report.js";
 import { taskLine } from "./text.js";
 
 export function detectFormat(text: string, { format = "auto", fileName = "" }: ReadOptions): PlanFormat {
@@ -66,6 +67,24 @@ export function fencedPlan(text: string): Fenced | undefined {
       return { node: parsed.node, comments: parsed.comments, open: open + 1, close: close + 1 };
   }
   return undefined;
+}
+
+/**
+ * The document between the only fences of an answer such as "Here is the plan: ```markdown …```". What is around it is
+ * reported; blank lines stand for it, so that line numbers stay.
+ */
+export function fencedDocument(text: string, report: Report): string | undefined {
+  const lines = linesOf(text);
+  const [fence, another] = fencesOf(lines);
+  if (!fence || another || !["markdown", "md"].includes(fence.language)) return undefined;
+  const outside = lines.filter(({ number }) => number <= fence.open || number > fence.close + 1);
+  if (outside.some(({ text: line }) => /^\s{0,3}(?:#|[-*+]\s|\d{1,6}[.)]\s)/.test(line.slice(0, 12))))
+    return undefined;
+  for (const line of outside) report.stray(line);
+  return lines
+    .slice(0, fence.close)
+    .map((line, index) => (index <= fence.open ? "" : line.text))
+    .join("\n");
 }
 
 const begins = /^(?:(?![-*+>#\d|])[^{[]{0,200}?:)??\s{0,3}(?=\{\s*(?:"|$)|\[\s*(?:\{|$))/;

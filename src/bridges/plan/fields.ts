@@ -183,7 +183,7 @@ export function looksLikePath(text: string): boolean {
 const doneWords = new Set(["done", "completed", "complete", "closed", "finished", "resolved"]);
 const skippedWords = new Set(["cancelled", "canceled", "skipped", "obsolete", "won't do", "wontfix"]);
 const openWords = new Set(
-  "open|pending|todo|to do|to-do|not started|in progress|in-progress|started|planned|ready|backlog|new".split(
+  "open|pending|todo|to do|to-do|not started|in progress|in-progress|in_progress|started|planned|ready|backlog|new|available|queued|claimed|running|blocked|scheduled".split(
     "|",
   ),
 );
@@ -192,6 +192,7 @@ const openWords = new Set(
 export const isDone = (status: string) =>
   /^(?:\[[xX]\]|[✅☑✔])/u.test(status.trim()) || doneWords.has(bareWord(status));
 export const isSkipped = (status: string) => skippedWords.has(bareWord(status));
+export const isOpen = (status: string) => openWords.has(bareWord(status));
 
 const bareWord = (status: string) => unwrap(status.replace(/^[^\p{L}[]+/u, "")).toLowerCase();
 
@@ -299,7 +300,7 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
     case "status":
       if (isDone(value)) task.done = true;
       else if (isSkipped(value)) skipTask(task);
-      else if (!openWords.has(bareWord(value)) && !isNothing(value)) keep();
+      else if (!isOpen(value) && !isNothing(value)) keep();
       return;
     case "type":
       if (isGroupWord(value)) task.type = "group";

@@ -7,6 +7,7 @@ import {
   isDone,
   isGroupWord,
   isNothing,
+  isOpen,
   isSkipped,
   readList,
   readPath,
@@ -241,6 +242,7 @@ class JsonReader {
       case "status":
         if (isDone(text)) task.done = true;
         else if (isSkipped(text)) skipTask(task);
+        else if (!isOpen(text) && !isNothing(text)) keep();
         return;
       case "type":
         if (isGroupWord(text)) task.type = "group";

@@ -4,13 +4,19 @@
 // of tasks. A list is one if it has boxes in it or below it or says what its items wait for. In a document without boxes it is
 // one unless it describes a task: it is written with less emphasis than its parent, or among fields.
 
-import type { Field } from "./field-names.js";
-import { type FieldLine, fieldLine, isCriteria, isPlausible } from "./fields.js";
-import { readInline, splitBold } from "./inline.js";
+import {
+  factsOf,
+  fieldOf,
+  hasEvidence,
+  hasStrongFields,
+  isAttribute,
+  rankOf,
+  saysWaits,
+} from "./evidence.js";
+import { isCriteria } from "./fields.js";
+import { splitBold } from "./inline.js";
 import { saysTask, splitLabel } from "./labels.js";
-import { newTask } from "./plan.js";
-import { bareLine } from "./remarks.js";
-import { Report } from "./report.js";
+import { asides, bareOf, groups, plans, titleWords } from "./section-names.js";
 import { saysMore, taskColumns } from "./table.js";
 import {
   type HeadingNode,
@@ -24,37 +30,9 @@ import {
   type Parent,
   type Root,
 } from "./tree.js";
-import { waitsInLine } from "./waits.js";
-import { plain } from "./words.js";
 
 /** A title is above everything; what is below `through` are parts of what is above it. */
 export type Role = "task" | "group" | "title" | "text" | "through";
-
-const asides =
-  /^(?:acceptance criteria|definition of done|success (?:criteria|metrics)|verification|notes?|risks?|open questions|references|overview|assumptions|out of scope|scope|non-goals|goals|background|summary|context|requirements|next steps|legend|key|introduction|motivation|rationale|constraints|prerequisites|glossary|appendix|faq|timeline|estimates?|total|conclusion|architecture|tech(?:nology)? stack|alternatives|abstract|dependencies|how to|usage|hinweise|anmerkungen|risiken|hintergrund|überblick|zusammenfassung|remarques?|risques|contexte|résumé|notas?|riesgos|resumen|contexto|背景|概述|备注|风险|总结|注意|概要|備考|リスク)(?=$|[^\p{L}])/iu;
-const groups =
-  /^(?:phase|milestone|epic|stage|sprint|week|day|iteration|workstream|track|wave|meilenstein|woche|jalon|fase|hito|semana|阶段|第.{1,3}阶段|里程碑|フェーズ|マイルストーン)(?=$|[^\p{L}]|\p{Lo})/iu;
-const plans =
-  /^(?:the )?(?:(?:implementation|work|project|action|execution|migration|rollout|delivery|development)\s)?(?:plan|tasks?|task (?:list|breakdown)|steps|breakdown|to-?dos?|checklist|action items|work items|backlog|roadmap|phases|aufgaben|schritte|tâches|étapes|tareas|pasos|任务|任务列表|步骤|タスク|手順)$/iu;
-const titleWords =
-  /\b(?:plan|tasks?|to-?dos?|checklist|roadmap|breakdown|decomposition|implementation|steps|work items)\b/i;
-/** Said about a task, in a bullet below it. */
-const attributes =
-  /^(?:should|must|expected|estimate[ds]?|effort|duration|complexity|size|points|cost|risks?|why|reason|rationale|notes?|hint|tip|example|e\.g\.|for example|output|input|result|deliverable|test(?:s|ing)?|verify|make sure|ensure|aufwand|schätzung|estimation|estimación|工时|预计|見積)(?=$|[^\p{L}])/iu;
-
-export const isAsideName = (text: string) => asides.test(bareOf(splitLabel(text.trim()).rest));
-
-/** With one of these below it, a heading is more than a heading. */
-const strongFields = new Set<Field>([
-  "dependsOn",
-  "requires",
-  "files",
-  "priority",
-  "prompt",
-  "timeout",
-  "maxRetries",
-  "assignee",
-]);
 
 export type HeadingKind = "aside" | "group" | "strong" | "numbered" | "plain";
 
@@ -158,19 +136,8 @@ export class Judge {
     const isAside = this.options.hasAsides && asides.test(bare);
     if (isAside && (isCriteria(bare) || !this.boxed.has(heading)) && !saysTask(heading.text)) return "aside";
     if (groups.test(bare)) return "group";
-    if (saysTask(heading.text) || this.hasStrongFields(heading)) return "strong";
+    if (saysTask(heading.text) || hasStrongFields(heading)) return "strong";
     return label === undefined ? "plain" : "numbered";
-  }
-
-  private hasStrongFields(heading: HeadingNode): boolean {
-    if (saysWaits(heading.text)) return true;
-    const isLeaf = !heading.children.some(
-      (child) => child.kind === "heading" || (child.kind === "item" && !fieldOf(child)),
-    );
-    return heading.children.some((child) => {
-      const field = fieldOf(child)?.field;
-      return field !== undefined && (strongFields.has(field) || (isLeaf && field === "description"));
-    });
   }
 
   /** Where a section is called "Tasks" or "Implementation plan", the others beside it are about something else. */
@@ -421,12 +388,6 @@ export class Judge {
 
 const childrenOf = (node: Node): Node[] => ("children" in node ? node.children : []);
 const isItem = (node: Node) => node.kind === "item";
-const bareOf = (text: string) =>
-  plain(text.slice(0, 200))
-    .replace(/[*_`]/g, "")
-    .replace(/^[^\p{L}\p{N}]+/u, "")
-    .replace(/\s*[:：]$/, "")
-    .trim();
 
 function headingOf(node: Parent): HeadingNode | undefined {
   let at = node;
@@ -436,75 +397,3 @@ function headingOf(node: Parent): HeadingNode | undefined {
 
 const hasNumbers = (heading: HeadingNode) =>
   heading.children.some((child) => child.kind === "item" && child.item.number !== undefined);
-
-/** The field that a line sets on the task it belongs to. */
-export function fieldOf(node: Node): FieldLine | undefined {
-  if (node.kind !== "text" && node.kind !== "item" && node.kind !== "label") return undefined;
-  if (node.kind === "item" && node.item.box) return undefined;
-  const { text } = node.lines[0]!;
-  if (isCriteria(text)) return undefined;
-  const field = fieldLine(text);
-  return field && isPlausible(field) ? field : undefined;
-}
-
-interface ListFacts {
-  /** How much it looks like a list of tasks: numbered, in bold. */
-  rank: number;
-  hasBoxes: boolean;
-  /** Each item has a box or boxes below it. */
-  areAllBoxed: boolean;
-  /** Boxes in it or below it, or something that only tasks have. */
-  hasEvidence: boolean;
-}
-
-const known = new WeakMap<List, ListFacts>();
-
-/** Looked up once per list: lists are long. */
-function factsOf(list: List): ListFacts {
-  const facts = known.get(list) ?? readFacts(list);
-  known.set(list, facts);
-  return facts;
-}
-
-function readFacts({ items }: List): ListFacts {
-  const unnamed = items.filter((each) => fieldOf(each) === undefined);
-  const isBold = unnamed.length > 0 && unnamed.every(({ item }) => /^(?:\*\*|__)\S/.test(item.text));
-  const hasBoxes = items.some(({ item }) => item.box !== undefined);
-  return {
-    rank: (items[0]!.item.number === undefined ? 0 : 1) + (isBold ? 1 : 0),
-    hasBoxes,
-    areAllBoxed: items.every((each) => each.item.box || each.hasBoxBelow),
-    hasEvidence:
-      hasBoxes ||
-      items.some(
-        (each) =>
-          each.hasBoxBelow ||
-          saysWaits(each.item.text) ||
-          each.children.some((child) => fieldOf(child)?.field === "dependsOn"),
-      ),
-  };
-}
-
-export const hasBoxes = (list: List) => factsOf(list).hasBoxes;
-const rankOf = (list: List) => factsOf(list).rank;
-const hasEvidence = (list: List) => factsOf(list).hasEvidence;
-
-const hint = /depend|after|block|needs|wait|nach|abh|après|dépend|después|依|前置|之后|後|→|←|->/i;
-
-/** It says what it waits for, and that can only be a task. */
-function saysWaits(text: string): boolean {
-  // Nothing but `(after 1)` is said about the task above.
-  if (!hint.test(text) || isOnlyWaits(text)) return false;
-  const scratch = newTask({ line: 1, column: 1 });
-  readInline(text, scratch, scratch.at, new Report());
-  return scratch.references.some((each) => !each.guess || /^(?:#|task |step )?\d/i.test(each.text));
-}
-
-const isOnlyWaits = (text: string) => waitsInLine(bareLine(text))?.isWhole === true;
-
-function isAttribute(node: ItemNode): boolean {
-  const bare = bareOf(node.item.text);
-  if (fieldOf(node) || isAbout(node.item.text) || attributes.test(bare) || isOnlyWaits(node.item.text))
-    return true;
-  return /[:：]\s*$/.test(node.item.text) && !isThrough(node.item.text);
-}

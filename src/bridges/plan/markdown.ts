@@ -1,9 +1,10 @@
 // Markdown: a document is read into a tree (tree.ts), its nodes are judged (judge.ts), and here they are written into tasks.
 // Text goes to the nearest task or group above it. Where there is none, it is reported with its words.
 
+import { fieldOf, hasBoxes } from "./evidence.js";
 import { addText, type FieldLine, setField, skipTask } from "./fields.js";
 import { readInline, splitBold } from "./inline.js";
-import { fieldOf, hasBoxes, type Judge, judge } from "./judge.js";
+import { type Judge, judge } from "./judge.js";
 import { splitLabel } from "./labels.js";
 import { type Line, linesOf } from "./lines.js";
 import { piecesOf } from "./outline.js";
@@ -69,20 +70,12 @@ class Writer {
   }
 
   private write(node: Node, above: Above): void {
-    switch (node.kind) {
-      case "heading":
-        return this.heading(node, above);
-      case "item":
-        return this.item(node, above);
-      case "label":
-        return this.label(node, above);
-      case "table":
-        return this.judged.role(node) === "task" ? this.table(node, above) : this.verbatim(node.lines, above);
-      case "fence":
-        return this.verbatim(node.lines, above);
-      case "text":
-        return this.line(node, node.lines[0]!, above);
-    }
+    if (node.kind === "heading") this.heading(node, above);
+    else if (node.kind === "item") this.item(node, above);
+    else if (node.kind === "label") this.label(node, above);
+    else if (node.kind === "text") this.line(node, node.lines[0]!, above);
+    else if (this.judged.role(node) === "task") this.table(node, above);
+    else this.verbatim(node.lines, above);
   }
 
   private verbatim(lines: Line[], above: Above): void {

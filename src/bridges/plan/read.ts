@@ -4,7 +4,7 @@
 import { createTasks } from "../../contract/tasks/batch.js";
 import { assemble } from "./assemble.js";
 import { toBatch } from "./batch.js";
-import { detectFormat, fencedPlan, proseAround } from "./detect.js";
+import { detectFormat, fencedDocument, fencedPlan, proseAround } from "./detect.js";
 import { readJson } from "./json.js";
 import { type Comment, type JsonNode, parseJson } from "./json-parse.js";
 import { fencesOf, linesOf } from "./lines.js";
@@ -44,7 +44,7 @@ function cleaned(source: string, report: Report): string {
 }
 
 function rawTasks(format: PlanFormat, text: string, report: Report): RawTask[] {
-  if (format === "markdown") return readMarkdown(text, report);
+  if (format === "markdown") return readMarkdown(fencedDocument(text, report) ?? text, report);
   return format === "text" ? readText(text, report) : jsonTasks(text, report);
 }
 

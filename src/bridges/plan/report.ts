@@ -70,7 +70,7 @@ interface Stray {
   text: string;
 }
 
-const quotedMax = 20;
+const quotedMax = 200;
 
 function strayNote(strays: Stray[]): string {
   const what = strays.length === 1 ? "1 line belongs" : `${strays.length} lines belong`;
@@ -80,6 +80,7 @@ function strayNote(strays: Stray[]): string {
 function quoted(strays: Stray[]): string {
   const shown = strays.slice(0, quotedMax).map(({ line, text }) => `line ${line} ${quote(text, 120)}`);
   const rest = strays.length - shown.length;
-  if (rest > 0) shown.push(`and ${rest} more line${rest === 1 ? "" : "s"}`);
+  if (rest > 0)
+    shown.push(`and ${rest} more line${rest === 1 ? "" : "s"}, from line ${strays[quotedMax]!.line} on`);
   return shown.join(", ");
 }

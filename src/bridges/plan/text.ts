@@ -15,11 +15,11 @@ import {
   valueAt,
 } from "./fields.js";
 import { readInline } from "./inline.js";
-import { isAsideName } from "./judge.js";
 import { type Fence, fenceByLine, fencesOf, type Line, linesOf } from "./lines.js";
 import { newTask, type RawTask } from "./plan.js";
 import { closingRemark, describe } from "./remarks.js";
 import type { Report } from "./report.js";
+import { isAsideName } from "./section-names.js";
 import { withoutEmphasis } from "./words.js";
 
 export interface TaskLine {
@@ -201,7 +201,7 @@ class TextReader {
 }
 
 const itemStart = /^\s{0,100}(?:[-*+•]|\d{1,6}[.)])\s{1,8}\S/;
-const levelOf = (line: string) => /^\s{0,3}(#{1,6})\s/.exec(line.slice(0, 12))?.[1]!.length ?? 0;
+const levelOf = (line: string) => /^\s{0,3}(#{1,6})\s/.exec(line.slice(0, 12))?.[1]?.length ?? 0;
 
 function skipBullet(line: string): number {
   const lead = line.length - line.trimStart().length;
