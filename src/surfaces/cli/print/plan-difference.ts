@@ -80,7 +80,7 @@ function summary({ counts, dryRun }: Difference): string {
     [counts.cancelled, dryRun ? "to cancel" : "cancelled"],
     [counts.unchanged, "unchanged"],
     [counts.untouched + counts.checked, "left as they are"],
-    [counts.gone, "gone from the plan and left"],
+    [counts.gone, "gone from the plan"],
   ] as const;
   const said = done.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return said.length > 0 ? said.join(", ") : "nothing to change";
