@@ -31,8 +31,10 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   }
   for (const task of tasks) tidy(task, report, { isProse: format !== "json" });
   const first = new Resolver(tasks, report, options.exists);
-  const resolver = settleGuesses(tasks, first, report) ? new Resolver(tasks, report, options.exists) : first;
-  const parentIds = placeUnderParents(tasks, resolver);
+  const second = settleGuesses(tasks, first, report) ? new Resolver(tasks, report, options.exists) : first;
+  const parentIds = placeUnderParents(tasks, second);
+  const isMoved = tasks.some(({ parentReference }) => parentReference !== undefined);
+  const resolver = isMoved ? new Resolver(tasks, report, options.exists) : second;
   reportDuplicates(format, tasks, parentIds, report);
   const links = new Map(tasks.map((task) => [task, resolver.linksOf(task)]));
   const children = childrenOf(tasks);

@@ -73,7 +73,10 @@ export function saysWaits(text: string): boolean {
   return scratch.references.some((each) => !each.guess || /^(?:#|task |step )?\d/i.test(each.text));
 }
 
-const isOnlyWaits = (text: string) => waitsInLine(bareLine(text))?.isWhole === true;
+const isOnlyWaits = (text: string) => {
+  const [first, ...more] = waitsInLine(bareLine(text));
+  return first?.isWhole === true && first.rest === "" && more.length === 0;
+};
 
 export function isAttribute(node: ItemNode): boolean {
   const bare = bareOf(node.item.text);

@@ -31,6 +31,8 @@ export function isCriteria(line: string): boolean {
   return criteria.test(line.slice(at, at + 40));
 }
 
+/** `🔗 Depends on: 1`: a sign before a name. */
+const sign = /^(?:\p{Extended_Pictographic}\ufe0f?\s{1,4}){1,3}/u;
 const isMark = (character: string | undefined) => character !== undefined && "*_`~".includes(character);
 const isBlank = (character: string | undefined) => character === " " || character === "\t";
 
@@ -39,6 +41,7 @@ export function skipMarks(line: string): number {
   let at = skip(line, 0, isBlank);
   const lead = /^(?:#{1,6}|[-*+•‣>]|\d{1,6}[.)])(?=\s)/.exec(line.slice(at, at + 12));
   if (lead) at = skip(line, at + lead[0].length, isBlank);
+  at += sign.exec(line.slice(at, at + 24))?.[0].length ?? 0;
   return skip(line, at, isMark);
 }
 

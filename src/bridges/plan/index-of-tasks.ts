@@ -38,6 +38,10 @@ export class TaskIndex {
     for (const task of tasks) {
       push(this.byTitle, task.title, task);
       push(this.byNormal, normalise(task.title), task);
+      const ticket = /^\[?([A-Z][A-Z0-9]{1,9}-\d{1,6})\b/.exec(task.title)?.[1];
+      const phase = phaseOf(task);
+      if (ticket !== undefined) push(this.byLabel, ticket.toLowerCase(), task);
+      if (phase !== undefined) push(this.byLabel, phase, task);
       if (task.label === undefined) continue;
       push(this.byLabel, task.label.toLowerCase(), task);
       push(this.byReduced, reduceLabel(task.label), task);
@@ -153,6 +157,16 @@ export class TaskIndex {
   }
 }
 
+const phases =
+  /^(phase|milestone|stage|sprint|epic|week|day|iteration|section|part|wave)\s{1,2}#?(\d{1,4}|[A-Z])\b/i;
+
+/** `phase 2` for the group `Phase 2: Migration`, and for `2. Migration` among groups. */
+function phaseOf({ title, type, label }: RawTask): string | undefined {
+  const named = phases.exec(title);
+  if (named) return `${named[1]} ${named[2]}`.toLowerCase();
+  return type === "group" && label !== undefined ? `section ${label}`.toLowerCase() : undefined;
+}
+
 function push(map: Map<string, RawTask[]>, key: string, task: RawTask): void {
   const known = map.get(key);
   if (known) known.push(task);
@@ -164,16 +178,31 @@ function one(tasks: RawTask[] | undefined): Found | undefined {
   return tasks.length === 1 ? { kind: "task", task: tasks[0]! } : { kind: "ambiguous", tasks };
 }
 
-/** Numbers begin again in every list: the one beside the task counts, then beside its parent, then the only one. */
+/** Numbers are looked up again and again in plans where thousands of tasks have the same. */
+const byParents = new WeakMap<RawTask[], Map<RawTask | undefined, RawTask[]>>();
+
+function byParent(tasks: RawTask[]): Map<RawTask | undefined, RawTask[]> {
+  const known = byParents.get(tasks);
+  if (known) return known;
+  const groups = new Map<RawTask | undefined, RawTask[]>();
+  for (const task of tasks) {
+    const group = groups.get(task.parent);
+    if (group) group.push(task);
+    else groups.set(task.parent, [task]);
+  }
+  byParents.set(tasks, groups);
+  return groups;
+}
+
+/** Numbers begin again in every list: the one next to the task counts, then next to its parent, then the only one. */
 function nearest(tasks: RawTask[], from: RawTask): Found {
   if (tasks.length === 1) return { kind: "task", task: tasks[0]! };
-  const others = tasks.filter((task) => task !== from);
+  const groups = byParent(tasks);
   for (let scope: RawTask | undefined = from, steps = 0; scope && steps < 64; scope = scope.parent, steps++) {
-    const parent: RawTask | undefined = scope.parent;
-    const beside = others.filter((task) => task.parent === parent);
+    const beside = groups.get(scope.parent)?.filter((task) => task !== from) ?? [];
     if (beside.length > 0) return one(beside)!;
   }
-  return one(others)!;
+  return one(tasks.filter((task) => task !== from))!;
 }
 
 /** `2.1` for the first child of the second, whether or not its own number says so. */

@@ -2,9 +2,18 @@
 // `[p1] Build the API (priority: high) #backend @alice files: api.ts depends on: Schema, Login`.
 
 import { type Field, fieldNamed, namesOf } from "./field-names.js";
-import { add, isPlausible, looksLikePath, readList, readPath, readPriority, setField } from "./fields.js";
-import type { At, RawTask } from "./plan.js";
-import type { Report } from "./report.js";
+import {
+  add,
+  addText,
+  isPlausible,
+  looksLikePath,
+  readList,
+  readPath,
+  readPriority,
+  setField,
+} from "./fields.js";
+import { type At, newTask, type RawTask } from "./plan.js";
+import { Report } from "./report.js";
 import { waitsIn } from "./waits.js";
 import { unwrap, withoutEmphasis } from "./words.js";
 
@@ -33,12 +42,12 @@ const clause = new RegExp(
   "giu",
 );
 /** What can stand between a title and what it waits for. */
-const joint = /\s(?:[-–—→⟶➜⇒]|[-=]>)\s+|\s?[,;]\s+/g;
+const joint = /\s(?:[-–—→⟶➜⇒⟵←]|[-=]>)\s+|\s?[,;]\s+/g;
 const jointsMax = 12;
-const arrow = /\s(?:←|⬅\ufe0f?|<-{1,2})\s?(\S.*)$/u;
+const arrow = /\s(?:←|⟵|⬅\ufe0f?|<-{1,2})\s?(\S.*)$/u;
 /** `Build it after step 1`: nothing between them, so only numbers and quoted titles count. */
 const unjoined =
-  /\s((?:only )?after|depends? on|blocked by|needs|nach|après|después de)\s+((?:tasks? |steps? |items? |#)\S.*|\d[\d,.&\s-]*|["“«].+["”»])$/iu;
+  /\s((?:only )?after|depends? on|blocked by|needs|nach|après|después de)\s+((?:tasks? |steps? |items? |#|[A-Z]{1,10}-?\d)\S*.*|\d[\d,.&\s-]*|["“«].+["”»])$/iu;
 const emphasised = /(^|\s)([*_]{1,3})([^*_]{3,300})\2(?=\s|$|[.,;])/gu;
 
 /** Reads the metadata out of a title into the task, and returns the title without it. */
@@ -86,14 +95,35 @@ class Reader {
     return isMarked ? rest.replace(/(^|\s)([*_~]{1,3}\s+[*_~]{1,3})(?=\s|$)/g, blanks) : rest;
   }
 
+  /** `(high, depends on 1, 2; 2h)`: facts, each up to the next one; what else is said becomes text. */
   private inBrackets(inner: string, offset: number, phrase: string): boolean {
-    const word = inner.trim().toLowerCase();
-    if (/^(?:p[0-5]|critical|urgent|high|medium|low)(?: prio(?:rity)?)?$/.test(word))
-      return this.priority(word);
-    const first = /^(p[0-5]|critical|urgent|high|medium|low)(?: prio(?:rity)?)?[,;]\s*/i.exec(inner);
-    if (first && this.phrase(inner.slice(first[0].length), offset + first[0].length, { phrase }))
-      return this.priority(first[1]!);
-    return this.phrase(inner, offset, { phrase }) || this.onlyClauses(inner, offset);
+    if (this.fact(inner, offset, phrase)) return true;
+    const parts = [...inner.matchAll(/(?<=^|[,;])[^,;]+/g)].slice(0, 12);
+    const isFact = ({ 0: part, index }: RegExpExecArray) =>
+      new Reader(newTask(this.at), this.at, new Report()).fact(part, index, part);
+    const starts = parts.length < 2 ? [] : parts.filter(isFact).map(({ index }) => index);
+    if (starts.length === 0) return false;
+    const said = [inner.slice(0, starts[0])];
+    for (const [at, start] of starts.entries()) {
+      const text = inner.slice(start, starts[at + 1]);
+      const more = moreThanNumbers.exec(text)?.index ?? text.length;
+      const whole = trimEnd(text.slice(0, more), ",;");
+      if (this.fact(whole, offset + start, `(${whole.trim()})`)) said.push(text.slice(more));
+      else said.push(text);
+    }
+    const rest = said.map((each) => each.replace(/^[\s,;]+|[\s,;]+$/g, "")).filter(Boolean);
+    if (rest.length > 0) addText(this.task, rest.join(", "));
+    return true;
+  }
+
+  /** All of it is a priority, a field or what the task waits for. */
+  private fact(text: string, offset: number, phrase: string): boolean {
+    const word = text.trim().toLowerCase();
+    const said = /^(?:prio(?:rity)? )?(p[0-5]|critical|urgent|high|medium|low)(?: prio(?:rity)?)?$/.exec(
+      word,
+    );
+    if (said) return this.priority(said[1]!);
+    return this.phrase(text, offset, { phrase }) || this.onlyClauses(text, offset);
   }
 
   private onlyClauses(inner: string, offset: number): boolean {
@@ -104,8 +134,8 @@ class Reader {
 
   /** `` `depends on: 1` `` and `_after 1_`: all of the code or the emphasis says what the task waits for. */
   marked(text: string): string {
-    const inCode = text.replace(/`\(?([^`()]{3,300})\)?`/g, (all, inner: string, offset: number) =>
-      this.onlyClauses(inner, offset + 1) || this.phrase(inner, offset + 1, { phrase: all })
+    const inCode = text.replace(/`[([]?([^`()[\]]{2,300})[)\]]?`/g, (all, inner: string, offset: number) =>
+      this.onlyClauses(inner, offset + 1) || this.inBrackets(inner, offset + 1, all)
         ? " ".repeat(all.length)
         : all,
     );
@@ -130,16 +160,19 @@ class Reader {
       text: trimEnd(this.tokens(waits.value), ",;|"),
       at: { line: this.at.line, column },
       isList: true,
-      ...((isGuess || !waits.isFirm) && { guess: { phrase, isSilent } }),
+      ...((isGuess || !waits.isFirm || waits.rest) && {
+        guess: waits.rest ? { isSilent: true } : { phrase, isSilent },
+      }),
     });
-    return true;
+    // With more to say, all of it stays in the title.
+    return waits.rest === "";
   }
 
   /** `— after step 1`, `→ needs #1`, `, depends on 2`, `← 1`. Returns what comes before it. */
   joined(text: string): string {
     const isInCode = codeIn(text);
     for (const { 0: mark, index } of [...text.matchAll(joint)].slice(-jointsMax)) {
-      if (isInCode[index]) continue;
+      if (isInCode[index] || isBracketed(text, index)) continue;
       const start = index + mark.length;
       const isComma = /[,;]/.test(mark);
       const phrase = text.slice(index).trim();
@@ -163,7 +196,10 @@ class Reader {
   private tag(inner: string, before: string): boolean {
     if (!/^[\w.-]{1,24}$/.test(inner) || !/^[\s\dT.)]*(?:\[[\w.-]{1,24}\]\s?)*\s*$/.test(before))
       return false;
-    if (/^(?:T-?|TASK-?)\d{1,6}$|^\d{1,6}(?:\.\d{1,6}){0,8}$/.test(inner) && this.task.label === undefined) {
+    if (
+      /^(?:T-?|TASK-?)\d{1,6}$|^[A-Z]{2,10}-\d{1,6}$|^\d{1,6}(?:\.\d{1,6}){0,8}$/.test(inner) &&
+      this.task.label === undefined
+    ) {
       this.task.label = inner;
       return true;
     }
@@ -246,6 +282,10 @@ class Reader {
   }
 }
 
+/** In `depends on 1, 2, 2h` where something else begins. */
+const moreThanNumbers =
+  /[,;]\s*(?!(?:and )?(?:tasks? |steps? )?#?[A-Z]{0,10}-?\d[\d.–-]*[a-c]?\s*(?:[,;]|$))/i;
+
 const blanks = (text: string) => " ".repeat(text.length);
 
 /** For every character whether it stands between backticks. */
@@ -257,6 +297,16 @@ function codeIn(text: string): boolean[] {
   });
 }
 
+/** Whether a bracket is open there that closes later. */
+function isBracketed(text: string, at: number): boolean {
+  let depth = 0;
+  for (const character of text.slice(0, at)) {
+    if ("([（【".includes(character)) depth++;
+    else if (")]）】".includes(character)) depth = Math.max(0, depth - 1);
+  }
+  return depth > 0 && /[)\]）】]/.test(text.slice(at));
+}
+
 function trimEnd(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && (characters.includes(text[end - 1]!) || text[end - 1]!.trim() === "")) end--;
@@ -265,7 +315,7 @@ function trimEnd(text: string, characters: string): string {
 
 /** `**Title**: what it is about` → both parts. A title in bold without more is just the title. */
 export function splitBold(text: string): { title: string; description: string } {
-  const found = /^(\*\*|__)(.{1,500}?)\1(?:\s*[:：–—]|\s+-)?(?=\s|$)\s*/.exec(text.slice(0, lengthMax));
+  const found = /^(\*\*|__)(.{1,500}?)\1(?:：|(?:\s*[:–—]|\s+-)?(?=\s|$))\s*/.exec(text.slice(0, lengthMax));
   if (!found) return { title: withoutEmphasis(text.trim()), description: "" };
   const title = found[2]!.trim().replace(/\s*[:：]$/, "");
   return { title, description: text.slice(found[0].length).trim() };

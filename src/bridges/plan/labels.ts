@@ -1,23 +1,24 @@
 // Numbers that authors give to their tasks: `1.`, `Task 3:`, `T001`, `**Step 2** –`, `AUTH-12:`, `任务 1：`.
 
 const words =
-  "sub-?tasks?|tasks?|steps?|items?|to-?do|tickets?|aufgaben?|schritte?|tâches?|taches?|étapes?|etapes?|tareas?|pasos?|tarefas?|passos?|задача|шаг|任务|任務|步骤|步驟|タスク|ステップ|手順|작업|단계";
+  "sub-?tasks?|tasks?|steps?|items?|to-?do|tickets?|aufgaben?|schritte?|tâches?|taches?|étapes?|etapes?|tareas?|pasos?|tarefas?|passos?|задач[аиуе]|задачей|шага?|任务|任務|步骤|步驟|タスク|ステップ|手順|작업|단계";
 const word = `(?:${words})\\s{0,2}[#-]?\\s{0,2}`;
 const number = "\\d{1,6}(?:\\.\\d{1,6}){0,8}";
 
 /** `Task 3: …`, `Step 2 – …`; a letter only before a colon. */
 const named = `${word}([A-Za-z]{0,2}${number}[a-z]?|(?<=\\s)[A-Z](?=\\s{0,2}[:：]))\\s{0,2}[:：.)–—-]\\s{0,4}`;
 const coded = `(T-?\\d{1,6}|#?\\d{1,6}(?:\\.\\d{1,6}){1,8})[:：.)]?\\s{1,4}`;
-const counted = "#?(\\d{1,6})[.):：]\\s{1,4}";
+const counted = "(?:#?(\\d{1,6})[.):：]|#(\\d{1,6}))\\s{1,4}";
 const labelled = new RegExp(`^(?:${named}|${coded}|${counted})(?=\\S)`, "iu");
-const ticket = /^([A-Z]{2,8}-\d{1,6})(?:[:：]|\s[–—-])\s{1,4}(?=\S)/;
+const ticket = /^([A-Z]{2,10}-\d{1,6})(?:[:：]|\s[–—-])\s{1,4}(?=\S)/;
 /** `**Task 1:** …`, `**1.** …`, `` `T1` … ``. */
 const marked = new RegExp(
-  `^(\\*\\*|__|\`)(?:${word}|#)?(T?-?${number})\\s{0,2}[:：.)–—-]?\\1\\s{0,3}[:：.)–—-]?\\s{1,4}(?=\\S)`,
+  `^(\\*\\*|__|\`)(?:${word}|#)?(T?-?${number}|[A-Z]{2,10}-\\d{1,6})\\s{0,2}[:：.)–—-]?\\1\\s{0,3}[:：.)–—-]?\\s{1,4}(?=\\S)`,
   "iu",
 );
 const alone = new RegExp(`^${word}(${number}|(?<=\\s)[A-Z])$`, "iu");
 const says = new RegExp(`^(?:\\*\\*|__|\`)?(?:${word}(?:\\d|(?<=\\s)[A-Z]|[A-Z]{1,2}\\d)|T-?\\d)`, "iu");
+const saysTicket = /^(?:(?:\*\*|__|`)[A-Z]{2,10}-\d{1,6}\b|[A-Z]{2,10}-\d{1,6}[:：]\s)/;
 const leading = new RegExp(`^(?:${words}|number|no\\.?|nr\\.?|t)[\\s_#:-]{0,4}(?=[a-z]{0,2}\\d)`, "u");
 
 export interface Label {
@@ -46,7 +47,10 @@ export function splitLabel(text: string): Label {
 
 /** Whether a heading or a line says by itself that it is a task: `Task 3: …`, `Step 2`, `T001 …`. */
 export function saysTask(text: string): boolean {
-  return says.test(text.slice(0, 40)) && splitLabel(text).label !== undefined;
+  return (
+    (says.test(text.slice(0, 40)) || saysTicket.test(text.slice(0, 40))) &&
+    splitLabel(text).label !== undefined
+  );
 }
 
 /** `Task 01`, `#1`, `T001`, `1.` → `1`. */

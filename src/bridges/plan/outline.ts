@@ -20,7 +20,7 @@ export type Piece =
   | { kind: "blank" | "rule" | "text" | "front"; line: Line }
   | { kind: "fenced"; line: Line; fence: Fence }
   | { kind: "row"; line: Line; isFirst: boolean }
-  | { kind: "heading"; line: Line; level: number; text: string; start: number }
+  | { kind: "heading"; line: Line; level: number; text: string; start: number; box?: Item["box"] }
   | { kind: "item"; line: Line; item: Item };
 
 /** `comment` gets what is commented out. */
@@ -95,12 +95,36 @@ class Comments {
   }
 }
 
+/** `** TODO Title`, as org-mode writes it. */
+const orgHeading = /^(\*{1,6})\s{1,4}(?=(?:TODO|DONE|NEXT|WAITING|CANCELLED|CANCELED)\s)/;
+const wordStates: Record<string, Item["box"]> = {
+  TODO: "open",
+  NEXT: "open",
+  WAITING: "open",
+  DONE: "done",
+  CANCELLED: "skipped",
+  CANCELED: "skipped",
+};
+const headingBox =
+  /^(?:\[([ xX✓✔~/>!?*-]?)\](?!\()|(TODO|NEXT|WAITING|DONE|CANCELLED|CANCELED)(?=\s))\s{0,8}/;
+
 function headingAt(line: Line): Piece | undefined {
-  const found = /^\s{0,3}(#{1,6})\s{1,8}/.exec(line.text.slice(0, 20));
+  const found =
+    /^\s{0,3}(#{1,6})\s{1,8}/.exec(line.text.slice(0, 20)) ?? orgHeading.exec(line.text.slice(0, 40));
   if (!found) return undefined;
-  let text = line.text.slice(found[0].length).trimEnd();
+  const box = headingBox.exec(line.text.slice(found[0].length, found[0].length + 12));
+  const start = found[0].length + (box?.[0].length ?? 0);
+  let text = line.text.slice(start).trimEnd();
   while (text.endsWith("#")) text = text.slice(0, -1);
-  return { kind: "heading", line, level: found[1]!.length, text: text.trimEnd(), start: found[0].length };
+  const state = box && (box[1] === undefined ? wordStates[box[2]!] : stateOf(box[1]));
+  return {
+    kind: "heading",
+    line,
+    level: found[1]!.length,
+    text: text.trimEnd(),
+    start,
+    ...(state && { box: state }),
+  };
 }
 
 function ruleAt(line: Line): Piece | undefined {
@@ -122,7 +146,8 @@ function itemAt(line: Line): Piece | undefined {
   const head = line.text.slice(lead, lead + 48);
   const found = marker.exec(head) ?? keycap.exec(head);
   let at = found?.[0].length ?? 0;
-  const box = /^\[([ xX✓✔~/>!?*-]?|\s{2})\](?!\()\s{0,8}/.exec(head.slice(at));
+  // With a star behind it, the task is optional.
+  const box = /^\[([ xX✓✔~/>!?*-]?|\s{2})\](?!\()(?:\*(?=\s))?\s{0,8}/.exec(head.slice(at));
   const sign = box ? undefined : /^([☐⬜🔲◻▢□❌🚧⏳🔄☑✅✔✓])\ufe0f?\s{1,8}/u.exec(head.slice(at));
   if (!found && !box && !sign) return undefined;
   const state = box ? stateOf(box[1]!) : sign ? signs[sign[1]!] : undefined;
@@ -187,14 +212,21 @@ function promoteLines(pieces: Piece[]): void {
 function boldHeading(line: Line): Piece | undefined {
   const bare = line.text.trim();
   if (bare.length > 200 || !/^(?:\*\*|__)/.test(bare)) return undefined;
-  const inner = withoutEmphasis(bare.replace(/[:：]$/, "")).replace(/[:：]$/, "");
+  // `**Phase 2 – Do it** (after phase 1)`
+  const remark = /^(\*\*|__)([^*_]{1,150})\1(\s?\([^()]{1,60}\)):?$/.exec(bare);
+  const inner = remark
+    ? `${remark[2]}${remark[3]}`
+    : withoutEmphasis(bare.replace(/[:：]$/, "")).replace(/[:：]$/, "");
   if (inner === bare || fieldLine(bare) || isCriteria(bare)) return undefined;
   return { kind: "heading", line, level: 7, text: inner, start: Math.max(0, line.text.indexOf(inner)) };
 }
 
+/** `**1. Create the table**` */
+const boldNumber = /^(\*\*|__)\d{1,3}[.)]\s[^*_]{1,200}\1$/;
+
 function taskHeading(line: Line): Piece | undefined {
   const text = line.text.trim();
-  if (text.length > 500 || !saysTask(text) || fieldLine(text)) return undefined;
+  if (text.length > 500 || !(saysTask(text) || boldNumber.test(text)) || fieldLine(text)) return undefined;
   return { kind: "heading", line, level: 7, text, start: line.text.indexOf(text) };
 }
 

@@ -6,7 +6,7 @@ import type { RawTask } from "./plan.js";
 import { waitsInLine } from "./waits.js";
 
 const closing =
-  /^[*_]{0,3}(?:let me know|hope (?:this|that|it)|shall i|should i|would you like|do you want|feel free|happy to|i hope|i can also|if you(?:'d| would)? (?:like|want|need)|that (?:should|is all|'s all|'s it)|anything else|thanks|thank you|good luck|bye|cheers|i assumed|want me to|ready to|sag bescheid|soll ich|n'hésite|dis-moi|avísame|si quieres|如果|需要我|ご質問|何か)/iu;
+  /^[*_]{0,3}(?:let me know|hope (?:this|that|it)|shall i|should i|would you like|do you want|feel free|happy to|i hope|i can also|if you(?:'d| would)? (?:like|want|need)|that (?:should|is all|'s all|'s it)|anything else|thanks|thank you|good luck|bye|cheers|i assumed|want me to|ready to|does this|do these|is this|look(?:s)? good|sounds? good|any questions|what do you think|please (?:review|confirm)|sag bescheid|soll ich|n'hésite|dis-moi|avísame|si quieres|如果|需要我|ご質問|何か)/iu;
 
 /** The numbers of the lines of a last paragraph such as "Let me know if …". */
 export function closingRemark(lines: readonly Line[]): Set<number> {
@@ -24,6 +24,7 @@ export function closingRemark(lines: readonly Line[]): Set<number> {
 export const bareLine = (text: string) =>
   text
     .replace(/[*`]|__/g, "")
+    .replace(/^(?:\s|\p{Extended_Pictographic}|\ufe0f)+/u, "")
     .trim()
     .replace(/^\((.*)\)\.?$/, "$1");
 
@@ -31,12 +32,12 @@ export const bareLine = (text: string) =>
 export function describe(task: RawTask, line: Line): void {
   addText(task, line.text);
   const from = skipMarks(line.text);
-  const waits = waitsInLine(bareLine(line.text.slice(from)));
-  if (!waits) return;
-  task.references.push({
-    text: waits.value,
-    at: { line: line.number, column: from + waits.start + 1 },
-    isList: true,
-    guess: { isSilent: !(waits.isWhole && waits.isFirm) },
-  });
+  for (const waits of waitsInLine(bareLine(line.text.slice(from)))) {
+    task.references.push({
+      text: waits.value,
+      at: { line: line.number, column: from + waits.start + 1 },
+      isList: true,
+      guess: { isSilent: !(waits.isWhole && waits.isFirm) },
+    });
+  }
 }

@@ -22,7 +22,7 @@ interface Cell {
 }
 
 /** The columns, if rows of this table are tasks. */
-export function taskColumns([head]: readonly Line[]): Column[] | undefined {
+export function taskColumns([head, , ...rows]: readonly Line[]): Column[] | undefined {
   const names = cellsOf(head!.text).map(({ text }) => withoutEmphasis(plain(text)));
   const title = names.findIndex((name) => titles.test(name));
   const columns = names.map((name, index): Column => {
@@ -31,7 +31,9 @@ export function taskColumns([head]: readonly Line[]): Column[] | undefined {
     const field = fieldNamed(name);
     return field && field !== "title" ? { name, kind: "field", field } : { name, kind: "text" };
   });
-  if (title >= 0) return columns;
+  // `| Task | Owner |` over `| 1 | ann |` is about tasks that are written elsewhere.
+  const isTitle = (row: Line) => /\p{L}{2}/u.test(cellsOf(row.text)[title]?.text ?? "");
+  if (title >= 0) return rows.length === 0 || rows.some(isTitle) ? columns : undefined;
   // `| ID | Description | Depends on |`: what is described is the task.
   const described = columns.findIndex((each) => each.kind === "field" && each.field === "description");
   if (described < 0 || !saysMore(columns)) return undefined;

@@ -23,6 +23,7 @@ export interface HeadingNode extends Base {
   level: number;
   text: string;
   start: number;
+  box?: Item["box"];
   children: Node[];
 }
 export interface ItemNode extends Base {
@@ -126,11 +127,12 @@ class Builder {
     this.lists = new Map();
   }
 
-  private heading({ line, level, text, start }: Extract<Piece, { kind: "heading" }>): void {
+  private heading({ line, level, text, start, box }: Extract<Piece, { kind: "heading" }>): void {
     this.end();
     while (this.headings.length > 0 && this.headings.at(-1)!.level >= level) this.headings.pop();
     const parent = this.section;
     const node: HeadingNode = { kind: "heading", lines: [line], parent, level, text, start, children: [] };
+    if (box) node.box = box;
     this.headings.push(this.add(parent, node));
   }
 
