@@ -5,13 +5,15 @@ import type { ReadResult } from "../../src/bridges/plan/index.js";
 
 /** Names of fields, and words that are read as structure. */
 const structure = new Set(
-  "task tasks subtask subtasks step steps item priority after before depends depend blocked waits waiting needs requires once the and this that must run for only high medium low critical none normal yes todo pending done json yaml markdown text prio".split(
+  "task tasks subtask subtasks step steps item priority after before depends depend blocked waits waiting needs requires once the and this that must run for only high medium low critical none normal yes todo todos content pending progress completed done highest everything else completion teststrategy can parallel with won json yaml markdown text prio".split(
     " ",
   ),
 );
 /** The same in other languages. */
 const foreign = new Set(
-  "hoch nach hängt tâche haute après dépend después baja depois после зависит 在任务 タスク".split(" "),
+  "hoch nach hängt tâche haute après dépend después baja alta depois tarefa после зависит задача étapes 在任务 依赖任务 タスク に依存".split(
+    " ",
+  ),
 );
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{M}]{3,}/gu) ?? [];

@@ -1,5 +1,6 @@
 // From tasks as they were written to a plan: keys, references, groups, what is done, and what cannot be.
 
+import type { Asides } from "./asides.js";
 import { cyclesOf } from "./cycles.js";
 import { reportDuplicates } from "./duplicates.js";
 import { settleGuesses } from "./guesses.js";
@@ -19,7 +20,13 @@ import { type Links, linksMax, Resolver } from "./references.js";
 import type { Report } from "./report.js";
 import { quote, titleFrom } from "./words.js";
 
-export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, options: ReadOptions): Plan {
+export function assemble(
+  format: PlanFormat,
+  tasks: RawTask[],
+  asides: Asides,
+  report: Report,
+  options: ReadOptions,
+): Plan {
   const empty: Plan = { format, tasks: [], notes: [] };
   if (tasks.length > bounds.tasksMax) {
     const at = tasks[bounds.tasksMax]!.at;
@@ -31,12 +38,14 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   }
   for (const task of tasks) tidy(task, report, { isProse: format !== "json" });
   const first = new Resolver(tasks, report, options.exists);
+  asides.settle(first, report);
   const second = settleGuesses(tasks, first, report) ? new Resolver(tasks, report, options.exists) : first;
   const parentIds = placeUnderParents(tasks, second);
   const isMoved = tasks.some(({ parentReference }) => parentReference !== undefined);
   const resolver = isMoved ? new Resolver(tasks, report, options.exists) : second;
   reportDuplicates(format, tasks, parentIds, report);
   const links = new Map(tasks.map((task) => [task, resolver.linksOf(task)]));
+  for (const task of tasks) linkBlocked(task, resolver, links, report);
   const children = childrenOf(tasks);
   reportParents(tasks, report);
   if (report.problems.length > 0) return empty;
@@ -45,6 +54,7 @@ export function assemble(format: PlanFormat, tasks: RawTask[], report: Report, o
   const inherited = new Inheritance(links, report);
   for (const task of inward) inherited.handDown(task, children.get(task) ?? []);
   if (report.problems.length > 0) return empty;
+  dropSoftCycles(tasks, children, links, report);
   reportCycles(tasks, children, links, report);
   noteOddities(format, tasks, links, report);
   const ids = [...parentIds.values(), ...[...links.values()].flatMap((each) => [...each.ids])];
@@ -102,6 +112,19 @@ function placeUnderParents(tasks: RawTask[], resolver: Resolver): Map<RawTask, s
   return ids;
 }
 
+/** `blocks: X` is written in the text of its task; X waits for that task. */
+function linkBlocked(task: RawTask, resolver: Resolver, links: Map<RawTask, Links>, report: Report): void {
+  for (const reference of task.blocks ?? []) {
+    const { isAll, parts } = resolver.understood(task, reference);
+    const found = resolver.linksOf({ ...task, references: parts });
+    for (const [other, at] of found.tasks) if (other !== task) links.get(other)?.tasks.set(task, at);
+    if (!isAll)
+      report.note(
+        `Line ${reference.at.line}: what ${quote(task.title)} blocks, ${quote(reference.text)}, is not all in this plan.`,
+      );
+  }
+}
+
 function childrenOf(tasks: RawTask[]): Map<RawTask, RawTask[]> {
   const children = new Map<RawTask, RawTask[]>();
   for (const task of tasks) {
@@ -152,7 +175,7 @@ class Inheritance {
     const handed = [...own.tasks].filter(([other]) => (isGroup || !other.done) && !isWithin(other, task));
     if (handed.length + own.ids.size > 0) for (const part of parts) this.give(part, handed, own.ids);
     if (!isGroup) return;
-    this.links.set(task, { tasks: new Map(), ids: new Set() });
+    this.links.set(task, { tasks: new Map(), soft: new Set(), ids: new Set() });
     this.report.note(
       `Line ${task.at.line}: what the group ${quote(task.title)} waits for, each of its ${parts.length} parts waits for.`,
     );
@@ -189,12 +212,11 @@ function settleDone(task: RawTask, parts: RawTask[], report: Report): void {
   );
 }
 
-function reportCycles(
+function openCycles(
   tasks: RawTask[],
   children: Map<RawTask, RawTask[]>,
   links: Map<RawTask, Links>,
-  report: Report,
-): void {
+): RawTask[][] {
   const open = tasks.filter((task) => !task.done);
   const edges = new Map(
     open.map((task) => {
@@ -202,7 +224,45 @@ function reportCycles(
       return [task, all.filter((other) => !other.done)];
     }),
   );
-  for (const cycle of cyclesOf(open, (task) => edges.get(task)!)) {
+  return cyclesOf(open, (task) => edges.get(task)!);
+}
+
+const softRoundsMax = 20;
+
+/** `Task 2 comes after this one` in the text of task 1: prose never makes tasks wait for each other. */
+function dropSoftCycles(
+  tasks: RawTask[],
+  children: Map<RawTask, RawTask[]>,
+  links: Map<RawTask, Links>,
+  report: Report,
+): void {
+  if ([...links.values()].every(({ soft }) => soft.size === 0)) return;
+  for (let round = 0, dropped = -1; round < softRoundsMax && dropped !== 0; round++) {
+    dropped = 0;
+    for (const cycle of openCycles(tasks, children, links)) {
+      const at = cycle.findIndex((task, index) => links.get(task)!.soft.has(cycle[index + 1]!));
+      const task = cycle[at];
+      const other = cycle[at + 1];
+      if (!task || !other) continue;
+      const { tasks: known, soft } = links.get(task)!;
+      const place = known.get(other)!;
+      known.delete(other);
+      soft.delete(other);
+      dropped++;
+      report.note(
+        `Line ${place.line}: ${quote(task.title)} does not wait for ${quote(other.title)}, which waits for it.`,
+      );
+    }
+  }
+}
+
+function reportCycles(
+  tasks: RawTask[],
+  children: Map<RawTask, RawTask[]>,
+  links: Map<RawTask, Links>,
+  report: Report,
+): void {
+  for (const cycle of openCycles(tasks, children, links)) {
     const place = cycle
       .map((task, index) => placeOf(links.get(task), cycle[index + 1]))
       .find((at) => at !== undefined);

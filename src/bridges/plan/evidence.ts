@@ -7,7 +7,16 @@ import { newTask } from "./plan.js";
 import { bareLine } from "./remarks.js";
 import { Report } from "./report.js";
 import { attributes, bareOf } from "./section-names.js";
-import { type HeadingNode, type ItemNode, isAbout, isThrough, type List, type Node } from "./tree.js";
+import {
+  childrenOf,
+  type HeadingNode,
+  type ItemNode,
+  isAbout,
+  isThrough,
+  type List,
+  type Node,
+  type Root,
+} from "./tree.js";
 import { waitsInLine } from "./waits.js";
 
 /** The field that a line sets on the task it belongs to. */
@@ -52,7 +61,7 @@ function readFacts({ items }: List): ListFacts {
       items.some(
         (each) =>
           each.hasBoxBelow ||
-          saysWaits(each.item.text) ||
+          (fieldOf(each) === undefined && saysWaits(each.item.text)) ||
           each.children.some((child) => fieldOf(child)?.field === "dependsOn"),
       ),
   };
@@ -73,7 +82,7 @@ export function saysWaits(text: string): boolean {
   return scratch.references.some((each) => !each.guess || /^(?:#|task |step )?\d/i.test(each.text));
 }
 
-const isOnlyWaits = (text: string) => {
+export const isOnlyWaits = (text: string) => {
   const [first, ...more] = waitsInLine(bareLine(text));
   return first?.isWhole === true && first.rest === "" && more.length === 0;
 };
@@ -82,12 +91,14 @@ export function isAttribute(node: ItemNode): boolean {
   const bare = bareOf(node.item.text);
   if (fieldOf(node) || isAbout(node.item.text) || attributes.test(bare) || isOnlyWaits(node.item.text))
     return true;
+  if (/^~?\d{1,4}(?:[.,]\d)?\s?(?:m|min|h|hr|hours?|d|days?|w|weeks?|pts?|points?)$/i.test(bare)) return true;
   return /[:：]\s*$/.test(node.item.text) && !isThrough(node.item.text);
 }
 
 /** With one of these below it, a heading is more than a heading. */
 const strongFields = new Set<Field>([
   "dependsOn",
+  "blocks",
   "requires",
   "files",
   "priority",
@@ -107,3 +118,22 @@ export function hasStrongFields(heading: HeadingNode): boolean {
     return field !== undefined && (strongFields.has(field) || (isLeaf && field === "description"));
   });
 }
+
+export function* unboxedLists(root: Root): Iterable<List> {
+  const seen = new Set<List>();
+  const stack: Node[] = [...root.children];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    if (node.kind === "item" && !seen.has(node.list)) {
+      seen.add(node.list);
+      if (node.list.items.every((each) => !each.item.box)) yield node.list;
+    }
+    stack.push(...childrenOf(node));
+  }
+}
+
+/** `Step 1: …`, how to do a task. */
+export const isStep = (text: string) => /^(?:\*\*|__)?step \d/i.test(text);
+export const isTaskName = (text: string) => /^(?:\*\*|__)?task\b/i.test(text);
+/** A line in bold such as `**Step 1: Write the test**` below `### Task 3: …`. */
+export const isStepBelow = (heading: HeadingNode, parent: HeadingNode) =>
+  heading.level > 6 && isStep(heading.text) && isTaskName(parent.text);

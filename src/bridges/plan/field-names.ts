@@ -7,6 +7,7 @@ export type Field =
   | "priority"
   | "files"
   | "dependsOn"
+  | "blocks"
   | "requires"
   | "labels"
   | "assignee"
@@ -38,13 +39,14 @@ const names: Record<Field, string[]> = {
   ],
   dependsOn: [
     "depends on|dependson|depends|dependencies|dependency|deps|after|needs",
-    "blocked by|blockedby|prerequisite|prerequisites|waits for|waits on|depends upon|dependent on",
+    "blocked by|blockedby|prerequisite|prerequisites|prereq|prereqs|dep|predecessor|predecessors|waits for|waits on|depends upon|dependent on",
     "abhängig von|abhängigkeit|abhängigkeiten|hängt ab von|voraussetzung|voraussetzungen|wartet auf|blockiert durch|nach",
     "dépend de|dépendance|dépendances|bloqué par|prérequis|après",
     "depende de|dependencia|dependencias|bloqueado por|requisitos previos|después de",
     "dependência|dependências|depois de|após|dipende da|dipendenza|dipendenze|dopo",
     "зависит от|зависимости|после|依赖|依赖于|依赖项|依赖任务|前置|前置任务|前置条件|依賴|依存|依存先|依存関係|前提|前提タスク|의존성|선행 작업",
   ],
+  blocks: ["blocks|unblocks|blocking|required by|needed by|blockiert|bloque|bloquea"],
   requires: [
     "requires|required capabilities|required capability|capabilities|capability",
     "requiert|requiere|benötigt",

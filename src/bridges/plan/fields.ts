@@ -172,7 +172,10 @@ export function readList(value: string): string[] {
 
 /** A path and what the author says about it: `src/a.ts (new)`, `` `src/a.ts` - the model ``. */
 export function readPath(part: string): string {
-  const quoted = /^`([^`]{1,4000})`/.exec(part.trim());
+  const quoted =
+    /^(?:(?:create|modify|update|delete|remove|test|tests|new|add|edit|change)\s?:\s*)?`([^`]{1,4000})`/i.exec(
+      part.trim(),
+    );
   if (quoted) return quoted[1]!.trim();
   const bare = unwrap(part);
   const remark = /^(\S{1,4000}?):?\s{1,4}(?:[([–—-]|←|#)/.exec(bare);
@@ -277,6 +280,12 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
           isList: true,
           ...(field === "requires" && { orCapability: true }),
         });
+      return;
+    case "blocks":
+      keep();
+      if (isNothing(value)) return;
+      task.blocks ??= [];
+      task.blocks.push({ text: value, at, isList: true });
       return;
     case "labels":
       add(

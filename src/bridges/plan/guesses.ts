@@ -13,9 +13,9 @@ export function settleGuesses(tasks: readonly RawTask[], resolver: Resolver, rep
     task.references = task.references.flatMap((reference) => {
       if (!reference.guess) return [reference];
       const { isAll, parts } = resolver.understood(task, reference);
-      if (isAll) return parts;
-      isChanged = putBack(task, reference, report) || isChanged;
-      return parts;
+      const isSoft = reference.guess.phrase === undefined;
+      if (!isAll) isChanged = putBack(task, reference, report) || isChanged;
+      return isSoft ? parts.map((part) => ({ ...part, isSoft })) : parts;
     });
   }
   return isChanged;

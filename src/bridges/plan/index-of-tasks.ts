@@ -138,6 +138,23 @@ export class TaskIndex {
     return titled ? byNumber : { ...byNumber, how: "by its number" };
   }
 
+  /** The one task that has these words in its title, apart from a remark in brackets. */
+  titled(words: string, from: RawTask): Found {
+    if (words.length > textLengthMax) return unknown;
+    // `User stories (Phase 3)`
+    const remark = /\(([^()]{1,40})\)$/.exec(unwrap(words))?.[1];
+    const named = remark === undefined ? undefined : this.inPlan(remark, remark, from);
+    if (named?.kind === "task") return named;
+    const bare = unwrap(words)
+      .replace(/\s*\([^()]*\)$/, "")
+      .trim();
+    // Outside of tasks, phases are spoken of more often than tasks.
+    const groups = this.tasks.filter(
+      ({ type, title }) => type === "group" && ` ${normalise(title)} `.includes(` ${normalise(bare)} `),
+    );
+    return groups.length === 1 ? { kind: "task", task: groups[0]! } : this.partOf(bare, from);
+  }
+
   private partOf(text: string, from: RawTask): Found {
     const wanted = normalise(text);
     this.titlesSearched += this.byNormal.size;
@@ -160,11 +177,11 @@ export class TaskIndex {
 const phases =
   /^(phase|milestone|stage|sprint|epic|week|day|iteration|section|part|wave)\s{1,2}#?(\d{1,4}|[A-Z])\b/i;
 
-/** `phase 2` for the group `Phase 2: Migration`, and for `2. Migration` among groups. */
-function phaseOf({ title, type, label }: RawTask): string | undefined {
+/** `phase 2` for the group `Phase 2: Migration`, and `section 2` for `2. Migration`. */
+function phaseOf({ title, label }: RawTask): string | undefined {
   const named = phases.exec(title);
   if (named) return `${named[1]} ${named[2]}`.toLowerCase();
-  return type === "group" && label !== undefined ? `section ${label}`.toLowerCase() : undefined;
+  return label === undefined ? undefined : `section ${label}`.toLowerCase();
 }
 
 function push(map: Map<string, RawTask[]>, key: string, task: RawTask): void {

@@ -203,6 +203,8 @@ class Reader {
       this.task.label = inner;
       return true;
     }
+    // `[DELETE] legacy.css`: what to do with it is no label.
+    if (/^(?:MODIFY|DELETE|NEW|CREATE|UPDATE|ADD|REMOVE|RENAME|FIX)$/.test(inner)) return false;
     const phase = { impl: "implementation", implementation: "implementation", test: "test", tests: "test" }[
       inner.toLowerCase()
     ];
@@ -315,7 +317,9 @@ function trimEnd(text: string, characters: string): string {
 
 /** `**Title**: what it is about` → both parts. A title in bold without more is just the title. */
 export function splitBold(text: string): { title: string; description: string } {
-  const found = /^(\*\*|__)(.{1,500}?)\1(?:：|(?:\s*[:–—]|\s+-)?(?=\s|$))\s*/.exec(text.slice(0, lengthMax));
+  const found = /^(\*\*|__)(.{1,500}?)\1(?:[：，]|(?:\s*[:–—]|\s+-)?(?=\s|$))\s*/.exec(
+    text.slice(0, lengthMax),
+  );
   if (!found) return { title: withoutEmphasis(text.trim()), description: "" };
   const title = found[2]!.trim().replace(/\s*[:：]$/, "");
   return { title, description: text.slice(found[0].length).trim() };

@@ -251,6 +251,10 @@ class JsonReader {
       case "dependsOn":
         this.references(task, node);
         return;
+      case "blocks":
+        keep();
+        task.blocks = listOf(node).map((each) => ({ text: each, at: node.at, isList: true }));
+        return;
       case "parent":
         if (!isNothing(text)) task.parentReference = { text, at: node.at, isList: false };
         return;

@@ -10,45 +10,41 @@ import {
   hasEvidence,
   hasStrongFields,
   isAttribute,
+  isOnlyWaits,
+  isStep,
+  isStepBelow,
+  isTaskName,
   rankOf,
   saysWaits,
+  unboxedLists,
 } from "./evidence.js";
 import { isCriteria } from "./fields.js";
 import { splitBold } from "./inline.js";
 import { saysTask, splitLabel } from "./labels.js";
+import type { HeadingKind, Place, Role } from "./roles.js";
 import { asides, bareOf, groups, plans, titleWords } from "./section-names.js";
 import { saysMore, taskColumns } from "./table.js";
 import {
+  childrenOf,
   type HeadingNode,
+  hasNumbers,
+  headingOf,
   type ItemNode,
   isAbout,
+  isItem,
   isThrough,
   type LabelNode,
   type Leaf,
   type List,
   type Node,
-  type Parent,
   type Root,
 } from "./tree.js";
-
-/** A title is above everything; what is below `through` are parts of what is above it. */
-export type Role = "task" | "group" | "title" | "text" | "through";
-
-export type HeadingKind = "aside" | "group" | "strong" | "numbered" | "plain";
 
 /** Which roles the nodes have; without one, a node is text. */
 export function judge(root: Root): Judge {
   const first = new Judge(root, { hasAsides: true });
   return first.hasTasks ? first : new Judge(root, { hasAsides: false });
 }
-
-/** Where an item is: below what. */
-type Place =
-  | { kind: "section"; section: Root | HeadingNode }
-  | { kind: "item"; item: ItemNode }
-  | { kind: "text" }
-  | { kind: "parts" }
-  | { kind: "values" };
 
 export class Judge {
   readonly roles = new Map<Node, Role>();
@@ -96,47 +92,35 @@ export class Judge {
 
   /** Finds the headings, the tables and which headings have boxes below them. */
   private survey(root: Root): void {
-    const visit = (node: Node, above: HeadingNode[]) => {
+    const visit = (node: Node, above: HeadingNode[], areCriteria: boolean) => {
       if (node.kind === "table") this.tables.push(node);
       if (node.kind === "heading") this.headings.push(node);
       if (node.kind === "item" && isAbout(node.item.text) && !node.item.box) return;
       if (node.kind === "label" && isCriteria(node.lines[0]!.text)) return;
-      if (node.kind === "heading" && isCriteria(node.text)) return;
-      if (node.kind === "item" && node.item.box) {
+      const isAccepted = areCriteria || (node.kind === "heading" && isCriteria(node.text));
+      if (node.kind === "item" && node.item.box && !isAccepted) {
         this.hasBoxes = true;
         for (const heading of above) this.boxed.add(heading);
       }
       const inside = node.kind === "heading" ? [...above, node] : above;
-      for (const child of childrenOf(node)) visit(child, inside);
+      for (const child of childrenOf(node)) visit(child, inside, isAccepted);
     };
-    for (const node of root.children) visit(node, []);
-    for (const node of this.unboxedLists(root)) {
+    for (const node of root.children) visit(node, [], false);
+    for (const node of unboxedLists(root)) {
       if (node.items.some((each) => each.hasBoxBelow || saysWaits(each.item.text)))
         this.rankMin = Math.min(this.rankMin, rankOf(node));
     }
   }
 
-  private *unboxedLists(root: Root): Iterable<List> {
-    const seen = new Set<List>();
-    const stack: Node[] = [...root.children];
-    for (let node = stack.pop(); node; node = stack.pop()) {
-      if (node.kind === "item" && !seen.has(node.list)) {
-        seen.add(node.list);
-        if (node.list.items.every((each) => !each.item.box)) yield node.list;
-      }
-      stack.push(...childrenOf(node));
-    }
-  }
-
   private kindOf(heading: HeadingNode): HeadingKind {
     const { parent } = heading;
-    if (parent.kind === "heading" && this.isAside(parent)) return "aside";
+    if (parent.kind === "heading" && (this.isAside(parent) || isStepBelow(heading, parent))) return "aside";
     const { label, rest } = splitLabel(heading.text);
     const bare = bareOf(rest);
     const isAside = this.options.hasAsides && asides.test(bare);
     if (isAside && (isCriteria(bare) || !this.boxed.has(heading)) && !saysTask(heading.text)) return "aside";
     if (groups.test(bare)) return "group";
-    if (saysTask(heading.text) || hasStrongFields(heading)) return "strong";
+    if (heading.box || saysTask(heading.text) || this.isStrong(heading)) return "strong";
     return label === undefined ? "plain" : "numbered";
   }
 
@@ -228,7 +212,7 @@ export class Judge {
   private itemRole(node: ItemNode, place: Place): Role {
     const { item } = node;
     if (place.kind === "text") return "text";
-    if (item.box) return "task";
+    if (item.box) return this.isStepOfTask(node) || this.isRemark(node, place) ? "text" : "task";
     if (place.kind === "values") return "text";
     const isOwned = place.kind !== "section" || place.section.kind === "heading";
     if (isOwned && fieldOf(node)) return "text";
@@ -241,6 +225,28 @@ export class Judge {
         ? this.isTaskList(node.list, place.section)
         : this.arePartsOf(place.item, node.list);
     return isTask ? "task" : "text";
+  }
+
+  /** Fields below the only heading of the first level are about the document. */
+  private isStrong(heading: HeadingNode): boolean {
+    const isTitle =
+      heading.level === 1 &&
+      heading.parent.kind === "root" &&
+      this.headings.filter(({ level }) => level === 1).length === 1 &&
+      (this.boxed.has(heading) || heading.children.some((child) => child.kind === "heading"));
+    return !isTitle && hasStrongFields(heading);
+  }
+
+  /** `- [ ] **Step 1: Write the test**` below `### Task 3: …`: how to do the task, in this order. */
+  private isStepOfTask({ item, list, parent }: ItemNode): boolean {
+    const heading = headingOf(parent);
+    if (!heading || !isStep(item.text) || !isTaskName(heading.text)) return false;
+    return list.items.every((each) => !each.item.box || isStep(each.item.text));
+  }
+
+  /** `⏳ Waiting for 2` below a task. */
+  private isRemark({ item, children }: ItemNode, place: Place): boolean {
+    return place.kind === "item" && children.length === 0 && isOnlyWaits(item.text);
   }
 
   /** Nothing but a title above boxes, as are all others in its list. */
@@ -321,7 +327,8 @@ export class Judge {
       if (this.roles.has(heading) || this.isAside(heading) || (section === this.root && heading.level === 1))
         continue;
       const kind = this.kinds.get(heading)!;
-      const isLike = kind === "group" ? kept.length > 0 : hasTask && levels.has(heading.level);
+      const isEmpty = heading.children.length === 0 && heading.level > 2;
+      const isLike = kind === "group" ? kept.length > 0 : (hasTask || isEmpty) && levels.has(heading.level);
       if (!isLike) continue;
       this.roles.set(heading, "task");
       this.besides.add(heading);
@@ -385,15 +392,3 @@ export class Judge {
     );
   }
 }
-
-const childrenOf = (node: Node): Node[] => ("children" in node ? node.children : []);
-const isItem = (node: Node) => node.kind === "item";
-
-function headingOf(node: Parent): HeadingNode | undefined {
-  let at = node;
-  while (at.kind === "item" || at.kind === "label") at = at.parent;
-  return at.kind === "heading" ? at : undefined;
-}
-
-const hasNumbers = (heading: HeadingNode) =>
-  heading.children.some((child) => child.kind === "item" && child.item.number !== undefined);

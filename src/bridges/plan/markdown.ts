@@ -1,17 +1,18 @@
 // Markdown: a document is read into a tree (tree.ts), its nodes are judged (judge.ts), and here they are written into tasks.
 // Text goes to the nearest task or group above it. Where there is none, it is reported with its words.
 
+import type { Asides } from "./asides.js";
 import { fieldOf, hasBoxes } from "./evidence.js";
 import { addText, type FieldLine, setField, skipTask } from "./fields.js";
-import { readInline, splitBold } from "./inline.js";
+import { frontTasks } from "./front-matter.js";
 import { type Judge, judge } from "./judge.js";
-import { splitLabel } from "./labels.js";
 import { type Line, linesOf } from "./lines.js";
-import { piecesOf } from "./outline.js";
+import { type Piece, piecesOf } from "./outline.js";
 import { newTask, type RawTask } from "./plan.js";
 import { closingRemark, describe } from "./remarks.js";
-import type { Report } from "./report.js";
+import { Report } from "./report.js";
 import { rowTask, taskColumns } from "./table.js";
+import { readTitle } from "./titles.js";
 import {
   type HeadingNode,
   type ItemNode,
@@ -24,12 +25,27 @@ import {
 } from "./tree.js";
 import { quote } from "./words.js";
 
-export function readMarkdown(text: string, report: Report): RawTask[] {
-  const root = treeOf(piecesOf(text, (comment) => report.stray(comment)));
-  const lines = linesOf(text);
-  const writer = new Writer(judge(root), lines, report);
+export function readMarkdown(text: string, asides: Asides, report: Report): RawTask[] {
+  const pieces = piecesOf(text, (comment) => report.stray(comment));
+  const listed = frontTasks(
+    pieces.flatMap((piece) => (piece.kind === "front" ? [piece.line] : [])),
+    report,
+  );
+  if (listed.length > 0) return withBody(listed, pieces);
+  const root = treeOf(pieces);
+  const writer = new Writer(judge(root), linesOf(text), asides, report);
   writer.all(root.children, {});
   return writer.finish();
+}
+
+/** The front matter lists the tasks; the document below it is what each of their agents has to know. */
+function withBody(tasks: RawTask[], pieces: Piece[]): RawTask[] {
+  const body = pieces
+    .flatMap((piece) => (piece.kind === "front" ? [] : [piece.line.text]))
+    .join("\n")
+    .trim();
+  if (body) for (const task of tasks) addText(task, body);
+  return tasks;
 }
 
 /** What a node is below of. */
@@ -55,6 +71,7 @@ class Writer {
   constructor(
     private readonly judged: Judge,
     private readonly lines: Line[],
+    private readonly asides: Asides,
     private readonly report: Report,
   ) {
     this.remark = closingRemark(lines);
@@ -75,7 +92,19 @@ class Writer {
     else if (node.kind === "label") this.label(node, above);
     else if (node.kind === "text") this.line(node, node.lines[0]!, above);
     else if (this.judged.role(node) === "task") this.table(node, above);
-    else this.verbatim(node.lines, above);
+    else {
+      if (node.kind === "table") this.rows(node);
+      this.verbatim(node.lines, above);
+    }
+  }
+
+  /** A table next to tasks can say more about them. */
+  private rows(node: Leaf): void {
+    const columns = taskColumns(node.lines);
+    for (const line of columns ? node.lines.slice(2) : []) {
+      const row = rowTask(columns!, line, new Report());
+      if (row) this.asides.rows.push({ ...row, at: { line: line.number, column: 1 } });
+    }
   }
 
   private verbatim(lines: Line[], above: Above): void {
@@ -86,6 +115,7 @@ class Writer {
   private text(line: Line, { task, isText }: Above): void {
     if (!task || this.remark.has(line.number)) {
       this.report.stray(line);
+      if (!task) this.asides.line(line);
       return;
     }
     if (task.description && this.lines[line.number - 2]?.isBlank && !task.description.endsWith("\n"))
@@ -126,12 +156,11 @@ class Writer {
   private headingTask(node: HeadingNode, above: Above, role: "task" | "group" | "through"): RawTask {
     const line = node.lines[0]!;
     const task = newTask({ line: line.number, column: node.start + 1 });
-    const { label, rest, length } = splitLabel(node.text);
-    if (label !== undefined) task.label = label;
-    const at = { line: line.number, column: node.start + length + 1 };
-    const { title, description } = splitBold(readInline(rest, task, at, this.report));
-    task.title = title.replace(/[:：]$/, "") || node.text;
-    if (description) addText(task, description);
+    const isParagraph = node.level > 6;
+    readTitle(node.text, task, { line: line.number, column: node.start + 1 }, this.report, { isParagraph });
+    task.title ||= node.text;
+    if (node.box === "done") task.done = true;
+    if (node.box === "skipped") skipTask(task);
     if (role === "group") task.type = "group";
     if (above.task) task.parent = above.task;
     if (this.judged.besides.has(node))
@@ -167,7 +196,7 @@ class Writer {
   private textItem(node: ItemNode, above: Above): void {
     const line = node.lines[0]!;
     const field = above.isText ? undefined : fieldOf(node);
-    if (above.field && above.task) {
+    if (above.field && above.task && !node.item.box) {
       this.value(above.task, above.field, node);
       this.all(node.children, { ...above, isText: true });
     } else if (field && above.task) {
@@ -195,21 +224,18 @@ class Writer {
   private taskItem(node: ItemNode, role: "task" | "group", above: Above): void {
     const { item } = node;
     const line = node.lines[0]!;
-    const { label = item.number, rest, length } = splitLabel(item.text);
-    const at = { line: line.number, column: item.start + length + 1 };
-    const task = newTask({ line: line.number, column: item.start + 1 });
-    const inline = readInline(rest, task, at, this.report);
-    const { title, description } = splitBold(inline);
-    if (title === "") {
+    const at = { line: line.number, column: item.start + 1 };
+    const task = newTask(at);
+    readTitle(item.text, task, at, this.report);
+    task.label ??= item.number;
+    const { label } = task;
+    if (task.title === "") {
       this.report.note(`Line ${line.number}: an item without a title was left out.`);
       this.all(node.children, above);
       return;
     }
-    task.title = title.length > 1 ? title.replace(/[:：]$/, "") : title;
-    if (description) addText(task, description);
-    if (label !== undefined) task.label ??= label;
     if (label !== undefined && label === item.number) this.numbered.push(task);
-    if (item.box === "done" || /^~~.*~~$/.test(inline)) task.done = true;
+    if (item.box === "done") task.done = true;
     // With open parts, `[-]` means that somebody is at it.
     if (item.box === "skipped" && !node.hasBoxBelow) skipTask(task);
     if (role === "group") task.type = "group";

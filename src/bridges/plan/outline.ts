@@ -26,6 +26,7 @@ export type Piece =
 /** `comment` gets what is commented out. */
 export function piecesOf(text: string, comment: (line: Line) => void): Piece[] {
   const lines = linesOf(text);
+  const isOrg = lines.some((line) => orgHeading.test(line.text.slice(0, 40)));
   const fences = fenceByLine(fencesOf(lines));
   const comments = new Comments(lines, comment);
   const frontEnd = frontMatterEnd(lines);
@@ -36,7 +37,7 @@ export function piecesOf(text: string, comment: (line: Line) => void): Piece[] {
     if (whole.isBlank) return { kind: "blank", line: whole };
     const line = { ...whole, text: comments.blank(whole, index) };
     if (line.text.trim() === "") return { kind: "blank", line };
-    return headingAt(line) ?? ruleAt(line) ?? itemAt(line) ?? { kind: "text", line };
+    return headingAt(line, { isOrg }) ?? ruleAt(line) ?? itemAt(line) ?? { kind: "text", line };
   });
   promoteUnderlined(pieces);
   promoteLines(pieces);
@@ -108,9 +109,8 @@ const wordStates: Record<string, Item["box"]> = {
 const headingBox =
   /^(?:\[([ xX✓✔~/>!?*-]?)\](?!\()|(TODO|NEXT|WAITING|DONE|CANCELLED|CANCELED)(?=\s))\s{0,8}/;
 
-function headingAt(line: Line): Piece | undefined {
-  const found =
-    /^\s{0,3}(#{1,6})\s{1,8}/.exec(line.text.slice(0, 20)) ?? orgHeading.exec(line.text.slice(0, 40));
+function headingAt(line: Line, { isOrg }: { isOrg: boolean }): Piece | undefined {
+  const found = (isOrg ? /^(\*{1,6})\s{1,8}/ : /^\s{0,3}(#{1,6})\s{1,8}/).exec(line.text.slice(0, 20));
   if (!found) return undefined;
   const box = headingBox.exec(line.text.slice(found[0].length, found[0].length + 12));
   const start = found[0].length + (box?.[0].length ?? 0);
@@ -149,9 +149,18 @@ function itemAt(line: Line): Piece | undefined {
   // With a star behind it, the task is optional.
   const box = /^\[([ xX✓✔~/>!?*-]?|\s{2})\](?!\()(?:\*(?=\s))?\s{0,8}/.exec(head.slice(at));
   const sign = box ? undefined : /^([☐⬜🔲◻▢□❌🚧⏳🔄☑✅✔✓])\ufe0f?\s{1,8}/u.exec(head.slice(at));
+  // `- DONE: title`
+  const word =
+    found && !box && !sign ? /^(TODO|DONE|WIP|CANCELLED|CANCELED)[:：]\s{1,4}/.exec(head.slice(at)) : null;
   if (!found && !box && !sign) return undefined;
-  const state = box ? stateOf(box[1]!) : sign ? signs[sign[1]!] : undefined;
-  at += (box ?? sign)?.[0].length ?? 0;
+  const state = box
+    ? stateOf(box[1]!)
+    : sign
+      ? signs[sign[1]!]
+      : word
+        ? (wordStates[word[1]!] ?? "open")
+        : undefined;
+  at += (box ?? sign ?? word)?.[0].length ?? 0;
   const isBullet = found?.[1] !== undefined && /[-*+•‣–]/.test(found[1]);
   const number = isBullet ? undefined : found?.slice(1).find((each) => each !== undefined);
   const start = lead + at;

@@ -80,6 +80,10 @@ export interface Reference {
   guess?: { phrase?: string; isSilent: boolean };
   /** `requires: X` is a dependency if X is a task, else a capability. */
   orCapability?: boolean;
+  /** Read out of prose: it gives way where tasks would wait for each other. */
+  isSoft?: boolean;
+  /** The task that is meant, where that is known. */
+  task?: RawTask;
 }
 
 /** A task as its format gave it: the values are read, the references are not. */
@@ -99,6 +103,8 @@ export interface RawTask {
   /** Done because it was cancelled. */
   isSkipped?: boolean;
   references: Reference[];
+  /** `blocks: X`: tasks that wait for this one. */
+  blocks?: Reference[];
   details: Details;
 }
 

@@ -2,6 +2,7 @@
 // (json.ts, markdown.ts, text.ts); references.ts finds what the words mean; assemble.ts makes the plan and looks for cycles.
 
 import { createTasks } from "../../contract/tasks/batch.js";
+import { Asides } from "./asides.js";
 import { assemble } from "./assemble.js";
 import { toBatch } from "./batch.js";
 import { detectFormat, fencedDocument, fencedPlan, proseAround } from "./detect.js";
@@ -24,10 +25,11 @@ export function readPlan(source: string, options: ReadOptions = {}): ReadResult 
   const report = new Report();
   const text = cleaned(source, report);
   const format = detectFormat(text, options);
-  const tasks = rawTasks(format, text, report);
+  const asides = new Asides();
+  const tasks = rawTasks(format, text, asides, report);
   if (tasks.length === 0 && report.problems.length === 0) nothingFound(text, report);
   else if (format !== "json") report.refuseIfLost();
-  const plan = assemble(format, tasks, report, options);
+  const plan = assemble(format, tasks, asides, report, options);
   if (report.problems.length === 0) checkInput(plan, report);
   if (report.problems.length > 0) return { ok: false, problems: report.problems };
   return { ok: true, plan: { ...plan, notes: report.notes } };
@@ -43,8 +45,8 @@ function cleaned(source: string, report: Report): string {
   return text.replaceAll("\u0000", "\ufffd");
 }
 
-function rawTasks(format: PlanFormat, text: string, report: Report): RawTask[] {
-  if (format === "markdown") return readMarkdown(fencedDocument(text, report) ?? text, report);
+function rawTasks(format: PlanFormat, text: string, asides: Asides, report: Report): RawTask[] {
+  if (format === "markdown") return readMarkdown(fencedDocument(text, report) ?? text, asides, report);
   return format === "text" ? readText(text, report) : jsonTasks(text, report);
 }
 

@@ -2,7 +2,7 @@
 
 import { add, isNothing } from "./fields.js";
 import { type Found, TaskIndex } from "./index-of-tasks.js";
-import type { At, RawTask, Reference } from "./plan.js";
+import { type At, newTask, type RawTask, type Reference } from "./plan.js";
 import type { Report } from "./report.js";
 import { closest, quote, unwrap } from "./words.js";
 
@@ -12,6 +12,8 @@ export const linksMax = 100_000;
 export interface Links {
   /** Tasks of the plan, each with the place that says so. */
   tasks: Map<RawTask, At>;
+  /** Those that were read out of prose only. */
+  soft: Set<RawTask>;
   ids: Set<string>;
 }
 
@@ -44,11 +46,38 @@ export class Resolver {
     for (const reference of task.references) {
       if (this.report.isFull) break;
       if (reference.guess) continue;
-      if (reference.orCapability) reader.requirement(reference);
+      reader.isSoft = reference.isSoft === true;
+      if (reference.task) reader.known(reference.task, reference.at);
+      else if (reference.orCapability) reader.requirement(reference);
       else if (reference.isList) reader.list(reference);
       else reader.single(reference);
     }
     return reader.links;
+  }
+
+  /** The tasks that words outside of any task mean: all of a list, or its beginning. */
+  meant(text: string): { tasks: RawTask[]; isAll: boolean } {
+    const from = newTask({ line: 1, column: 1 });
+    const one = (words: string): RawTask[] => {
+      const found = this.index.within(words, from);
+      const titled = found.kind === "unknown" ? this.index.titled(words, from) : found;
+      return titled.kind === "task" ? [titled.task] : [];
+    };
+    const several = (words: string): RawTask[] => {
+      const range = new ReferenceReader(this, from).range(words);
+      if (range) return range.flatMap((found) => (found.kind === "task" ? [found.task] : []));
+      const pieces = words.split(conjunctions).map(one);
+      return pieces.every((each) => each.length > 0) ? pieces.flat() : one(words);
+    };
+    const exact = this.index.within(text, from);
+    if (exact.kind === "task") return { tasks: [exact.task], isAll: true };
+    const parts = partsOf(text).map(({ start, end }) =>
+      several(text.slice(start, end).replace(/^(?:and|&)\s+/i, "")),
+    );
+    const known = parts.findIndex((each) => each.length === 0);
+    return known < 0
+      ? { tasks: parts.flat(), isAll: true }
+      : { tasks: parts.slice(0, known).flat(), isAll: false };
   }
 
   parentOf(task: RawTask): { task: RawTask } | { id: string } | undefined {
@@ -94,7 +123,8 @@ export class Resolver {
 
 /** The references of one task. */
 class ReferenceReader {
-  readonly links: Links = { tasks: new Map(), ids: new Set() };
+  readonly links: Links = { tasks: new Map(), soft: new Set(), ids: new Set() };
+  isSoft = false;
   private readonly report: Report;
 
   constructor(
@@ -110,6 +140,10 @@ class ReferenceReader {
 
   private loose(words: string): Found {
     return this.resolver.index.loose(words, this.task);
+  }
+
+  known(task: RawTask, at: At): void {
+    this.connect(task, at);
   }
 
   single({ text, at }: Reference): void {
@@ -191,7 +225,7 @@ class ReferenceReader {
     return earlier ? this.resolver.before(this.task, earlier).length > 0 : this.range(words) !== undefined;
   }
 
-  private range(words: string): Found[] | undefined {
+  range(words: string): Found[] | undefined {
     if (words.length > 100) return undefined;
     const range =
       /^(?:tasks? |steps? |items? )?#?([a-z]{0,2})(\d{1,5})\s?(?:-|–|—|\.\.|to|through|thru|bis)\s?(?:task |step )?#?[a-z]{0,2}(\d{1,5})$/i.exec(
@@ -219,6 +253,11 @@ class ReferenceReader {
     const whole = this.strict(text);
     if (whole.kind !== "unknown") {
       this.link(whole, text, at);
+      return;
+    }
+    const meant = this.resolver.understood(this.task, { text, at, isList: true });
+    if (meant.isAll) {
+      for (const part of meant.parts) this.list(part);
       return;
     }
     for (const { start, end } of partsOf(text)) {
@@ -260,7 +299,10 @@ class ReferenceReader {
   }
 
   private connect(task: RawTask, at: At): void {
-    if (!this.links.tasks.has(task) && this.resolver.count(at)) this.links.tasks.set(task, at);
+    if (!this.isSoft) this.links.soft.delete(task);
+    if (this.links.tasks.has(task) || !this.resolver.count(at)) return;
+    this.links.tasks.set(task, at);
+    if (this.isSoft) this.links.soft.add(task);
   }
 
   private unknown(words: string, at: At): void {
@@ -289,7 +331,7 @@ class ReferenceReader {
   }
 }
 
-const conjunctions = / (?:and|&|\+|then|und|et|y|e) |\s?[和与與及と]\s?/iu;
+const conjunctions = / (?:and|&|\+|then|und|et|y|e|и) |\s?[和与與及と]\s?/iu;
 
 function earlierIn(words: string): { isAll: boolean } | undefined {
   if (words.length > 100) return undefined;
@@ -297,6 +339,12 @@ function earlierIn(words: string): { isAll: boolean } | undefined {
     /^(all|the)?\s?(?:of the )?(?:previous|above|preceding|prior|earlier)(?: (tasks?|steps?|items?|ones?))?$/i.exec(
       unwrap(words),
     );
+  if (
+    /^(?:everything(?: else| above| before)?|all (?:the )?others?(?: tasks| steps)?|all of the above|the rest)$/i.test(
+      unwrap(words),
+    )
+  )
+    return { isAll: true };
   return found ? { isAll: /^all$/i.test(found[1] ?? "") || /s$/i.test(found[2] ?? "") } : undefined;
 }
 

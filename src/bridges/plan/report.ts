@@ -33,6 +33,12 @@ export class Report {
     if (text.trim() !== "") this.strays.push({ line: number, text: text.slice(0, 500) });
   }
 
+  /** A line outside of all tasks was understood all the same. */
+  found(line: number): void {
+    const index = this.strays.findIndex((each) => each.line === line);
+    if (index >= 0) this.strays.splice(index, 1);
+  }
+
   /** An item of a list or a heading that is like a task, and whether it became one, or text of one. */
   item({ number, text }: { number: number; text: string }, { isLost }: { isLost: boolean }): void {
     this.items.count++;

@@ -5,7 +5,7 @@ import { plain } from "./words.js";
 
 /** Sections about the plan, not parts of it. */
 export const asides =
-  /^(?:acceptance criteria|definition of done|success (?:criteria|metrics)|verification|notes?|risks?|open questions|references|overview|assumptions|out of scope|scope|non-goals|goals|background|summary|context|requirements|next steps|legend|key|introduction|motivation|rationale|constraints|prerequisites|glossary|appendix|faq|timeline|estimates?|total|conclusion|architecture|tech(?:nology)? stack|alternatives|abstract|dependencies|how to|usage|hinweise|anmerkungen|risiken|hintergrund|überblick|zusammenfassung|remarques?|risques|contexte|résumé|notas?|riesgos|resumen|contexto|背景|概述|备注|风险|总结|注意|概要|備考|リスク)(?=$|[^\p{L}])/iu;
+  /^(?:acceptance criteria|definition of done|success (?:criteria|metrics)|verification|notes?|risks?|open questions|references|overview|assumptions|out of scope|scope|non-goals|goals|background|summary|context|requirements|next steps|legend|key|introduction|motivation|rationale|constraints|prerequisites|glossary|appendix|faq|timeline|estimates?|total|conclusion|architecture|tech(?:nology)? stack|alternatives|abstract|dependencies|how to|usage|hinweise|anmerkungen|risiken|hintergrund|überblick|zusammenfassung|remarques?|risques|contexte|résumé|notas?|riesgos|resumen|contexto|背景|概述|备注|风险|总结|注意|概要|備考|リスク|риски|примечания|riscos|notas|rischi|note)(?=$|[^\p{L}])/iu;
 export const groups =
   /^(?:phase|milestone|epic|stage|sprint|week|day|iteration|workstream|track|wave|meilenstein|woche|jalon|fase|hito|semana|阶段|第.{1,3}阶段|里程碑|フェーズ|マイルストーン)(?=$|[^\p{L}]|\p{Lo})/iu;
 /** Sections that hold the tasks. */

@@ -2,11 +2,10 @@
 
 import { type Field, fieldNamed } from "./field-names.js";
 import { addText, isPlausible, setField } from "./fields.js";
-import { readInline, splitBold } from "./inline.js";
-import { splitLabel } from "./labels.js";
 import type { Line } from "./lines.js";
 import { newTask, type RawTask } from "./plan.js";
 import type { Report } from "./report.js";
+import { readTitle } from "./titles.js";
 import { plain, withoutEmphasis } from "./words.js";
 
 const titles =
@@ -61,12 +60,8 @@ function setCell(task: RawTask, column: Column, cell: Cell, line: Line, report: 
   const at = { line: line.number, column: cell.column };
   const text = cell.text.replace(/<br\s*\/?>/gi, "\n");
   if (column.kind === "title") {
-    const { label, rest } = splitLabel(text);
-    const { title, description } = splitBold(readInline(rest, task, at, report));
     task.at = at;
-    task.title = title;
-    if (description) addText(task, description);
-    if (label !== undefined) task.label ??= label;
+    readTitle(text, task, at, report);
   } else if (column.kind === "label") task.label = withoutEmphasis(plain(text)).replace(/[.)]$/, "");
   else if (column.kind === "field") {
     const field = { field: column.field, name: column.name, value: text, start: cell.column - 1 };

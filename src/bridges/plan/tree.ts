@@ -54,7 +54,7 @@ export function treeOf(pieces: Piece[]): Root {
 const through =
   /^(?:sub-?tasks|tasks|steps|to-?dos?|checklist|teilaufgaben|aufgaben|schritte|sous-tâches|tâches|étapes|subtareas|tareas|pasos|任务|子任务|步骤|タスク|サブタスク|手順)\s*[:：]?$/i;
 const about =
-  /^(?:acceptance criteria|definition of done|success criteria|done when|verification|notes?|details|steps to reproduce)\s*[:：]?$/i;
+  /^(?:acceptance criteria|definition of done|success criteria|done when|verification|notes?|details|steps to reproduce|(?:key |open )?(?:decisions?|questions?|points?)|attendees|participants|agenda|background|context|risks?|assumptions?|out of scope|non-goals|references?|links?|resources)\s*[:：]?$/i;
 
 const bareText = (text: string) => plain(text.slice(0, 100)).replace(/[*_`]/g, "").trim();
 
@@ -208,3 +208,16 @@ function markAbove(node: ItemNode): void {
     at.hasBoxBelow = true;
   }
 }
+
+export const childrenOf = (node: Node): Node[] => ("children" in node ? node.children : []);
+
+export function headingOf(node: Parent): HeadingNode | undefined {
+  let at = node;
+  while (at.kind === "item" || at.kind === "label") at = at.parent;
+  return at.kind === "heading" ? at : undefined;
+}
+
+export const isItem = (node: Node) => node.kind === "item";
+
+export const hasNumbers = (heading: HeadingNode) =>
+  heading.children.some((child) => child.kind === "item" && child.item.number !== undefined);

@@ -18,7 +18,8 @@ const firm = [
 ];
 /** These are dependencies if what follows is a task. */
 const open = [
-  "(?:only )?(?:(?:should|must|can|will|has to|needs to)(?: only)? )?(?:to )?(?:be (?:done|started|run|implemented) |comes? |starts? |begins? |runs? )?after",
+  "(?:only )?(?:(?:should|must|can|will|has to|needs to)(?: only)? )?(?:to )?(?:be (?:done|started|run|implemented) |comes? |starts? |begins? |runs? )?after(?: (?:completing|finishing|merging))?",
+  "blocked until",
   "once",
   "when",
   "as soon as",
@@ -91,9 +92,9 @@ export function waitsIn(phrase: string): Waits | undefined {
 
 /** `1 is done` → `1`. */
 const ending =
-  /\s(?:(?:is|are|has been|have been|gets?)\s)?(?:done|completed?|finished|merged|ready|landed|in place)(?=[.!,;]|$)[.!]?/i;
+  /\s(?:(?:is|are|has been|have been|gets?)\s)?(?:done|completed?|finished|merged|ready|landed|lands|in place)(?=[.!,;]|$)[.!]?/i;
 const kinds =
-  "tasks?|steps?|items?|phases?|milestones?|stages?|tickets?|issues?|aufgaben?|schritte?|tâches?|étapes?|tareas?|pasos?|tarefas?|passos?|задач[аиуе]?й?|шаг[аи]?";
+  "tasks?|steps?|items?|phases?|milestones?|stages?|tickets?|issues?|aufgaben?|schritte?|tâches?|étapes?|sections?|waves?|tareas?|pasos?|tarefas?|passos?|задач[аиуе]?й?|шаг[аи]?";
 const numbered = `(?:(?:the )?(?:${kinds})\\s)?#?(?:[A-Z]{1,10}-?)?\\d{1,6}(?:\\.\\d{1,6}){0,8}[a-c]?(?![\\p{L}\\d])`;
 const numbers = new RegExp(
   `^${numbered}(?:\\s?(?:[,;&+/–-]|and|or|to|through|und|bis|et|à|y|e|и)\\s?(?:and\\s)?${numbered}){0,100}`,
@@ -130,7 +131,7 @@ const sentence = new RegExp(
 );
 /** In the middle of a sentence only numbers count that say they are of tasks. */
 const within = new RegExp(
-  `(?<!\\bnot|n't|no longer)\\s(?:${[...firm, ...open].join("|")}) (?:the |l['’])?((?=(?:${kinds})\\s|#|[A-Z]{1,10}-?\\d)${numbers.source.slice(1)})`,
+  `(?<!\\bnot|n't|no longer)[\\s(](?:${[...firm, ...open].join("|")}) (?:the |l['’])?((?=(?:${kinds})\\s|#|[A-Z]{1,10}-?\\d)${numbers.source.slice(1)})`,
   "iu",
 );
 
