@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
+import { renderBrief } from "../../src/client/brief/brief.js";
+import { block } from "../../src/client/brief/data.js";
+import { gatherFacts } from "../../src/client/brief/facts.js";
 import { operations } from "../../src/contract/registry.js";
 import { openDibs } from "../../src/index.js";
 import { Desk } from "../../src/surfaces/mcp/desk.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
-import { block, clipToWeight, weigh } from "../../src/surfaces/mcp/text.js";
+import { clipToWeight, weigh } from "../../src/surfaces/mcp/text.js";
 import { toolNames, tools } from "../../src/surfaces/mcp/tools.js";
 import { connectInMemory, inProcess, inWorld, tokens } from "./support.js";
 
@@ -257,8 +260,14 @@ test("what a claim returns is all that is needed to begin: text, files, results 
       "src/user.ts",
       "the port was taken",
       "half of it is on a branch",
+      "REST or RPC?",
+      "REST, please",
     ])
       expect(text).toContain(said);
+    const { task } = await dibs.tasks.get({ taskId: "0002" });
+    const brief = renderBrief(await gatherFacts(dibs, task), String);
+    expect(text).toContain(`\n${brief}\n`);
+    expect(await agent.do("claim_task")).toContain(`\n${brief}\n`);
   } finally {
     await agent.close();
     await dibs.close();
@@ -376,9 +385,10 @@ test(
       await dibs.tasks.update({ taskId: task.id, notBefore: null }).catch(() => undefined);
     }
     const claimed = await agent.do("claim_task", { task_id: task.id, start: true });
-    expect(tokens(claimed)).toBeLessThanOrEqual(9_000);
+    expect(Buffer.byteLength(claimed)).toBeLessThanOrEqual(64 * 1024);
     expect(claimed).toContain("then this");
-    expect(claimed).toContain("2 more dependencies");
+    expect(claimed.match(/ of="dependency \d+, completed"/g)).toHaveLength(12);
+    expect(claimed).toContain("Results over 2 KiB are cut. Call: get_task <id>");
     await agent.do("ask_human", { task_id: task.id, question: "How?" });
     await dibs.tasks.respond({ taskId: task.id, response: long.slice(0, 20_000) });
     const listed = await agent.do("list_tasks");

@@ -1,91 +1,53 @@
-// What agents read. Complete and short; what others wrote stands in labelled blocks; the last line names the likely next call.
+// What agents read. Complete and short; what others wrote is in labelled blocks; the last line names the likely next call.
 
+import { answerLabel } from "../../client/brief/brief.js";
+import { block, oneLine } from "../../client/brief/data.js";
+import { attemptTexts, hasEnded, listed, ownTitle, resultFields } from "../../client/brief/texts.js";
 import type { WireAttempt, WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
-import { block, clip, clipToWeight, oneLine, weigh } from "./text.js";
+import { clip, clipToWeight, weigh } from "./text.js";
 
-/** How much of what others left is shown; the task itself is shown whole. */
-const shown = { dependencies: 10, resultCharacters: 600, attempts: 5, errorCharacters: 600, files: 50 };
+/** How much of what others left get_task shows; the task itself is shown whole. */
+const shown = { attempts: 5, errorCharacters: 600, resultCharacters: 8_000 };
 /** The same in tokens, whatever it is made of: of one, and of all of a kind. */
-const weight = { each: 600, all: 3_000, files: 1_000, labels: 500, answers: 1_000 };
+const weight = { each: 600, all: 3_000, fields: 1_000, answers: 1_000 };
 /** Of a page of tasks, in tokens; what stands around it needs some, too. */
 const listWeightMax = 1_800;
 const titleWeightMin = 8;
 
-const files = (title: string, paths: readonly string[]) => {
-  if (paths.length === 0) return [];
-  const more = paths.length > shown.files ? ` and ${paths.length - shown.files} more` : "";
-  return [`${title}: ${clipToWeight(list(paths.slice(0, shown.files)), weight.files)}${more}`];
-};
-
-const list = (texts: readonly string[]) => texts.map(oneLine).join(", ");
-
-/** Blocks that stay within their weight together; each begins with what matters most. */
-function lightBlocks(parts: readonly { label: string; lines: readonly string[] }[]): string[] {
-  const each = Math.min(weight.each, weight.all / Math.max(1, parts.length));
-  return parts.map(({ label, lines }) => block(label, clipToWeight(lines.join("\n"), each)));
-}
+const lightFields = (lines: readonly string[]) => lines.map((line) => clipToWeight(line, weight.fields));
 
 /** What the task is, in the words of those who made it. */
 export function textOf(task: WireTask): string {
-  const isTitleOwn = !task.prompt.startsWith(task.title.replace(/\.\.\.$/, ""));
-  return block(
-    `task ${task.id}`,
-    [
-      ...(isTitleOwn ? [`title: ${oneLine(task.title)}`] : []),
-      task.prompt,
-      ...(task.description ? [`description: ${task.description}`] : []),
-      ...files("files", task.files),
-      ...(task.labels.length > 0 ? [`labels: ${clipToWeight(list(task.labels), weight.labels)}`] : []),
-      ...(task.assignee ? [`for: ${oneLine(task.assignee)}`] : []),
-    ].join("\n"),
-  );
-}
-
-function resultLines({ result }: Pick<WireTask, "result">, charactersMax: number): string[] {
-  if (!result) return [];
-  return [
-    ...(result.output ? [clip(result.output, charactersMax)] : []),
-    ...files("files created", result.filesCreated),
-    ...files("files modified", result.filesModified),
+  const title = ownTitle(task);
+  const lines = [
+    ...(title === null ? [] : [`title: ${title}`]),
+    task.prompt,
+    ...(task.description ? [`description: ${task.description}`] : []),
+    ...lightFields([...listed("files", task.files), ...listed("labels", task.labels)]),
+    ...(task.assignee ? [`for: ${oneLine(task.assignee)}`] : []),
   ];
+  return block(`task ${task.id}`, lines.join("\n"));
 }
 
-export function dependencyBlocks(tasks: readonly WireTask[], all: readonly string[]): string[] {
-  const blocks = lightBlocks(
-    tasks.slice(0, shown.dependencies).map((task) => ({
-      label: `dependency ${task.id}, ${task.state}`,
-      lines: [oneLine(task.title), ...resultLines(task, shown.resultCharacters)],
-    })),
-  );
-  const more = all.length - blocks.length;
-  return more > 0 ? [...blocks, `${more} more dependencies; get_task shows each.`] : blocks;
-}
-
-export const dependenciesShown = shown.dependencies;
 export const attemptsShown = shown.attempts;
 
-/** Attempts that are over, newest first. */
+/** Attempts that ended, newest first; each begins with what matters most, and all stay within their weight together. */
 export function attemptBlocks(attempts: readonly WireAttempt[]): string[] {
-  const ended = attempts.filter(({ releasedAt }) => releasedAt !== null).slice(0, shown.attempts);
-  const parts = ended.map((attempt) => {
-    const { epoch, sessionId, releaseReason, error, progress, lateResult, result } = attempt;
-    const late = lateResult ? (lateResult.error ?? lateResult.result?.output) : undefined;
-    const lines = [
-      `ended: ${oneLine(releaseReason ?? "")}`,
-      ...(error ? [`error: ${clip(error, shown.errorCharacters)}`] : []),
-      ...(progress?.note ? [`last note: ${clip(progress.note, shown.errorCharacters)}`] : []),
-      ...(late ? [`came too late, not applied: ${clip(late, shown.errorCharacters)}`] : []),
-      ...(result?.output ? [clip(result.output, shown.errorCharacters)] : []),
-    ];
-    return { label: `attempt ${epoch} by ${sessionId}`, lines };
+  const ended = attempts.filter(hasEnded).slice(0, shown.attempts);
+  const each = Math.min(weight.each, weight.all / Math.max(1, ended.length));
+  return ended.map((attempt) => {
+    const lines = attemptTexts(attempt).map(
+      ([label, text]) => `${label}: ${clip(text, shown.errorCharacters)}`,
+    );
+    const { epoch, sessionId } = attempt;
+    return block(`attempt ${epoch} by ${sessionId}`, clipToWeight(lines.join("\n"), each));
   });
-  return lightBlocks(parts);
 }
 
 type Answered = Pick<WireTask, "id" | "response">;
 
 export function answerBlock({ id, response }: Answered): string {
-  return block(`human's answer for ${id}`, response ?? "");
+  return block(answerLabel(id), response ?? "");
 }
 
 /** With every call until it is acknowledged, so in short; each of several gets its share. */
@@ -145,7 +107,10 @@ export function stateLine(task: WireTask): string {
 
 export function resultBlock(task: WireTask): string[] {
   if (task.state === "failed" && task.error) return [block(`error of ${task.id}`, clip(task.error, 4_000))];
-  const lines = resultLines(task, 8_000);
+  const { result } = task;
+  if (!result) return [];
+  const output = result.output ? [clip(result.output, shown.resultCharacters)] : [];
+  const lines = [...output, ...lightFields(resultFields(result))];
   return lines.length > 0 ? [block(`result of ${task.id}`, lines.join("\n"))] : [];
 }
 

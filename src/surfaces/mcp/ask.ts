@@ -1,6 +1,7 @@
 // ask_human. The question is stored first and outlives everything; then the human at this client is asked as well, if the client
 // can do that. Whoever answers first answers; the answer is read from the store and is repeated until the agent acts on it.
 
+import { questionEvents } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
 import { Ending, pause } from "../../client/ending.js";
 import type { WireTask } from "../../contract/shapes.js";
@@ -69,20 +70,13 @@ export async function put(desk: Desk, input: Arguments): Promise<{ task: WireTas
 /** It is open, or its answer has not been acknowledged yet. */
 async function wasAsked(dibs: Dibs, task: WireTask, text: string): Promise<boolean> {
   if (task.question) return task.question.text === text;
-  return task.responsePending && (await lastQuestion(dibs, task.id)) === text;
+  return task.responsePending && (await lastQuestion(dibs, task)) === text;
 }
 
 /** Its text is in the event only. */
-async function lastQuestion(dibs: Dibs, taskId: string): Promise<unknown> {
-  const pageMax = 1_000;
-  let last: unknown;
-  for (let after = 0; ; ) {
-    const types: ["task:awaiting-response"] = ["task:awaiting-response"];
-    const { events, nextAfter } = await dibs.events.list({ taskId, types, after, limit: pageMax });
-    last = events.at(-1)?.data.question ?? last;
-    if (events.length < pageMax) return last;
-    after = nextAfter;
-  }
+async function lastQuestion(dibs: Dibs, task: WireTask): Promise<unknown> {
+  const asked = (await questionEvents(dibs, task)).filter(({ type }) => type === "task:awaiting-response");
+  return asked.at(-1)?.data.question;
 }
 
 /** In the background: the answer is found in the store, whoever gave it. */

@@ -1,5 +1,7 @@
 // What each tool does: a call or two of the client, and the answer in words. Questions have a file of their own.
 
+import { renderBrief } from "../../client/brief/brief.js";
+import { gatherFacts } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
 import { Ending, pause } from "../../client/ending.js";
 import type { WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
@@ -7,8 +9,6 @@ import {
   answerBlock,
   attemptBlocks,
   attemptsShown,
-  dependenciesShown,
-  dependencyBlocks,
   fitting,
   holdingLine,
   questionLines,
@@ -81,7 +81,7 @@ const claimTask: Handler = async (desk, input, signal) => {
     return [
       ...(resumed ? ["You hold this task already; finish or release it before you take another."] : []),
       holdingLine(claim, claimed.task, desk.renews),
-      ...(await briefing(dibs, claimed.task)),
+      await briefing(dibs, claimed.task),
       nextFor(claimed.task),
     ];
   });
@@ -165,23 +165,9 @@ async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
   ];
 }
 
-/** What an agent needs to begin. */
-async function briefing(dibs: Dibs, task: WireTask): Promise<string[]> {
-  const ids = task.dependsOn.slice(0, dependenciesShown);
-  const isFirst = task.epoch <= 1;
-  const [dependencies, { attempts }] = await Promise.all([
-    Promise.all(ids.map((taskId) => dibs.tasks.get({ taskId }))),
-    isFirst ? { attempts: [] } : dibs.tasks.attempts({ taskId: task.id, limit: attemptsShown + 1 }),
-  ]);
-  const tasks = dependencies.map(({ task: each }) => each);
-  const earlier = attemptBlocks(attempts);
-  return [
-    textOf(task),
-    ...questionLines(task),
-    ...(ids.length > 0 ? ["It builds on:", ...dependencyBlocks(tasks, task.dependsOn)] : []),
-    ...(earlier.length > 0 ? ["Earlier attempts; do not repeat their mistakes:", ...earlier] : []),
-    ...(task.responsePending ? ["A human answered a question about it:", answerBlock(task)] : []),
-  ];
+/** What an agent needs to begin: the same brief as a runner's command gets. */
+async function briefing(dibs: Dibs, task: WireTask): Promise<string> {
+  return renderBrief(await gatherFacts(dibs, task), (taskId) => `Call: get_task ${taskId}`);
 }
 
 function nextFor({ id, state }: WireTask): string {

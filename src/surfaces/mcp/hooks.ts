@@ -2,10 +2,11 @@
 // end of a turn is not the end of the work, the agent may just wait for its user: it is reminded of what it has not reported. When
 // the program ends, what the agent holds goes back. At the start people and agents see which questions are open.
 
+import { oneLine } from "../../client/brief/data.js";
 import type { Dibs } from "../../client/client.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerReminder, questionList } from "./answers.js";
-import { clip, oneLine } from "./text.js";
+import { clip } from "./text.js";
 
 export interface HookEvent {
   name: string;

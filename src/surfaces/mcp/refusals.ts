@@ -1,10 +1,11 @@
 // What an agent does next when it was refused. The map is exhaustive: a new code does not compile until it is here.
 
+import { oneLine } from "../../client/brief/data.js";
 import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireReason } from "../../contract/shapes.js";
 import { reasonBlock } from "./answers.js";
-import { clip, oneLine } from "./text.js";
+import { clip } from "./text.js";
 
 const again = "Try the same call again in a moment.";
 const tellHuman = "This needs a human: say so to your user, and stop.";

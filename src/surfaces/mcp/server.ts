@@ -8,6 +8,7 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
+import { dataRule } from "../../client/brief/data.js";
 import { Ending } from "../../client/ending.js";
 import type { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
@@ -20,7 +21,6 @@ import { explained, handlers } from "./handlers.js";
 import { addPrompts } from "./prompts.js";
 import { asDibsError, lostCodes, refusalText } from "./refusals.js";
 import { addResources } from "./resources.js";
-import { dataRule } from "./text.js";
 import { inputSchemaOf, type ToolName, toolNames, tools } from "./tools.js";
 
 export interface ServerOptions {
