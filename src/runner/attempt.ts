@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { type HolderOf, isLost } from "../client/reporting.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
-import { orderFor } from "./command.js";
+import { briefFor } from "./brief.js";
+import { needsBrief, orderFor } from "./command.js";
 import type { Group } from "./group.js";
 import { Lease } from "./lease.js";
 import { Log } from "./log.js";
@@ -138,9 +139,9 @@ export class Attempt {
       options.onTrouble?.(new Error(`ended process group ${pgid} of an earlier attempt`));
     if (options.worktree) this.worktree = await openWorktree(options.worktree, task, this.by);
     await this.reporter.start();
+    const { resultFile, brief } = await this.prepareFiles();
     // Stopped or lost before anything was started.
     if (this.verdict) return this.report(nobodySaw, nothing);
-    const resultFile = await this.prepareFiles();
     this.output.read("stdout", group.output.stdout);
     this.output.read("stderr", group.output.stderr);
     const order = orderFor(options.command, {
@@ -149,13 +150,15 @@ export class Attempt {
       epoch: this.by.epoch,
       cwd: this.worktree?.path ?? options.cwd ?? process.cwd(),
       resultFile,
+      brief,
       promptFile: join(this.directory, "prompt"),
+      briefFile: join(this.directory, "brief"),
       scratch: this.directory,
       env: { ...(options.env ?? process.env), ...this.worktree?.env },
       connectionEnv: options.connectionEnv ?? {},
     });
     this.lease.started();
-    await group.run(order, options.stdin === "empty" ? "" : task.prompt);
+    await group.run(order, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
     if (this.verdict) void group.end();
     const exit = await group.exited;
     // Whoever is still in the group would go on without a claim.
@@ -168,13 +171,20 @@ export class Attempt {
   }
 
   /** A directory that only this user can read. */
-  private async prepareFiles(): Promise<string> {
-    const { command } = this.parts.options;
+  private async prepareFiles(): Promise<{ resultFile: string; brief: string }> {
+    const { options, task } = this.parts;
     this.directory = await mkdtemp(join(tmpdir(), "dibs-run-"));
-    if (command.includes("{promptFile}")) {
-      await writeFile(join(this.directory, "prompt"), this.parts.task.prompt, { mode: 0o600 });
+    const resultFile = join(this.directory, "result");
+    const place = { resultFile, branch: this.worktree?.branch ?? null };
+    const brief = needsBrief(options)
+      ? await this.reporter.persistently(() => briefFor(options.dibs, task, place))
+      : "";
+    const texts = { "{promptFile}": ["prompt", task.prompt], "{briefFile}": ["brief", brief] } as const;
+    for (const [placeholder, [name, text]] of Object.entries(texts)) {
+      if (!options.command.includes(placeholder)) continue;
+      await writeFile(join(this.directory, name), text, { mode: 0o600 });
     }
-    return join(this.directory, "result");
+    return { resultFile, brief };
   }
 
   private async removeFiles(): Promise<void> {

@@ -3,6 +3,7 @@
 
 import { DibsError } from "../contract/error.js";
 import type { WireTask } from "../contract/shapes.js";
+import type { RunnerOptions } from "./options.js";
 import type { Order } from "./order.js";
 
 export interface CommandContext {
@@ -11,8 +12,11 @@ export interface CommandContext {
   epoch: number;
   cwd: string;
   resultFile: string;
-  /** A private file with the prompt, for programs that want one. */
+  /** Empty where the command does not ask for it. */
+  brief: string;
+  /** Private files with the prompt and the brief, for programs that want one. */
   promptFile: string;
+  briefFile: string;
   /** Where these files are. */
   scratch: string;
   /** What the command inherits. */
@@ -29,15 +33,20 @@ export function refuseBadCommand(command: readonly string[]): void {
   });
 }
 
-export const placeholders = ["{id}", "{title}", "{prompt}", "{promptFile}"] as const;
+/** Whether the command or its standard input needs the brief, which takes a few calls to the store. */
+export function needsBrief({ command, stdin = "brief" }: Pick<RunnerOptions, "command" | "stdin">): boolean {
+  return stdin === "brief" || command.includes("{brief}") || command.includes("{briefFile}");
+}
 
 export function orderFor(command: readonly string[], context: CommandContext): Order {
-  const { task, cwd, promptFile, scratch } = context;
+  const { task, brief, cwd, promptFile, briefFile, scratch } = context;
   const values: Record<string, string> = {
     "{id}": task.id,
     "{title}": notAnOption(task.title),
     "{prompt}": notAnOption(task.prompt),
     "{promptFile}": promptFile,
+    "{brief}": brief,
+    "{briefFile}": briefFile,
   };
   const [file = "", ...args] = command;
   const filled = args.map((word) => (Object.hasOwn(values, word) ? values[word]! : word));

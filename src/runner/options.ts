@@ -50,7 +50,7 @@ export interface WorktreeOptions {
 /** What every way of running has in common. */
 export interface RunnerOptions {
   dibs: Dibs;
-  /** A file and its arguments. `{id}`, `{title}`, `{prompt}` and `{promptFile}` are replaced where they are whole arguments. */
+  /** A file and its arguments. Placeholders such as `{id}` and `{brief}` are replaced where they are whole arguments. */
   command: readonly string[];
   machine: Machine;
   project?: string;
@@ -65,8 +65,8 @@ export interface RunnerOptions {
   env?: Readonly<Record<string, string | undefined>>;
   /** How the command reaches the same store: DIBS_URL or DIBS_DATABASE_URL, DIBS_TOKEN. */
   connectionEnv?: Readonly<Record<string, string | undefined>>;
-  /** Whether the prompt is given on standard input; default yes. */
-  stdin?: "prompt" | "empty";
+  /** What is on standard input: the brief (default), the bare prompt, or nothing. */
+  stdin?: "brief" | "prompt" | "empty";
   /** What the command prints. Raw: whoever shows it on a terminal makes it harmless. */
   output?: (line: string, from: { taskId: string; stream: StreamName }) => void;
   onStart?: (claim: WireClaim, task: WireTask) => void;

@@ -98,7 +98,8 @@ export class Reporter {
     return { signal: this.options.silence };
   }
 
-  private persistently<T>(call: () => Promise<T>): Promise<T> {
+  /** Repeats a call until the store answers, while the lease lasts. */
+  persistently<T>(call: () => Promise<T>): Promise<T> {
     const { retryMs, isLate, hurry, onTrouble } = this.options;
     return persistently(call, {
       retryMs,

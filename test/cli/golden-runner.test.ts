@@ -6,7 +6,7 @@ import { ways } from "./desk.js";
 import { openPlace, type Place } from "./run-place.js";
 
 const lines = [
-  'run --prompt "Fix the build" -- cat',
+  'run --bare-prompt --prompt "Fix the build" -- cat',
   "show 0001 --log",
   'run --prompt "Fail" --title "It cannot" -- sh -c "echo on the way; exit 3"',
   'run --prompt "Quietly" -q -- sh -c "echo unseen"',
@@ -17,11 +17,11 @@ const lines = [
   "lock acquire build --pid 1",
   "run --prompt later --lock build --on-conflict queue -- cat",
   "run --prompt now --lock build --on-conflict exit -- cat",
-  "work --once -- cat",
+  "work --once --bare-prompt -- cat",
   "work --once -- cat",
   'add "First" --id first',
   'add "Second" -d first',
-  "work --until-empty -- cat",
+  "work --until-empty --bare-prompt -- cat",
   "work --",
   "work --agent nobody",
 ];

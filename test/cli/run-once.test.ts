@@ -17,7 +17,11 @@ async function busy(place: Place): Promise<{ running: Running; pid: number }> {
 describe.each(ways)("%s", (way) => {
   test("a prompt, standard input, or a task that exists", async () => {
     const place = await openPlace(way);
-    const given = await run(place, ["--prompt", "as a flag", "--title", "Named", "--json"], "cat");
+    const given = await run(
+      place,
+      ["--bare-prompt", "--prompt", "as a flag", "--title", "Named", "--json"],
+      "cat",
+    );
     expect(given.code).toBe(0);
     expect(JSON.parse(given.out)).toMatchObject({ taskId: "0001", outcome: "completed", exitCode: 0 });
     expect(await place.task("0001")).toMatchObject({
@@ -28,7 +32,10 @@ describe.each(ways)("%s", (way) => {
     expect((await run(place, [], "cat", "on stdin\n")).out).toBe("0002 completed\n");
     expect((await place.task("0002")).prompt.trimEnd()).toBe("on stdin");
     await place.add({ title: "There", prompt: "already" });
-    expect(await run(place, ["--task", "0003"], "cat")).toMatchObject({ code: 0, out: "0003 completed\n" });
+    expect(await run(place, ["--task", "0003", "--bare-prompt"], "cat")).toMatchObject({
+      code: 0,
+      out: "0003 completed\n",
+    });
     expect((await place.task("0003")).result.output).toBe("already");
   });
 

@@ -28,7 +28,15 @@ describe.each(ways)("hostile prompts: %s", (way) => {
       ...prompts.map(([title, prompt]) => ({ title: `${title} \u001b[31m$(touch pwned)`, prompt })),
     );
     const words = ["agent", "{id}", "{title}", "{promptFile}", "--prompt={prompt}"];
-    const { code, out, err } = await place.dibs(["work", "--until-empty", "-n", "2", "--", ...words]);
+    const { code, out, err } = await place.dibs([
+      "work",
+      "--bare-prompt",
+      "--until-empty",
+      "-n",
+      "2",
+      "--",
+      ...words,
+    ]);
     expect([code, out.match(/ completed/g)?.length]).toEqual([0, prompts.length]);
     for (const [at, [name, prompt]] of prompts.entries()) {
       const id = `000${at + 1}`;
@@ -66,13 +74,21 @@ test("hostile prompts of dibs run: as a flag and on standard input", async () =>
   const place = await openPlace();
   place.program("agent", recorder);
   for (const [at, [name, prompt]] of hostilePrompts.entries()) {
-    const { code } = await place.dibs(["run", `--prompt=${prompt}`, "-q", "--", "agent", "{prompt}"]);
+    const { code } = await place.dibs([
+      "run",
+      `--prompt=${prompt}`,
+      "--bare-prompt",
+      "-q",
+      "--",
+      "agent",
+      "{prompt}",
+    ]);
     const id = `000${at + 1}`;
     expect(code, name).toBe(0);
     expect(argsOf(place, id), name).toEqual([asArgument(prompt)]);
     expect(stdinOf(place, id).toString(), name).toBe(prompt);
   }
-  expect((await place.dibs(["run", "-q", "--", "agent"], { input: large })).code).toBe(0);
+  expect((await place.dibs(["run", "--bare-prompt", "-q", "--", "agent"], { input: large })).code).toBe(0);
   const last = `000${hostilePrompts.length + 1}`;
   expect(stdinOf(place, last).equals(Buffer.from(large))).toBe(true);
 });
@@ -84,17 +100,22 @@ describe("presets", () => {
     gemini: ["--approval-mode", "auto_edit"],
   };
 
-  test.each(Object.entries(agents))("%s is given the prompt on standard input", async (name, args) => {
-    const place = await openPlace();
-    place.program(name, recorder);
-    const prompt = "--dangerously $(touch pwned)\nsecond line";
-    await place.add({ title: "One", prompt }, { title: "Two", prompt });
-    const { code, out } = await place.dibs(["work", "--agent", name, "--until-empty", "-q"]);
-    expect([code, out]).toEqual([0, "0001 completed\n0002 completed\n"]);
-    expect(argsOf(place, "0001")).toEqual(args);
-    expect(stdinOf(place, "0001").toString()).toBe(prompt);
-    expect((await place.json(["attempts", "0001"])).attempts[0].agentType).toBe(name);
-  });
+  test.each(Object.entries(agents))(
+    "%s is given the brief on standard input, or the bare prompt",
+    async (name, args) => {
+      const place = await openPlace();
+      place.program(name, recorder);
+      const prompt = "--dangerously $(touch pwned)\nsecond line";
+      await place.add({ title: "One", prompt }, { title: "Two", prompt });
+      const { code, out } = await place.dibs(["work", "--agent", name, "--until-empty", "-q"]);
+      expect([code, out]).toEqual([0, "0001 completed\n0002 completed\n"]);
+      expect(argsOf(place, "0001")).toEqual(args);
+      expect(stdinOf(place, "0001").toString()).toContain(`\n${prompt}\n</task-data>\n`);
+      await place.says(["run", "--bare-prompt", "--agent", name, "--prompt", "bare", "-q"]);
+      expect(stdinOf(place, "0003").toString()).toBe("bare");
+      expect((await place.json(["attempts", "0001"])).attempts[0].agentType).toBe(name);
+    },
+  );
 
   test("words after -- are added, --attended leaves out what allows, and a config names the usual one", async () => {
     const place = await openPlace();

@@ -18,7 +18,7 @@ describe.each(ways)("%s", (way) => {
     );
     const { code, out, err } = await work(
       place,
-      ["--until-empty", "-n", "2"],
+      ["--until-empty", "-n", "2", "--bare-prompt"],
       `echo $DIBS_TASK >> "$NOTES/ran"; read -r prompt; echo "told: $prompt"
        case $DIBS_TASK in
          0002) echo "from the file" > "$DIBS_RESULT_FILE";;

@@ -23,7 +23,7 @@ describe("a run", () => {
       assignee: null,
       result: { output: "done" },
     });
-    expect(Buffer.from((await here.seen(ran.taskId)).stdin, "base64").toString()).toBe("say it");
+    expect(Buffer.from((await here.seen(ran.taskId)).stdin, "base64").toString()).toContain("\nsay it\n");
     expect((await here.dibs.sessions.list({})).sessions).toEqual([]);
   });
 

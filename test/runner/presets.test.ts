@@ -5,7 +5,7 @@ import { agentNames, presetFor } from "../../src/runner/index.js";
 test("a preset is a command with its way of being told", () => {
   expect(presetFor("claude")).toEqual({
     command: ["claude", "--print", "--permission-mode", "acceptEdits"],
-    stdin: "prompt",
+    stdin: "brief",
     env: {},
   });
   expect(presetFor("codex", { extra: ["--model", "o5"] }).command).toEqual([
@@ -18,7 +18,7 @@ test("a preset is a command with its way of being told", () => {
     "-",
   ]);
   expect(presetFor("aider", { unattended: false })).toMatchObject({
-    command: expect.arrayContaining(["--message-file", "{promptFile}"]),
+    command: expect.arrayContaining(["--message-file", "{briefFile}"]),
     stdin: "empty",
   });
 });
@@ -29,11 +29,16 @@ test("an agent that asks for trust where nobody can answer is given it", () => {
   expect(presetFor("cursor-agent", { unattended: false }).command).toContain("--trust");
 });
 
-test("every agent is told its prompt in one way", () => {
+test.each([
+  { barePrompt: false, stdin: "brief", file: "{briefFile}" },
+  { barePrompt: true, stdin: "prompt", file: "{promptFile}" },
+])("every agent is given its $stdin in one way", ({ barePrompt, stdin, file }) => {
   for (const name of agentNames) {
-    const { command, stdin } = presetFor(name);
-    const isInArguments = command.some((word) => ["{prompt}", "{promptFile}"].includes(word));
-    expect(isInArguments, name).toBe(stdin === "empty");
+    const preset = presetFor(name, { barePrompt });
+    const placeholders = preset.command.filter((word) => word.startsWith("{"));
+    expect([preset.stdin, placeholders], name).toEqual(
+      preset.stdin === "empty" ? ["empty", [file]] : [stdin, []],
+    );
   }
 });
 

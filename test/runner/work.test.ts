@@ -9,10 +9,11 @@ import { runWork } from "../../src/runner/index.js";
 import { asArgument, hostilePrompts, stage, until } from "./support.js";
 
 describe("what a command is given", () => {
-  test("the prompt on stdin, placeholders as whole arguments, and its claim in the environment", async () => {
+  test("the bare prompt on stdin, placeholders as whole arguments, and its claim in the environment", async () => {
     const here = await stage();
     const task = await here.add("do this", { title: "a title" });
     const runner = here.work({
+      stdin: "prompt",
       command: here.command({}, "{id}", "{title}", "{prompt}", "x{id}", "{id} {title}", "{other}"),
       untilEmpty: true,
       sessionId: "worker",
@@ -61,6 +62,7 @@ describe("what a command is given", () => {
     for (const [, prompt] of hostilePrompts)
       tasks.push(await here.add(prompt, { title: prompt.slice(0, 40) }));
     const runner = here.work({
+      stdin: "prompt",
       command: here.command({}, "{prompt}", "{title}"),
       untilEmpty: true,
       cwd: here.directory,
@@ -79,7 +81,7 @@ describe("what a command is given", () => {
     const prompt = "--dangerously-skip-permissions";
     const task = await here.add(prompt, { title: "-rf" });
     const command = here.command({}, "{prompt}", "--message", "{title}");
-    await here.work({ command, untilEmpty: true }).done;
+    await here.work({ command, untilEmpty: true, stdin: "prompt" }).done;
     const seen = await here.seen(task.id);
     expect(seen.more).toEqual([` ${prompt}`, "--message", " -rf"]);
     const { values, positionals } = parseArgs({
@@ -96,7 +98,7 @@ describe("what a command is given", () => {
     const here = await stage();
     const prompt = "0123456789abcdef".repeat(12_800);
     const long = await here.add(prompt);
-    await here.work({ untilEmpty: true }).done;
+    await here.work({ untilEmpty: true, stdin: "prompt" }).done;
     expect(Buffer.from((await here.seen(long.id)).stdin, "base64").toString()).toBe(prompt);
     const longer = await here.add(prompt);
     await here.work({ untilEmpty: true, command: here.command({}, "{prompt}") }).done;

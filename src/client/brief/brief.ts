@@ -43,7 +43,7 @@ export function renderBrief(facts: BriefFacts, show: Show): string {
 const kib = (bytes: number) => `${Math.ceil(bytes / KiB)} KiB`;
 
 function taskPart(task: WireTask, show: Show): Part {
-  const { id, labels, files, assignee } = task;
+  const { id, labels, files } = task;
   const label = `task ${id}`;
   const title = ownTitle(task);
   const prompt = asData(task.prompt);
@@ -51,7 +51,6 @@ function taskPart(task: WireTask, show: Show): Part {
   const shownPrompt = clipped(prompt, briefLimits.prompt);
   const head = [...(title === null ? [] : [`title: ${title}`]), shownPrompt];
   const fields = [...listed("files", files), ...listed("labels", labels)];
-  if (assignee) fields.push(`for: ${oneLine(assignee)}`);
   const tail = fields.map((line) => clipped(line, briefLimits.fields / fields.length));
   const frame = bytesOf(block(label, [...head, "description: ", ...tail].join("\n"))) + 300;
   return {

@@ -30,6 +30,7 @@ const sharedFlags: Record<string, FlagSpec> = {
     help: "fill in the command line of a well-known agent (DIBS_AGENT); words after -- are added",
   },
   attended: { help: "with --agent: let the agent ask before it acts" },
+  "bare-prompt": { help: "give the command only the prompt on standard input, not the brief" },
   worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
   ttl: { value: "<duration>", help: "lease length; renewed while the command runs" },
   "agent-type": { value: "<word>", help: "what kind of agent this is" },
@@ -40,6 +41,10 @@ const sharedFlags: Record<string, FlagSpec> = {
   },
   quiet: { short: "q", help: "do not show what the command prints" },
 };
+
+const briefDetails =
+  "The command gets a brief on standard input: the prompt, description, files, results of dependencies, why earlier attempts failed, questions with their answers, and what to do at the end. It has at most 64 KiB.\n" +
+  "{brief}, {briefFile}, {prompt}, {promptFile}, {id} and {title} are replaced where they are whole arguments.";
 
 /** How a child reaches the same store, from whichever directory. */
 async function connectionEnv(context: Context): Promise<Record<string, string | undefined>> {
@@ -72,8 +77,10 @@ async function agentOf(context: Context): Promise<string | undefined> {
 async function commandOf(context: Context) {
   const words = context.args;
   const agent = await agentOf(context);
-  if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words });
-  if (words.length > 0) return { command: [...words], stdin: "prompt" as const, env: {} };
+  const barePrompt = context.on("bare-prompt");
+  if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words, barePrompt });
+  const stdin = barePrompt ? ("prompt" as const) : ("brief" as const);
+  if (words.length > 0) return { command: [...words], stdin, env: {} };
   throw usageError(
     "Which command? It is missing.",
     `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
@@ -246,7 +253,7 @@ export const commands: Record<string, Command> = {
     args: "[command...]",
     summary: "Claim, run a command, report, and again",
     details:
-      "The prompt is on the command's standard input; {id}, {title}, {prompt} and {promptFile} are replaced where they are whole arguments.\n" +
+      `${briefDetails}\n` +
       "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
       "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you. dibs doctor --fix removes what is merged.\n" +
       "In a worktree git asks before it commits, moves a branch or pushes whether the claim is still held. git push --no-verify and git -c core.hooksPath=... pass it by: protect branches that matter on the server.\n" +
@@ -273,6 +280,7 @@ export const commands: Record<string, Command> = {
     name: "run",
     args: "[command...]",
     summary: "Run one command for one prompt or one task",
+    details: briefDetails,
     flags: {
       prompt: { value: "<text>", help: "what is to be done; default: standard input" },
       task: { value: "<id>", help: "a task that exists, instead" },
