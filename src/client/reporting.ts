@@ -61,7 +61,7 @@ export function storable(message: string): string {
   return message.slice(0, 8_000).replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
-const resultFields = ["output", "filesCreated", "filesModified"];
+const resultFields = ["output", "filesCreated", "filesModified", "branch", "commit"];
 
 /** What a handler returns is kept whatever it is: other values than a result become its output, as JSON. */
 export function resultOf(value: WorkResult) {

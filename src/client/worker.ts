@@ -20,7 +20,7 @@ export type WorkHandler = (context: WorkContext) => Promise<WorkResult> | WorkRe
 
 export type WorkResult =
   | string
-  | { output?: string; filesCreated?: string[]; filesModified?: string[] }
+  | { output?: string; filesCreated?: string[]; filesModified?: string[]; branch?: string; commit?: string }
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler may simply return.
   | void;
 

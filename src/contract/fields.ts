@@ -37,6 +37,7 @@ export const id = once(() =>
 );
 
 export const path = once(() => text(limits.pathLengthMax).min(1));
+const gitName = once(() => text(limits.gitNameLengthMax).min(1));
 // 0 is the epoch of a task that nobody has claimed: as a fencing number it is stale, not malformed.
 export const epoch = once(() => z.number().int().min(0));
 /** Ten years: no duration of ours is longer, and sums with a time stay exact. */
@@ -97,9 +98,11 @@ export const result = once(() =>
           output: longText().default(""),
           filesCreated: z.array(path()).max(limits.filesMax).default([]),
           filesModified: z.array(path()).max(limits.filesMax).default([]),
+          branch: gitName().optional().describe("The branch that has the work"),
+          commit: gitName().optional().describe("Its last commit"),
         }),
       ],
-      "must be a text or { output, filesCreated, filesModified }",
+      "must be a text or { output, filesCreated, filesModified, branch, commit }",
     )
     .transform((value) =>
       typeof value === "string" ? { output: value, filesCreated: [], filesModified: [] } : value,

@@ -34,6 +34,8 @@ export const resultShape = once(() =>
     output: z.string(),
     filesCreated: z.array(z.string()),
     filesModified: z.array(z.string()),
+    branch: z.string().optional().describe("The branch that has the work"),
+    commit: z.string().optional().describe("Its last commit"),
   }),
 );
 

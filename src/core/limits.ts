@@ -17,6 +17,7 @@ export const limits = {
   reasonLengthMax: 1000,
   wordLengthMax: 128,
   pathLengthMax: 4096,
+  gitNameLengthMax: 255,
   labelsMax: 50,
   filesMax: 1000,
   requiresMax: 50,

@@ -83,6 +83,9 @@ export interface TaskResult {
   output: string;
   filesCreated: string[];
   filesModified: string[];
+  /** Where the work is, if it is in git. */
+  branch?: string | undefined;
+  commit?: string | undefined;
 }
 
 export function stateOf(task: Task, claim: Claim | undefined): TaskState {

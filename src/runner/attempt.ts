@@ -17,7 +17,7 @@ import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
 import { isPassing } from "./patience.js";
 import { errorText, type LastWords, Reporter, waitsForAnswer } from "./report.js";
-import { type Left, nothing, readResultFile } from "./result.js";
+import { type Left, nothing, readResultFile, type TaskOutcome } from "./result.js";
 import { endSurvivors } from "./survivors.js";
 import { openWorktree, type Worktree } from "./worktree.js";
 
@@ -208,7 +208,7 @@ export class Attempt {
       const outcome = await this.reporter.fail(errorText(text + where), left.retryable);
       return this.end(outcome, exit, left.error ?? why);
     }
-    const result = left.result ?? {
+    const result: TaskOutcome = left.result ?? {
       output: this.output.result,
       filesCreated: [],
       filesModified: [],
@@ -217,8 +217,11 @@ export class Attempt {
       const outcome = await this.reporter.release(waitsForAnswer, "awaiting");
       return this.end(outcome, exit, this.reporter.releasedFor);
     }
+    const commit = (await worktree?.commit()) ?? null;
     const note = worktree ? await worktree.tidy() : null;
     if (note) result.output = `${result.output}\n\n${note}`.trim();
+    if (commit !== null) result.commit = commit;
+    if (commit !== null && !worktree?.isRemoved) result.branch = worktree?.branch;
     const outcome = await this.reporter.complete(result);
     return this.end(outcome, exit, this.reporter.releasedFor);
   }

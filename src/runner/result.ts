@@ -1,5 +1,5 @@
-// The file in which a command may leave its result: a text, or JSON { output, filesCreated, filesModified }, or in case of a
-// failure { error, retryable }. It is a program's file: whatever is in it, the report must go through.
+// The file in which a command may leave its result: a text, or JSON { output, filesCreated, filesModified, branch, commit }, or in
+// case of a failure { error, retryable }. It is a program's file: whatever is in it, the report must go through.
 
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
@@ -9,6 +9,8 @@ export interface TaskOutcome {
   output: string;
   filesCreated: string[];
   filesModified: string[];
+  branch?: string | undefined;
+  commit?: string | undefined;
 }
 
 export interface Left {
@@ -45,7 +47,7 @@ async function readBounded(path: string): Promise<string | null> {
   }
 }
 
-const fields = ["output", "filesCreated", "filesModified", "error", "retryable"];
+const fields = ["output", "filesCreated", "filesModified", "branch", "commit", "error", "retryable"];
 
 /** Other JSON than ours is a text like any other. */
 function fromJson(text: string): Left | null {

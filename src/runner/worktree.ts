@@ -18,6 +18,8 @@ export interface Worktree {
   isRemoved: boolean;
   /** For the command: what must not be in its environment there. */
   env: Record<string, undefined>;
+  /** The last commit of its branch; null if the command committed nothing. */
+  commit(): Promise<string | null>;
   /** After a success: removes it if nothing is lost by that, else says where it is. */
   tidy(): Promise<string | null>;
   /** People who look at what is left are not held up. */
@@ -58,6 +60,7 @@ export async function openWorktree(
     branch,
     isRemoved: false,
     env: withoutRepository,
+    commit: () => ownCommit(root, branch),
     tidy: () => inTurn(root, () => tidy(root, worktree)),
     removeFence: () => inTurn(root, () => removeFence(path)),
   };
@@ -193,6 +196,11 @@ async function add(root: string, path: string, branch: string, owner: string): P
   await git(root, ["config", "--local", `${section}.dibs-commit`, commit]);
 }
 
+async function ownCommit(root: string, branch: string): Promise<string | null> {
+  const [start, tip] = [await startOf(root, branch), await tipOf(root, branch)];
+  return tip === start ? null : tip;
+}
+
 async function tidy(root: string, worktree: Worktree): Promise<string | null> {
   const { path, branch } = worktree;
   const why = await removeUnlessLost({ root, path, branch });
@@ -229,7 +237,7 @@ export async function whatWouldBeLost({ root, path, branch }: Place): Promise<st
   if (lines.some((line) => !line.startsWith("!! "))) return "it has changes that are not committed";
   const ignored = lines.map((line) => line.slice(3)).filter((file) => !canBeMadeAgain.test(file));
   if (ignored.length > 0) return `git ignores ${ignored.slice(0, 5).join(", ")} in it`;
-  const start = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-commit`]);
+  const start = await startOf(root, branch);
   const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
   // The command may have left another branch, or none, checked out.
   for (const commit of [await git(path, ["rev-parse", "HEAD"]), await tipOf(root, branch)]) {
@@ -239,6 +247,11 @@ export async function whatWouldBeLost({ root, path, branch }: Place): Promise<st
     if (!isMerged) return "its commits are not merged";
   }
   return null;
+}
+
+/** The commit that the branch was created at. */
+function startOf(root: string, branch: string): Promise<string | null> {
+  return gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-commit`]);
 }
 
 function tipOf(root: string, branch: string): Promise<string | null> {

@@ -100,6 +100,8 @@ const result = object<TaskResult>({
   output: text,
   filesCreated: listOf(text),
   filesModified: listOf(text),
+  branch: optional(text),
+  commit: optional(text),
 });
 
 /** What a claim and an attempt begin with. */

@@ -73,6 +73,8 @@ function fieldsOf(task: WireTask, now: number): Field[] {
     ["result", result?.output],
     ["created", result?.filesCreated.map(plain).join(", ")],
     ["changed", result?.filesModified.map(plain).join(", ")],
+    ["branch", result?.branch],
+    ["commit", result?.commit],
   ];
 }
 

@@ -146,11 +146,20 @@ test("hostile texts of others stay inside their blocks", async () => {
   expect(outside.match(/When you finish:/g)).toHaveLength(1);
 });
 
-test("in a worktree the brief names the branch to commit on", async () => {
+test("in a worktree the brief names the branch to commit on, and dependents get branch and commit", async () => {
   const place = await openPlace();
   place.program("agent", recorder);
   place.git("commit", "--quiet", "--allow-empty", "-m", "begin");
-  await place.says(["run", "--worktree", "--prompt", "x", "-q", "--", "agent"]);
+  await place.add({ key: "a", prompt: "first" }, { prompt: "second", dependsOn: ["a"] });
+  const commit = `${recorder}; git commit --quiet --allow-empty -m work; echo committed`;
+  const work = ["work", "--once", "-q", "--worktree", "--"];
+  expect((await place.dibs([...work, "sh", "-c", commit])).code).toBe(0);
+  expect((await place.dibs([...work, "agent"])).code).toBe(0);
+  const made = `branch: dibs/0001\ncommit: ${place.git("rev-parse", "dibs/0001")}\n`;
+  expect(given(place, "0002.1").stdin).toContain(
+    `of="dependency 0001, completed">\nfirst\n${made}committed\n`,
+  );
+  expect(await place.says(["show", "0001"])).toMatch(/^branch +dibs\/0001$/m);
   expect(given(place, "0001.1").stdin).toContain(
     "- Commit your changes on branch dibs/0001, in this directory.",
   );

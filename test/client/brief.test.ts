@@ -29,7 +29,8 @@ async function done(dibs: Dibs, prompt: string, output: string): Promise<string>
   const { id: taskId } = await newTask(dibs, { prompt });
   const holder = { taskId, sessionId: "ann" };
   await dibs.tasks.claim({ ...holder, register: true });
-  await dibs.tasks.complete({ ...holder, result: { output, filesCreated: ["src/a.ts"], filesModified: [] } });
+  const git = { branch: `dibs/${taskId}`, commit: "4f1c2e7" };
+  await dibs.tasks.complete({ ...holder, result: { output, filesCreated: ["src/a.ts"], ...git } });
   return taskId;
 }
 
@@ -110,7 +111,7 @@ test("results of dependencies, why earlier attempts failed, and questions with t
     "REST or RPC?",
     "REST, please",
     "the model is in place",
-    "files created: src/a.ts",
+    `branch: dibs/${first}\ncommit: 4f1c2e7\nfiles created: src/a.ts\n`,
     "error: the port was taken",
     "last note: half of it is written",
   ])

@@ -79,7 +79,11 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
     const task = await here.add("commit");
     await work({ command: here.command({ ...commit("two\n"), out: "did it" }) }).done;
     const path = join(root, ".dibs/worktrees", task.id);
-    const output = (await here.task(task.id)).result?.output;
+    const { output, ...result } = (await here.task(task.id)).result!;
+    expect(result).toMatchObject({
+      branch: `dibs/${task.id}`,
+      commit: git(root, "rev-parse", `dibs/${task.id}`),
+    });
     expect(output).toContain("did it");
     expect(output).toContain(path);
     expect(output).toContain(`dibs/${task.id}`);
@@ -92,13 +96,17 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
       .done;
     expect(readFileSync(join(root, "file.txt"), "utf8")).toBe("three\n");
     expect(existsSync(join(root, ".dibs/worktrees", merging.id))).toBe(false);
+    const merged = (await here.task(merging.id)).result!;
+    expect([merged.branch, merged.commit]).toEqual([undefined, git(root, "rev-parse", "HEAD")]);
     expect(branches()).toBe(`dibs/${task.id}`);
   });
 
   test("what was not committed is kept", async () => {
     const task = await here.add("leave something");
     await work({ command: here.command({ write: { "new.txt": "precious" } }) }).done;
-    expect((await here.task(task.id)).result?.output).toContain("not committed");
+    const { result } = await here.task(task.id);
+    expect(result?.output).toContain("not committed");
+    expect(result).not.toHaveProperty("commit");
     expect(existsSync(join(root, ".dibs/worktrees", task.id, "new.txt"))).toBe(true);
   });
 

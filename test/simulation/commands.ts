@@ -58,11 +58,15 @@ function claimOptions(pick: Picker, scene: Scene) {
   });
 }
 
-const result = (pick: Picker) => ({
-  output: pick.of(["done", "", "ünï — 日本 🎉"]),
-  filesCreated: pick.some(["a.ts", "b.ts"], 2),
-  filesModified: [],
-});
+const result = (pick: Picker) => {
+  const output = pick.of(["done", "", "ünï — 日本 🎉"]);
+  return {
+    output,
+    filesCreated: pick.some(["a.ts", "b.ts"], 2),
+    filesModified: [],
+    ...(output === "done" ? { branch: "dibs/0001", commit: "4f1c2e7" } : {}),
+  };
+};
 const spread = (pick: Picker) => pick.of([0, -1, 1, 0.5]);
 const isOpen = (state: string) => !["completed", "failed", "cancelled"].includes(state);
 

@@ -25,8 +25,13 @@ export function ownDescription({ prompt, description }: WireTask): string | null
 type Result = NonNullable<WireTask["result"]>;
 
 /** What was made, apart from the output. */
-export function resultFields({ filesCreated, filesModified }: Result): string[] {
-  return [...listed("files created", filesCreated), ...listed("files modified", filesModified)];
+export function resultFields({ branch, commit, filesCreated, filesModified }: Result): string[] {
+  return [
+    ...(branch ? [`branch: ${oneLine(branch)}`] : []),
+    ...(commit ? [`commit: ${oneLine(commit)}`] : []),
+    ...listed("files created", filesCreated),
+    ...listed("files modified", filesModified),
+  ];
 }
 
 /** Label and text of all that an attempt left, the reason of its end first. */

@@ -141,7 +141,8 @@ export function lifecycle(driver: Driver): void {
       const hold = await world.hold("a", {}, { start: true });
       const startedAt = world.clock.now();
       world.clock.advance(minute);
-      const result = { output: "done", filesCreated: ["a.ts"], filesModified: ["b.ts"] };
+      const git = { branch: "dibs/0001", commit: "4f1c2e7" };
+      const result = { output: "done", filesCreated: ["a.ts"], filesModified: ["b.ts"], ...git };
       expect(await world.ok({ type: "complete", ...hold, result })).toEqual({
         unblocked: [],
         unblockedCount: 0,

@@ -62,6 +62,8 @@ function fieldsOf(task: WireTask, look: Look): Field[] {
     ["result", result && shortened(result.output)],
     ["created", result?.filesCreated.join(", ")],
     ["changed", result?.filesModified.join(", ")],
+    ["branch", result?.branch],
+    ["commit", result?.commit],
     ["error", task.error && shortened(task.error), "red"],
     ["metadata", task.metadata && JSON.stringify(task.metadata)],
   ];

@@ -59,7 +59,7 @@ export function Part({ title, id, children }: { title: string; id: string; child
 type Result = NonNullable<Task["result"]>;
 
 export function ResultTexts({ result }: { result: Result }) {
-  const { output, filesCreated, filesModified } = result;
+  const { output, filesCreated, filesModified, branch, commit } = result;
   return (
     <>
       {output === "" ? (
@@ -69,6 +69,8 @@ export function ResultTexts({ result }: { result: Result }) {
       )}
       <Files title="Created" paths={filesCreated} />
       <Files title="Modified" paths={filesModified} />
+      <Files title="Branch" paths={branch ? [branch] : []} />
+      <Files title="Commit" paths={commit ? [commit] : []} />
     </>
   );
 }
