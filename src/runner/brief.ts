@@ -1,6 +1,6 @@
 // The brief for a command: what the store knows about the task, and what to do at the end.
 
-import { renderBrief } from "../client/brief/brief.js";
+import { renderBrief, showByCommand } from "../client/brief/brief.js";
 import { dataRule } from "../client/brief/data.js";
 import { type BriefFacts, gatherFacts } from "../client/brief/facts.js";
 import type { Dibs } from "../client/client.js";
@@ -24,7 +24,7 @@ export function commandBrief(facts: BriefFacts, place: BriefPlace): string {
     `You work on Dibs task ${id}${whole}, attempt ${epoch}. Do what the block "task ${id}" asks, and only that.`,
     dataRule,
     "",
-    renderBrief(facts, (taskId) => `Run: dibs show ${taskId} --json`),
+    renderBrief(facts, showByCommand),
     "",
     ...closing(place),
     "",

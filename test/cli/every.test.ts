@@ -53,6 +53,11 @@ const story: Step[] = [
   { line: "inbox", json: "notifications.inbox", people: /^\? 0001 {2}First[\s\S]*Which\?/ },
   { line: "answer 0001 that", json: "tasks.respond", people: /answered 0001, now running/ },
   { line: `done 0001 well ${a} -c new.ts`, json: "tasks.complete", people: /completed 0001/ },
+  {
+    line: "show 0001 --brief",
+    json: { success: true, brief: any },
+    people: /^<task-data of="task 0001">\n[\s\S]*<\/task-data>\n$/,
+  },
   { line: "show 0001", json: "tasks.get", people: /state +completed[\s\S]*result +well/ },
   { line: "attempts 0001", json: "tasks.attempts", people: /completed +well/ },
   { line: `claim ${a}`, json: "tasks.claimNext", people: /^0002 {2}Two/ },

@@ -58,6 +58,7 @@ describe.each(ways)("%s", (way) => {
     ])
       expect(stdin).toContain(said);
     expect(file).toBe(stdin);
+    expect((await place.json(["show", "0002", "--brief"])).brief).toContain("REST, please");
     expect(args).toEqual([stdin, expect.any(String), "Create the endpoints", "{Brief}", "x{brief}"]);
     const [mode, path] = place.note("0002.3.mode").trim().split(" ");
     expect(mode).toBe("600");

@@ -26,6 +26,8 @@ export const briefLimits = {
 /** How the reader gets all of a task, as a sentence: `Run: dibs show 0001 --json`. */
 export type Show = (taskId: string) => string;
 
+export const showByCommand: Show = (taskId) => `Run: dibs show ${taskId} --json`;
+
 export function renderBrief(facts: BriefFacts, show: Show): string {
   const [task, answers, attempts, dependencies] = shareBytes(
     [

@@ -1,3 +1,5 @@
+import { renderBrief, showByCommand } from "../../../client/brief/brief.js";
+import { gatherFacts } from "../../../client/brief/facts.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { SingleCommand } from "../command.js";
@@ -83,6 +85,13 @@ async function showAttempts(context: Context): Promise<void> {
   context.say(answer, (look) => attemptTable(answer.attempts, look));
 }
 
+async function showBrief(context: Context): Promise<void> {
+  const dibs = await context.dibs();
+  const { task } = await dibs.tasks.get({ taskId: context.taskId });
+  const brief = renderBrief(await gatherFacts(dibs, task), showByCommand);
+  context.say({ success: true, brief }, () => plainLines(brief).join("\n"));
+}
+
 export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
@@ -140,10 +149,12 @@ export const commands: Record<string, SingleCommand> = {
     flags: {
       log: { help: "show the output that its last attempt's runner kept (with --epoch: of that attempt)" },
       attempts: { help: "show its attempts" },
+      brief: { help: "show what an agent is told about it" },
     },
     examples: ["dibs show 0001", "dibs show 0001 --log"],
     async run(context) {
       if (context.on("log")) return showLog(context);
+      if (context.on("brief")) return showBrief(context);
       if (context.on("attempts")) return showAttempts(context);
       const answer = await (await context.dibs()).tasks.get({ taskId: context.taskId });
       context.say(answer, (look) => taskPage(answer.task, look));
