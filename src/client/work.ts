@@ -371,6 +371,8 @@ class WorkLoop implements Worker {
           "task:released",
           "task:claim-expired",
           "task:claim-orphaned",
+          "task:retry-scheduled",
+          "task:failed",
         ],
         signal,
       })) {
@@ -386,8 +388,7 @@ class WorkLoop implements Worker {
       ({ claim }) => claim.taskId === event.taskId && claim.epoch === event.epoch,
     );
     if (!running) return;
-    const isOwn =
-      event.type === "task:released" && ["completed", "failed"].includes(String(event.data.reason));
+    const isOwn = ["completed", "failed"].includes(String(event.data.reason));
     if (event.type === "task:response-received") running.answered?.(String(event.data.response ?? ""));
     else if (!isOwn) {
       const code = event.type === "task:cancelled" ? "TASK_CANCELLED" : "CLAIM_EXPIRED";

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HolderOf, isLost } from "../client/reporting.js";
+import { exactDuration } from "../contract/duration.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
@@ -202,7 +203,9 @@ export class Attempt {
     }
     if (verdict?.kind === "timeout" || exit.code !== 0 || left.error !== null) {
       const why =
-        verdict?.kind === "timeout" ? `ran longer than ${this.parts.task.timeoutMs} ms` : endOf(exit);
+        verdict?.kind === "timeout"
+          ? `timed out after ${exactDuration(this.parts.task.timeoutMs ?? 0)}`
+          : endOf(exit);
       const where = worktree ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
       const text = left.error ?? `${why}\n${this.output.lastLines}`.trim();
       const outcome = await this.reporter.fail(errorText(text + where), left.retryable);
@@ -257,6 +260,10 @@ export class Attempt {
   /** A holder's call was refused, or an event says that the claim is over. */
   private async lose(error: unknown): Promise<void> {
     if (this.isReporting || this.verdict) return;
+    if (error instanceof DibsError && error.details.reason === "timeout") {
+      this.decide({ kind: "timeout" });
+      return;
+    }
     const mayBeItsOwn = error instanceof DibsError && error.code === "TASK_NOT_CLAIMED";
     if (mayBeItsOwn && (await this.reporter.wasReported().catch(() => false))) {
       if (this.verdict || this.isReporting) return;

@@ -92,7 +92,10 @@ export class Lease {
     } else if (endings.has(event.type)) {
       const code = event.type === "task:cancelled" ? "TASK_CANCELLED" : endings.get(event.type)!;
       const why = event.data.reason === undefined ? event.type : `${event.type}: ${event.data.reason}`;
-      this.options.onLost(new DibsError(code, `Task ${by.taskId} is no longer ours (${why}).`));
+      const { reason } = event.data;
+      this.options.onLost(
+        new DibsError(code, `Task ${by.taskId} is no longer ours (${why}).`, { details: { reason } }),
+      );
     }
   }
 

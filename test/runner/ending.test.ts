@@ -95,10 +95,36 @@ describe("a command is ended", () => {
     });
     const { pid } = await here.seen(task.id);
     await gone(pid);
-    await runner.done;
-    expect(here.ends[0]).toMatchObject({ reason: `ran longer than ${lastsMs} ms` });
+    expect(await runner.done).toMatchObject({ failed: 1, lost: 0 });
+    const error = expect.stringContaining("timed out after 10s");
+    expect(here.ends[0]).toMatchObject({ outcome: "failed", reason: error });
+    expect(await here.task(task.id)).toMatchObject({ state: "queued", retryCount: 1, lostCount: 0, error });
     const { attempts } = await here.dibs.tasks.attempts({ taskId: task.id });
-    expect(attempts[0]?.releaseReason).toBe("timeout");
+    expect(attempts[0]).toMatchObject({ releaseReason: "timeout", lateResult: { error } });
+  });
+
+  test("when its time is over, and the store is the first to notice", async () => {
+    const here = await stage(short);
+    const task = await here.add("too slow", { timeoutMs: 2_000 });
+    // The runner's own clock is too slow to matter.
+    const slow = {
+      ...here.dibs,
+      tasks: {
+        ...here.dibs.tasks,
+        claimNext: async (...given: Parameters<typeof here.dibs.tasks.claimNext>) => {
+          const answer = await here.dibs.tasks.claimNext(...given);
+          return answer.task ? { ...answer, task: { ...answer.task, timeoutMs: 600_000 } } : answer;
+        },
+      },
+    };
+    const runner = here.work({ dibs: slow, once: true, command: here.command({ wait: true }) });
+    await here.seen(task.id);
+    await until("the store has noticed", async () => {
+      await here.dibs.claims.cleanup({});
+      return (await here.task(task.id)).retryCount === 1;
+    });
+    expect(await runner.done).toMatchObject({ failed: 1, lost: 0 });
+    expect(await here.task(task.id)).toMatchObject({ state: "queued", retryCount: 1, lostCount: 0 });
   });
 
   test("before the lease is over, when the store cannot be reached", async () => {

@@ -1,4 +1,4 @@
-// expire, orphan: a lease that is over is over at that instant, whoever notices first. So every command on a task settles
+// expire, orphan, time out: a lease that is over is over at that instant, whoever notices first. So every command on a task settles
 // that task first, and every claim sweeps what is due: no answer depends on whether a sweeper has run.
 
 import { isOver, overReason } from "../claim.js";
@@ -7,6 +7,7 @@ import type { Draft } from "../draft.js";
 import { accept, canRead, type Outcome } from "../refusal.js";
 import { cutForgottenLeases } from "./clock.js";
 import { lose } from "./close.js";
+import { timeOut } from "./fail.js";
 
 export interface Swept {
   project: string;
@@ -20,7 +21,8 @@ function settleTask(draft: Draft, project: string, taskId: string): Swept | null
   const task = claim && isOver(claim, draft.now) ? draft.task(project, taskId) : undefined;
   if (!claim || !task) return null;
   const reason = overReason(claim);
-  lose(draft, task, claim, { end: reason === "session_silent" ? "orphan" : "expire", reason });
+  if (reason === "timeout") timeOut(draft, task, claim);
+  else lose(draft, task, claim, { end: reason === "session_silent" ? "orphan" : "expire", reason });
   return { project, taskId, sessionId: claim.sessionId, reason };
 }
 

@@ -1,8 +1,9 @@
-import { type Claim, workedMs } from "../claim.js";
+import { type Attempt, type AttemptEnd, type Claim, workedMs } from "../claim.js";
 import type { FailCommand } from "../command.js";
 import type { Draft } from "../draft.js";
+import { exactDuration } from "../duration.js";
 import { accept, type Outcome } from "../refusal.js";
-import { retryDelayMs } from "../retry.js";
+import { retryDelayMs, spreadOf } from "../retry.js";
 import type { Task } from "../task.js";
 import { closeClaim, failForGood, rememberAnswer, withReadiness } from "./close.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
@@ -16,33 +17,51 @@ export interface Failed {
 export function fail(draft: Draft, command: FailCommand): Outcome<Failed> {
   const holding = holderOf(draft, command, ["claimed", "running", "awaiting_response"]);
   if (!holding.ok) {
-    const before = repeated(draft, command, "fail");
-    if (before) {
-      return accept({
-        willRetry: before.answer?.willRetry ?? false,
-        retryAt: before.answer?.retryAt ?? null,
-      });
-    }
     keepLate(draft, command, holding, { result: null, error: command.error });
-    return holding;
+    const before = repeated(draft, command, "fail") ?? timedOut(draft, command);
+    if (!before) return holding;
+    return accept({ willRetry: before.answer?.willRetry ?? false, retryAt: before.answer?.retryAt ?? null });
   }
   return accept(failAttempt(draft, holding.task, holding.claim, command));
 }
 
+/** The attempt of the caller that its task's own timeout has failed: there is nothing left to report but the details. */
+function timedOut(draft: Draft, command: FailCommand): Attempt | undefined {
+  const attempt = repeated(draft, command, "expire");
+  return attempt?.releaseReason === "timeout" ? attempt : undefined;
+}
+
+/** The task's own `timeoutMs` has passed. The worker is not lost: the attempt failed. */
+export function timeOut(draft: Draft, task: Task, claim: Claim): void {
+  const after = task.timeoutMs ?? workedMs(claim, draft.now);
+  failAttempt(draft, task, claim, {
+    error: `timed out after ${exactDuration(after)}`,
+    spread: spreadOf(task.id, claim.epoch),
+    end: "expire",
+    reason: "timeout",
+    actor: "system",
+  });
+}
+
+interface Failure {
+  error: string;
+  retryable?: boolean | undefined;
+  spread: number;
+  /** Default: the holder reported it. */
+  end?: AttemptEnd;
+  reason?: string;
+  actor?: string;
+}
+
 /** The attempt failed: again later while retries last, else failed until a person retries. */
-export function failAttempt(
-  draft: Draft,
-  task: Task,
-  claim: Claim,
-  how: { error: string; retryable?: boolean | undefined; spread: number },
-): Failed {
+export function failAttempt(draft: Draft, task: Task, claim: Claim, how: Failure): Failed {
   const { settings } = draft.project(task.project);
   const willRetry = how.retryable !== false && task.retryCount < task.maxRetries;
   const retryCount = task.retryCount + 1;
   const retryAt = willRetry ? draft.now + retryDelayMs(settings.retry, retryCount, how.spread) : null;
   const answer = { willRetry, retryAt };
-  const { error } = how;
-  const closed = closeClaim(draft, task, claim, { end: "fail", reason: "failed", error, answer });
+  const { error, end = "fail", reason = "failed", actor = `agent:${claim.sessionId}` } = how;
+  const closed = closeClaim(draft, task, claim, { end, reason, error, answer });
   closeQuestion(draft, task);
   const rest = { ...closed, lostCount: 0, question: null, responsePending: false };
   const on = {
@@ -50,10 +69,10 @@ export function failAttempt(
     taskId: task.id,
     sessionId: claim.sessionId,
     epoch: claim.epoch,
-    actor: `agent:${claim.sessionId}`,
+    actor,
   };
   const durationMs = workedMs(claim, draft.now);
-  const data = { reason: "failed", error, from: claim.state, durationMs };
+  const data = { reason, error, from: claim.state, durationMs };
   if (willRetry) {
     const again: Task = { ...rest, state: "queued", error, retryCount, notBefore: retryAt, startedAt: null };
     draft.putTask(withReadiness(draft, again, { keep: false }));

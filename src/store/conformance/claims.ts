@@ -191,6 +191,54 @@ export function claims(driver: Driver): void {
       await world.refused("CLAIM_EXPIRED", { type: "heartbeat", ...hold });
     });
 
+    it("an attempt that timed out has failed: retried with the same backoff, and no worker was lost", async (world) => {
+      await world.settings({ retry: { jitter: 0 } });
+      const id = await world.task({ timeoutMs: 15 * minute, maxRetries: 2 });
+      for (const delayMs of [30_000, 60_000]) {
+        await world.claim(id, "a", { start: true });
+        world.clock.advance(15 * minute);
+        await world.sweep();
+        const retryAt = world.clock.now() + delayMs;
+        expect(await world.look(id)).toMatchObject({ now: "queued", notBefore: retryAt, lostCount: 0 });
+        world.clock.set(retryAt);
+      }
+      const epoch = await world.claim(id, "a", { start: true });
+      world.clock.advance(15 * minute);
+      await world.sweep();
+      const error = "timed out after 15m";
+      expect(await world.look(id)).toMatchObject({ now: "failed", retryCount: 2, lostCount: 0, error });
+      expect(await world.attemptOf({ taskId: id, epoch })).toMatchObject({ releaseReason: "timeout", error });
+      expect(await world.notifications()).toMatchObject([{ type: "TASK_ERROR", taskId: id, message: error }]);
+      expect((await world.eventTypes(id)).filter((type) => type.startsWith("task:claim-"))).toEqual([]);
+    });
+
+    it("timed out attempts of several tasks are not retried all at the same instant", async (world) => {
+      const holds = [];
+      for (const name of ["a", "b", "c"]) {
+        holds.push(await world.hold(name, { timeoutMs: 10 * minute }, { start: true }));
+      }
+      world.clock.advance(10 * minute);
+      await world.sweep();
+      const times = await Promise.all(holds.map(async ({ taskId }) => (await world.look(taskId)).notBefore!));
+      expect(new Set(times).size).toBe(3);
+      for (const at of times) expect(Math.abs(at - world.clock.now() - 30_000)).toBeLessThanOrEqual(3_000);
+    });
+
+    for (const swept of [true, false]) {
+      const when = swept ? "after" : "before";
+      it(`a failure reported late ${when} a sweep has found the timeout is kept with the attempt`, async (world) => {
+        const hold = await world.hold("a", { timeoutMs: 10 * minute }, { start: true });
+        world.clock.advance(10 * minute);
+        if (swept) await world.sweep();
+        const { willRetry, retryAt } = await world.ok({ type: "fail", ...hold, error: "killed", spread: 0 });
+        expect(willRetry).toBe(true);
+        expect(await world.look(hold.taskId)).toMatchObject({ notBefore: retryAt, retryCount: 1 });
+        expect((await world.look(hold.taskId)).error).toBe("timed out after 10m");
+        expect((await world.attemptOf(hold)).lateResult).toMatchObject({ error: "killed" });
+        await world.refused("CLAIM_EXPIRED", { type: "complete", ...hold, result: resultOf("done") });
+      });
+    }
+
     it("the timeout stands still while a question is open", async (world) => {
       const hold = await world.hold("a", { timeoutMs: 10 * minute }, { start: true });
       world.clock.advance(minute);

@@ -1,0 +1,1 @@
+export { exactDuration } from "../core/duration.js";

@@ -1,0 +1,12 @@
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** As it would be typed: `15m`, `90s`, `1500ms`; the largest unit that loses nothing. */
+export function exactDuration(ms: number): string {
+  for (const [unit, length] of units) if (ms >= length && ms % length === 0) return `${ms / length}${unit}`;
+  return `${ms}ms`;
+}
