@@ -65,6 +65,16 @@ export const claimShape = once(() =>
   }),
 );
 
+/** The attempts of an agent type on a host fail at once. */
+export const breakerShape = once(() =>
+  z.object({
+    agentType: z.string().nullable(),
+    failures: z.number().describe("Quick failures in a row"),
+    taskId: z.string().nullable().describe("The task that failed, if it was always the same"),
+    probeAt: time().describe("When a claim gets a task again"),
+  }),
+);
+
 /** What a session works on. */
 export const currentTaskShape = once(() =>
   z.object({
@@ -304,6 +314,7 @@ export const success = once(() => z.literal(true));
 export const taskAnswer = once(() => z.object({ success: success(), task: taskShape() }));
 
 export type WireTask = z.output<ReturnType<typeof taskShape>>;
+export type WireBreaker = z.output<ReturnType<typeof breakerShape>>;
 export type WireClaim = z.output<ReturnType<typeof claimShape>>;
 export type WireAttempt = z.output<ReturnType<typeof attemptShape>>;
 export type WireSession = z.output<ReturnType<typeof sessionShape>>;

@@ -105,6 +105,8 @@ export interface ClaimCommand extends OnTask, ClaimOptions {
 export interface ClaimNextCommand extends OnProject, ClaimOptions {
   type: "claim-next";
   labels?: string[] | undefined;
+  /** Claims nothing while the breaker of the session's agent is open, except as a probe. */
+  heedBreaker?: boolean | undefined;
   /** False: at capacity, answer nothing instead of what is held. */
   resume?: boolean | undefined;
 }
@@ -139,6 +141,8 @@ export interface FailCommand extends ByHolder {
   type: "fail";
   error: string;
   retryable?: boolean | undefined;
+  /** True: a quick failure costs no retry. False: it is none, whatever the time says. */
+  quick?: boolean | undefined;
   /** -1…1, spreads the retry delay. */
   spread: number;
 }

@@ -230,7 +230,7 @@ export class Draft {
 
   notify(
     type: NotificationType,
-    on: { task: Task; title: string; message: string; number?: number },
+    on: { task: { project: string; id: string | null }; title: string; message: string; number?: number },
   ): Notification {
     const notification: Notification = {
       id: `n${on.number ?? this.nextNotificationNumber()}`,

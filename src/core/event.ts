@@ -45,6 +45,7 @@ export const notificationTypes = [
   "TASK_AWAITING_RESPONSE",
   "TASK_ERROR",
   "WORKER_LOST",
+  "AGENT_FAILING",
   "TASK_COMPLETED",
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
@@ -65,5 +66,6 @@ export const severityOf = {
   TASK_AWAITING_RESPONSE: "warning",
   TASK_ERROR: "error",
   WORKER_LOST: "warning",
+  AGENT_FAILING: "error",
   TASK_COMPLETED: "info",
 } as const satisfies Record<NotificationType, Notification["severity"]>;

@@ -131,7 +131,9 @@ function checkEvents(
     check(event.seq === seq + 1, `I6: event ${event.seq} follows ${seq}`);
     seq = event.seq;
     const of = `${event.project}/${event.taskId}`;
-    if (event.type === "task:retry-scheduled") retries.set(of, (retries.get(of) ?? 0) + 1);
+    // A quick failure costs no retry.
+    if (event.type === "task:retry-scheduled" && event.data.quick !== true)
+      retries.set(of, (retries.get(of) ?? 0) + 1);
     if (event.type === "task:retried") retries.delete(of);
     if (isArchival(event)) gone.add(of);
     if (event.taskId !== null && stateAfter[event.type]) last.set(`${event.project}/${event.taskId}`, event);

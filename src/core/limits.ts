@@ -41,6 +41,7 @@ export const limits = {
   avoidMax: 100,
   sweepMax: 1000,
   openClaimsMax: 100_000,
+  breakersMax: 1000,
   waitMsMax: 60_000,
   idempotencyKeyLengthMax: 255,
   idempotencyMs: 24 * 60 * 60 * 1000,
@@ -50,6 +51,9 @@ export const limits = {
 
 /** How long a session is not handed again what it just released. */
 export const avoidMs = 60_000;
+
+/** A failure later than this after the start is an honest one. */
+export const quickMs = 15_000;
 
 /** How long a lock holds without being renewed, unless its process tells better. */
 export const lockTtlMs = 30 * 60_000;

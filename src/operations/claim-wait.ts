@@ -68,8 +68,10 @@ async function waitFor(
   // Ended while the first try was under way.
   if (signals.some((signal) => signal.aborted)) return answer;
   const waiting = waitingClaimsOf(executor, caller.org);
-  const claim = new WaitingClaim(executor, input, caller, options, (at) => waiting.noteDue(at));
-  const end = () => claim.end(answer);
+  const claim = new WaitingClaim(executor, input, caller, { ...options, answer }, (at) =>
+    waiting.noteDue(at),
+  );
+  const end = () => claim.end();
   const timer = setTimeout(end, waitMs);
   for (const signal of signals) signal.addEventListener("abort", end);
   waiting.add(claim);
@@ -89,16 +91,18 @@ class WaitingClaim implements Waiter {
   private isSettled = false;
   private isTrying = false;
   private hasTried = false;
-  private atEnd: Answer | null = null;
+  private isAtEnd = false;
+  private latest: Answer;
   private lastTry = Promise.resolve();
 
   constructor(
     private readonly executor: Executor,
     readonly input: InputOf<ClaimNext>,
     readonly caller: Caller,
-    private readonly options: CallOptions,
+    private readonly options: CallOptions & { answer: Answer },
     private readonly noteDue: (at: number | null) => void,
   ) {
+    this.latest = options.answer;
     this.settled = new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
     });
@@ -118,19 +122,22 @@ class WaitingClaim implements Waiter {
       this.hasTried = true;
       const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
       const { retryAt = null } = (value ?? {}) as { retryAt?: number | null };
-      if (answer.claim) this.finish(() => this.settle.resolve(answer));
+      // That the agent fails at once is news: the caller says so, and waits again.
+      const isNews = isHeldBack(answer) && !isHeldBack(this.latest);
+      if (answer.claim || isNews) this.finish(() => this.settle.resolve(answer));
       else this.noteDue(retryAt);
+      this.latest = answer;
     } catch (error) {
       this.finish(() => this.settle.reject(error));
     }
     this.isTrying = false;
-    if (this.atEnd) this.end(this.atEnd);
+    if (this.isAtEnd) this.end();
   }
 
   /** Not while it tries: what it is handed then must arrive. */
-  end(answer: Answer): void {
-    this.atEnd = answer;
-    if (!this.isTrying) this.finish(() => this.settle.resolve(answer));
+  end(): void {
+    this.isAtEnd = true;
+    if (!this.isTrying) this.finish(() => this.settle.resolve(this.latest));
   }
 
   private finish(settle: () => void): void {
@@ -138,6 +145,8 @@ class WaitingClaim implements Waiter {
     settle();
   }
 }
+
+const isHeldBack = (answer: Answer) => "breaker" in answer;
 
 /** A wait may outlive the token it came with. */
 async function refuseRevoked(executor: Executor, { org, token }: Caller): Promise<void> {

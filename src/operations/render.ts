@@ -2,6 +2,7 @@
 
 import type {
   WireAttempt,
+  WireBreaker,
   WireClaim,
   WireEvent,
   WireNotification,
@@ -19,6 +20,7 @@ import { priorityLabel } from "../core/priority.js";
 import { defaultSettings, type Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
 import { epochOf, stateOf, type Task } from "../core/task.js";
+import type { OpenBreaker } from "../core/transitions/breaker.js";
 import type { Reads } from "../core/view.js";
 
 type Json = WireEvent["data"];
@@ -107,6 +109,10 @@ export function wireAttempt(attempt: Attempt): WireAttempt {
     error: attempt.error,
     lateResult: attempt.lateResult && { ...attempt.lateResult, at: iso(attempt.lateResult.at) },
   };
+}
+
+export function wireBreaker({ agentType, failures, taskId, probeAt }: OpenBreaker): WireBreaker {
+  return { agentType, failures, taskId, probeAt: iso(probeAt) };
 }
 
 export function wireTask(view: Reads, task: Task, now: number): WireTask {

@@ -20,9 +20,10 @@ import type {
 import { limits } from "../core/limits.js";
 import { assert } from "../core/refusal.js";
 import { isAtLeast } from "../core/role.js";
+import type { NothingClaimed } from "../core/transitions/claim.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand } from "./handler.js";
-import { iso, wireClaim, wireTask } from "./render.js";
+import { iso, wireBreaker, wireClaim, wireTask } from "./render.js";
 
 function project(input: { project?: string | undefined }, { caller }: CallContext): string {
   return input.project ?? caller.project;
@@ -47,6 +48,17 @@ const taskAnswer = (
   success: true as const,
   task: shown(view, command, now),
 });
+
+function nothingClaimed({ scheduledAt, breaker }: NothingClaimed) {
+  return {
+    success: true as const,
+    claim: null,
+    task: null,
+    resumed: false as const,
+    ...(scheduledAt === undefined ? {} : { scheduledAt: iso(scheduledAt) }),
+    ...(breaker ? { breaker: wireBreaker(breaker) } : {}),
+  };
+}
 
 function registration(
   input: { register?: boolean | undefined; agentType?: string | undefined },
@@ -130,7 +142,7 @@ export const taskCommands = {
       register: registration(input, context),
     }),
     answer: (view, value, command, now) => {
-      if (value.taskId === null) return { success: true, claim: null, task: null, resumed: false };
+      if (value.taskId === null) return nothingClaimed(value);
       const task = shown(view, { project: command.project, taskId: value.taskId }, now);
       assert(task.claim, `task ${value.taskId} was just claimed`);
       return { success: true, claim: task.claim, task, resumed: value.resumed };

@@ -9,6 +9,7 @@ import type { DibsEvent } from "../core/event.js";
 import { type ReadyEntry, readyEntries } from "../core/ready.js";
 import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
 import { tokenKind } from "../core/token.js";
+import { breakerKind } from "../core/transitions/breaker.js";
 import { KnownRows } from "./known-rows.js";
 import { movesBetween, QueueMoves } from "./queue-moves.js";
 import { canDoMore, edgeKey, eventsOfTasks, lengthOf, ofTasks } from "./row-facts.js";
@@ -55,9 +56,9 @@ export class Workspace extends KnownRows {
     this.recordRows.putAll(changes.records);
     this.counterRows.putAll(changes.counters);
     this.notificationRows.putAll(changes.notifications);
-    // Claims that wait with a token end with it.
+    // Claims that wait with a token end with it; those that heed a breaker try again when it has changed.
     for (const { kind, value } of changes.documents.values()) {
-      this.mayFree ||= kind === tokenKind && value === null;
+      this.mayFree ||= kind === breakerKind || (kind === tokenKind && value === null);
     }
     this.documentRows.putAll(changes.documents);
     if (changes.removed.size > 0) this.applyRemoved(changes.removed);

@@ -66,6 +66,8 @@ const spelling: Record<string, string[]> = {
 const exceptions: Record<string, string> = {
   "tasks.claim register": "always: an unknown session is registered",
   "tasks.claimNext register": "always: an unknown session is registered",
+  "tasks.claimNext heedBreaker": "dibs work does; a claim by hand is a person's decision",
+  "tasks.fail quick": "dibs work reports it; a failure by hand is a verdict",
   "tasks.claimable asNew": "always: a session that has not come yet may ask",
   "tasks.explain asNew": "always: a session that has not come yet may ask",
   "tasks.release result": "dibs done completes",

@@ -105,6 +105,7 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     ...present({
       labels: pick.maybe(20, () => pick.some(["ui", "db", "x"], 2)),
       resume: pick.of([undefined, false]),
+      heedBreaker: pick.of([undefined, true]),
     }),
   }),
   start: (pick, scene) => ({
@@ -145,7 +146,10 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     ...holder(pick, scene),
     error: "broken",
     spread: spread(pick),
-    ...present({ retryable: pick.of([undefined, undefined, false]) }),
+    ...present({
+      retryable: pick.of([undefined, undefined, undefined, false]),
+      quick: pick.of([true, true, undefined, false]),
+    }),
   }),
   release: (pick, scene) => {
     const { sessionId, ...by } = holder(pick, scene);

@@ -13,10 +13,16 @@ export class Coverage {
     this.add(command.type, outcome.ok ? "ok" : outcome.code);
     if (stale && outcome.ok) this.add(command.type, "repeated");
     const value = outcome.ok
-      ? (outcome.value as { taskId?: string | null; resumed?: boolean; archived?: number } | null)
+      ? (outcome.value as {
+          taskId?: string | null;
+          resumed?: boolean;
+          archived?: number;
+          breaker?: object;
+        } | null)
       : null;
     if (command.type === "archive-tasks" && value?.archived) this.add("archive-some", "ok");
     if (command.type === "claim-next" && value?.taskId === null) this.add(command.type, "nothing");
+    if (command.type === "claim-next" && value?.breaker) this.add(command.type, "held back");
     if (command.type === "claim-next" && value?.resumed) this.add(command.type, "resumed");
   }
 

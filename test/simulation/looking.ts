@@ -4,6 +4,7 @@ import { archivedKind } from "../../src/core/archive.js";
 import type { Everything } from "../../src/core/invariants.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
+import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { Reads, View } from "../../src/core/view.js";
 import { documentKinds, documentPages, documentPlaces } from "./documents.js";
 import { all, sessionIds } from "./scene.js";
@@ -29,7 +30,9 @@ export function stateOf(view: Reads, now: number) {
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
-    documents: [...documentKinds, archivedKind].map((kind) => view.documents({ kind, limit: all })),
+    documents: [...documentKinds, archivedKind, breakerKind].map((kind) =>
+      view.documents({ kind, limit: all }),
+    ),
     due: view.due(now, all),
     nextDue: view.nextDue(now),
     sets: setsOf(view, whole.tasks),

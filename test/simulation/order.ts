@@ -45,8 +45,16 @@ export function misorder(
   claimable: string[] | null,
 ): string | null {
   if (!outcome.ok || claimable === null) return null;
-  const { taskId, resumed } = outcome.value as { taskId: string | null; resumed?: boolean };
+  const { taskId, resumed, breaker } = outcome.value as {
+    taskId: string | null;
+    resumed?: boolean;
+    breaker?: { failures: number };
+  };
   if (resumed) return null;
+  if (breaker) {
+    const isRight = command.heedBreaker === true && breaker.failures >= 5 && claimable.length > 0;
+    return isRight ? null : "claim-next was held back without a reason";
+  }
   if (taskId !== null) {
     return taskId === claimable[0] ? null : `claim-next gave ${taskId}, expected ${claimable[0]}`;
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
-import { claimShape, success, taskShape } from "../shapes.js";
+import { breakerShape, claimShape, success, taskShape, time } from "../shapes.js";
 
 export const claimNextTask = operation({
   name: "tasks.claimNext",
@@ -24,12 +24,25 @@ export const claimNextTask = operation({
         .max(limits.labelsMax)
         .optional()
         .describe("Only tasks with one of these labels"),
+      heedBreaker: z
+        .boolean()
+        .optional()
+        .describe(
+          "Claim nothing while the session's agent type fails at once on its host, except as a probe",
+        ),
       resume: z.boolean().optional().describe("False: at capacity answer nothing instead of what is held"),
     }),
   output: () =>
     z.union([
       z.object({ success: success(), claim: claimShape(), task: taskShape(), resumed: z.boolean() }),
-      z.object({ success: success(), claim: z.null(), task: z.null(), resumed: z.literal(false) }),
+      z.object({
+        success: success(),
+        claim: z.null(),
+        task: z.null(),
+        resumed: z.literal(false),
+        scheduledAt: time().optional().describe("When the next scheduled task that fits becomes ready"),
+        breaker: breakerShape().optional().describe("Why a claim with `heedBreaker` got nothing"),
+      }),
     ]),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "POST", path: "/api/tasks/claim-next" },

@@ -15,6 +15,12 @@ export const failTask = operation({
       ...byHolder(),
       error: text(limits.errorLengthMax).min(1),
       retryable: z.boolean().optional().describe("False: fail for good"),
+      quick: z
+        .boolean()
+        .optional()
+        .describe(
+          "True: if the attempt fails within 15 s of its start, without progress or a question, it costs no retry. False: it did some work, whatever the time",
+        ),
     }),
   output: () =>
     z.object({

@@ -1,6 +1,7 @@
 import type { AskCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome } from "../refusal.js";
+import { closeBreaker } from "./breaker.js";
 import { holderOf } from "./holder.js";
 import { markStarted } from "./start.js";
 
@@ -10,6 +11,7 @@ export function ask(draft: Draft, command: AskCommand): Outcome<{ questionId: st
   if (!holding.ok) return holding;
   const { task } = holding;
   const claim = holding.claim.state === "claimed" ? markStarted(draft, holding.claim) : holding.claim;
+  closeBreaker(draft, claim);
   const number = draft.nextNotificationNumber();
   const question = {
     id: `q${number}`,

@@ -6,6 +6,7 @@ import { type Picked, pickNext, whoIs } from "../ready.js";
 import { accept, assert, canRead, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";
+import { noteProbe, type OpenBreaker, openBreaker } from "./breaker.js";
 import { sessionNotFound, taskNotFound, touch } from "./holder.js";
 import { registerSession, sessionIdProblem } from "./session.js";
 import { markStarted } from "./start.js";
@@ -19,6 +20,10 @@ export interface Claimed {
 export interface NothingClaimed {
   taskId: null;
   retryAt: number | null;
+  /** When the next task that fits and is scheduled can be claimed. */
+  scheduledAt?: number;
+  /** There is something to claim, but not yet for this agent. */
+  breaker?: OpenBreaker;
 }
 
 export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
@@ -66,13 +71,22 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   const { settings, paused } = draft.project(project);
   if (paused) return accept({ taskId: null, retryAt: null });
   const who = whoIs(session, command.agentType);
+  const origin = { project, agentType: command.agentType ?? session.agentType, host: session.host };
+  const breaker = command.heedBreaker ? openBreaker(draft, origin) : null;
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
   const { entry, soonestAt } = pickReadable(draft, { project, settings, who, labels, avoid, now: draft.now });
-  if (!entry) return accept({ taskId: null, retryAt: earliest(soonestAt, draft.view.nextDue(draft.now)) });
+  if (!entry) {
+    const retryAt = earliest(soonestAt, draft.view.nextDue(draft.now));
+    return accept({ taskId: null, retryAt, ...(soonestAt === null ? {} : { scheduledAt: soonestAt }) });
+  }
+  if (breaker && draft.now < breaker.probeAt) {
+    return accept({ taskId: null, retryAt: breaker.probeAt, breaker });
+  }
   const task = draft.task(project, entry.id);
   assert(task, `ready task ${entry.id} exists`);
   const blocked = blockers(task, draft.claim(project, task.id), draft.project(project), who, draft.now);
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
+  if (breaker) noteProbe(draft, origin, breaker);
   grant(draft, task, session, command);
   return accept({ taskId: entry.id, resumed: false });
 }

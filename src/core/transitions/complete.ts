@@ -4,6 +4,7 @@ import type { Draft } from "../draft.js";
 import { beginningOf, limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
+import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
 import { setFree } from "./finish.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
@@ -57,6 +58,7 @@ export function resultProblem(result: TaskResult): Refusal | null {
 
 export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
   const claim = held.state === "claimed" ? markStarted(draft, held, task) : held;
+  closeBreaker(draft, claim);
   const done = draft.putTask({
     ...closeClaim(draft, task, claim, { end: "complete", reason: "completed", result }),
     state: "completed",

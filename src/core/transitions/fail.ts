@@ -5,6 +5,7 @@ import { exactDuration } from "../duration.js";
 import { accept, type Outcome } from "../refusal.js";
 import { retryDelayMs, spreadOf } from "../retry.js";
 import type { Task } from "../task.js";
+import { closeBreaker, countQuickFailure, isQuick, isTaskToBlame } from "./breaker.js";
 import { closeClaim, failForGood, rememberAnswer, withReadiness } from "./close.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
 import { closeQuestion } from "./notification.js";
@@ -40,6 +41,7 @@ export function timeOut(draft: Draft, task: Task, claim: Claim): void {
     end: "expire",
     reason: "timeout",
     actor: "system",
+    quick: false,
   });
 }
 
@@ -47,6 +49,7 @@ interface Failure {
   error: string;
   retryable?: boolean | undefined;
   spread: number;
+  quick?: boolean | undefined;
   /** Default: the holder reported it. */
   end?: AttemptEnd;
   reason?: string;
@@ -56,11 +59,18 @@ interface Failure {
 /** The attempt failed: again later while retries last, else failed until a person retries. */
 export function failAttempt(draft: Draft, task: Task, claim: Claim, how: Failure): Failed {
   const { settings } = draft.project(task.project);
-  const willRetry = how.retryable !== false && task.retryCount < task.maxRetries;
-  const retryCount = task.retryCount + 1;
-  const retryAt = willRetry ? draft.now + retryDelayMs(settings.retry, retryCount, how.spread) : null;
+  const mayRetry = how.retryable !== false;
+  const quick = mayRetry && how.quick !== false && isQuick(claim, task, draft.now);
+  // It costs no retry: the agent is the cause.
+  const isFree = quick && how.quick === true && task.maxRetries > 0 && !isTaskToBlame(draft, task, claim);
+  const willRetry = isFree || (mayRetry && task.retryCount < task.maxRetries);
+  const retryCount = task.retryCount + (isFree ? 0 : 1);
+  const delayMs = retryDelayMs(settings.retry, isFree ? 1 : retryCount, how.spread);
+  const retryAt = willRetry ? draft.now + delayMs : null;
   const answer = { willRetry, retryAt };
   const { error, end = "fail", reason = "failed", actor = `agent:${claim.sessionId}` } = how;
+  if (quick) countQuickFailure(draft, task, claim, error);
+  else closeBreaker(draft, claim);
   const closed = closeClaim(draft, task, claim, { end, reason, error, answer });
   closeQuestion(draft, task);
   const rest = { ...closed, lostCount: 0, question: null, responsePending: false };
@@ -76,7 +86,8 @@ export function failAttempt(draft: Draft, task: Task, claim: Claim, how: Failure
   if (willRetry) {
     const again: Task = { ...rest, state: "queued", error, retryCount, notBefore: retryAt, startedAt: null };
     draft.putTask(withReadiness(draft, again, { keep: false }));
-    draft.emit("task:retry-scheduled", { ...on, data: { ...data, retryAt, retryCount } });
+    const cost = isFree ? { quick: true } : {};
+    draft.emit("task:retry-scheduled", { ...on, data: { ...data, retryAt, retryCount, ...cost } });
   } else {
     const failed = failForGood(draft, rest, error);
     draft.emit("task:failed", { ...on, data: { ...data, retryCount: task.retryCount } });

@@ -4,6 +4,7 @@ import type { Claim } from "../claim.js";
 import type { HeartbeatCommand, ProgressCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome } from "../refusal.js";
+import { closeBreaker, closeBreakerIfLong } from "./breaker.js";
 import { leaseProblem } from "./claim.js";
 import { holderOf } from "./holder.js";
 
@@ -26,6 +27,7 @@ export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null
   }
   const next = renewed(draft, claim, command.extendMs ?? claim.ttlMs);
   draft.putClaim({ ...next, heartbeatCount: claim.heartbeatCount + 1 });
+  closeBreakerIfLong(draft, claim);
   return accept(null);
 }
 
@@ -44,6 +46,7 @@ export function progress(draft: Draft, command: ProgressCommand): Outcome<null> 
   if (task.lostCount > 0 || task.responsePending) {
     draft.putTask({ ...task, lostCount: 0, responsePending: false, updatedAt: draft.now });
   }
+  closeBreaker(draft, claim);
   draft.emit("task:progress", {
     project: task.project,
     taskId: task.id,

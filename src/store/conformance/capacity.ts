@@ -121,6 +121,7 @@ export function capacity(driver: Driver): void {
       expect(await world.ok({ type: "claim-next", sessionId: "a" })).toEqual({
         taskId: null,
         retryAt: notBefore,
+        scheduledAt: notBefore,
       });
     });
   });

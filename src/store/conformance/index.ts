@@ -1,4 +1,5 @@
 import { archiving } from "./archiving.js";
+import { breakers } from "./breakers.js";
 import { capacity } from "./capacity.js";
 import { claims } from "./claims.js";
 import { copying } from "./copying.js";
@@ -41,6 +42,7 @@ export function conformance(driver: Driver): void {
   hierarchy(driver);
   ids(driver);
   retries(driver);
+  breakers(driver);
   sessions(driver);
   questions(driver);
   explaining(driver);

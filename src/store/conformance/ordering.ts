@@ -234,6 +234,7 @@ export function ordering(driver: Driver): void {
       expect(await world.ok({ type: "claim-next", sessionId: "a" })).toEqual({
         taskId: null,
         retryAt: world.clock.now() + minute,
+        scheduledAt: world.clock.now() + minute,
       });
       const other = await world.task({ priority: 1 });
       expect(await world.next("a")).toBe(other);

@@ -211,7 +211,7 @@ export function pages(driver: Driver): void {
     it("notifications, newest first, page by page, unread or all", async (world) => {
       for (let n = 0; n < 12; n++) {
         const hold = await world.hold("a", { maxRetries: 0 });
-        await world.ok({ type: "fail", ...hold, error: `error ${n}`, spread: 0 });
+        await world.ok({ type: "fail", ...hold, error: `error ${n}`, retryable: false, spread: 0 });
       }
       const list = (filter: { unread?: boolean; before?: number; limit?: number; project?: string | null }) =>
         world.read((view) =>

@@ -114,6 +114,7 @@ const kinds: Record<Notification["type"], [string, string]> = {
   TASK_AWAITING_RESPONSE: ["question", "wait"],
   TASK_ERROR: ["failed", "bad"],
   WORKER_LOST: ["lost", "bad"],
+  AGENT_FAILING: ["agent", "bad"],
   TASK_COMPLETED: ["completed", "good"],
 };
 

@@ -1,0 +1,165 @@
+// Agents that fail at once. A failure right after the start, without progress or a question, says more about the agent than about
+// the task. Several in a row by one agent type on one host open its breaker: claims that heed it get one task at a time, as a
+// probe, with growing pauses, until an attempt ends any other way. All breakers of a project are one document, so that a command
+// finds its own without a second lookup.
+
+import type { Attempt, Claim } from "../claim.js";
+import type { Draft } from "../draft.js";
+import { exactDuration } from "../duration.js";
+import { beginningOf, limits, quickMs } from "../limits.js";
+import { canRead } from "../refusal.js";
+import type { Task } from "../task.js";
+import { markRead } from "./notification.js";
+
+export const breakerKind = "breaker";
+
+export interface Breaker {
+  agentType: string | null;
+  /** Quick failures in a row. */
+  failures: number;
+  /** The task that failed, if it was always the same. */
+  taskId: string | null;
+  failedAt: number;
+  /** Open: the instant of the next probe. */
+  probeAt: number | null;
+  /** The id of the notification about it. */
+  told: string | null;
+}
+
+const failuresMax = 5;
+const pauseMsMax = 15 * 60_000;
+/** A probe that neither failed nor worked for this long was lost: the next one is due. */
+const probeMs = 20_000;
+/** A breaker that no failure has touched for this long is dropped. */
+const keptMs = 24 * 60 * 60_000;
+
+/** Whose failures are counted together. */
+interface Origin {
+  project: string;
+  agentType: string | null;
+  host: string | null;
+}
+
+const keyOf = ({ agentType, host }: Origin) => beginningOf(`${agentType ?? ""}@${host ?? ""}`, 500);
+
+function originOf(draft: Draft, { project, sessionId, agentType }: Claim | Attempt): Origin {
+  return { project, agentType, host: draft.session(project, sessionId)?.host ?? null };
+}
+
+type Breakers = Record<string, Breaker>;
+
+function breakersOf(draft: Draft, project: string): Breakers | null {
+  let found: Breakers | null = null;
+  // A damaged row must not keep tasks from being completed.
+  canRead(() => {
+    found = (draft.document(breakerKind, project) as Breakers | undefined) ?? null;
+  });
+  return found;
+}
+
+function put(draft: Draft, origin: Origin, breaker: Breaker | null): void {
+  const key = keyOf(origin);
+  const others = Object.entries(breakersOf(draft, origin.project) ?? {}).filter(
+    ([name, { failedAt }]) => name !== key && Math.abs(draft.now - failedAt) < keptMs,
+  );
+  const kept = others.slice(-(limits.breakersMax - 1));
+  if (breaker) kept.push([key, breaker]);
+  draft.putDocument(breakerKind, origin.project, kept.length === 0 ? null : Object.fromEntries(kept));
+}
+
+const find = (draft: Draft, origin: Origin) => {
+  const breakers = breakersOf(draft, origin.project);
+  const key = keyOf(origin);
+  return breakers && Object.hasOwn(breakers, key) ? breakers[key]! : null;
+};
+
+function pauseMs(draft: Draft, project: string, failures: number): number {
+  const { delayMs } = draft.project(project).settings.retry;
+  return Math.min(delayMs * 2 ** Math.min(failures - failuresMax, 30), pauseMsMax);
+}
+
+export interface OpenBreaker extends Breaker {
+  probeAt: number;
+}
+
+/** The open breaker of who wants to claim, if there is one. */
+export function openBreaker(draft: Draft, origin: Origin): OpenBreaker | null {
+  const breaker = find(draft, origin);
+  if (!breaker || breaker.probeAt === null) return null;
+  // No pause is this long: the clock was set back since.
+  const isFromFuture = breaker.probeAt > draft.now + pauseMsMax;
+  return { ...breaker, probeAt: isFromFuture ? draft.now : breaker.probeAt };
+}
+
+/** The next claim is a probe; until it fails or works, there is no other. */
+export function noteProbe(draft: Draft, origin: Origin, breaker: OpenBreaker): void {
+  const waitMs = Math.max(probeMs, pauseMs(draft, origin.project, breaker.failures));
+  put(draft, origin, { ...breaker, probeAt: draft.now + waitMs });
+}
+
+function workedQuickly(start: number, end: number): boolean {
+  return end - start <= quickMs;
+}
+
+/** Whether an attempt that fails now fails quickly. */
+export function isQuick(claim: Claim, task: Task, now: number): boolean {
+  const { startedAt, claimedAt, progress } = claim;
+  return workedQuickly(startedAt ?? claimedAt, now) && progress === null && task.question === null;
+}
+
+/**
+ * A task that fails quickly again although its agent has worked on others since is the cause itself. Without this, it
+ * would be retried indefinitely next to tasks that succeed.
+ */
+export function isTaskToBlame(draft: Draft, task: Task, claim: Claim): boolean {
+  const origin = originOf(draft, claim);
+  if (find(draft, origin)) return false;
+  const before = task.epoch > 0 ? draft.attempt(task.project, task.id, task.epoch) : undefined;
+  if (before?.end !== "fail" || before.progress !== null) return false;
+  const wasQuick = workedQuickly(before.startedAt ?? before.claimedAt, before.releasedAt);
+  return wasQuick && keyOf(originOf(draft, before)) === keyOf(origin);
+}
+
+/** Counts a quick failure; the one that opens the breaker is reported in the inbox. */
+export function countQuickFailure(draft: Draft, task: Task, claim: Claim, error: string): void {
+  const origin = originOf(draft, claim);
+  const before = find(draft, origin);
+  const failures = (before?.failures ?? 0) + 1;
+  const taskId = before === null || before.taskId === task.id ? task.id : null;
+  const isOpen = failures >= failuresMax;
+  const { agentType } = origin;
+  const told = isOpen ? (before?.told ?? tell(draft, claim, { failures, taskId, error })) : null;
+  const probeAt = isOpen ? draft.now + pauseMs(draft, origin.project, failures) : null;
+  put(draft, origin, { agentType, failures, taskId, failedAt: draft.now, probeAt, told });
+}
+
+function tell(
+  draft: Draft,
+  { project, sessionId, agentType }: Claim,
+  { failures, taskId, error }: { failures: number; taskId: string | null; error: string },
+): string {
+  const agent = agentType ?? "unknown";
+  const name = draft.session(project, sessionId)?.name ?? sessionId;
+  const which = taskId === null ? "" : `, always on task ${taskId}`;
+  const message =
+    `${failures} attempts in a row failed within ${exactDuration(quickMs)} of their start${which}. ` +
+    `Last: ${name}: ${beginningOf(error, 300)}\n` +
+    "Runners of this agent on this host claim one task at a time, with growing pauses, until an attempt works.";
+  const title = `Agent ${agent} fails at once`;
+  return draft.notify("AGENT_FAILING", { task: { project, id: taskId }, title, message }).id;
+}
+
+/** An attempt went any other way than to fail quickly: the agent works. */
+export function closeBreaker(draft: Draft, claim: Claim): void {
+  if (breakersOf(draft, claim.project) === null) return;
+  const origin = originOf(draft, claim);
+  const breaker = find(draft, origin);
+  if (!breaker) return;
+  if (breaker.told !== null) markRead(draft, breaker.told);
+  put(draft, origin, null);
+}
+
+/** The same by an attempt that is still under way. */
+export function closeBreakerIfLong(draft: Draft, claim: Claim): void {
+  if (!workedQuickly(claim.startedAt ?? claim.claimedAt, draft.now)) closeBreaker(draft, claim);
+}
