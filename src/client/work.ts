@@ -3,9 +3,10 @@
 // stop is finished or released.
 
 import { DibsError } from "../contract/error.js";
-import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
+import type { WireBreaker, WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Connection, Dibs } from "./client.js";
-import { type HolderOf, isLost, patiently, resultOf, storable, tries } from "./reporting.js";
+import { type HolderOf, isLost, patiently, resultOf, storable } from "./reporting.js";
+import { lossIn, watchTasks } from "./watching.js";
 import {
   PermanentFailure,
   type WorkContext,
@@ -59,6 +60,10 @@ class WorkLoop implements Worker {
   /** By attempt: an earlier one of the same task may still be tidying up. */
   private readonly running = new Set<Running>();
   private isStopping = false;
+  /** The attempt before was reported as failed. */
+  private hasFailed = false;
+  /** The handler fails at once, and that was reported. */
+  private isHeldBack = false;
   /** Ends the claims that wait now; renewed after each use. */
   private waiting = new AbortController();
   private readonly concurrency: number;
@@ -112,7 +117,12 @@ class WorkLoop implements Worker {
     const third = Math.floor(Math.min(this.options.ttlMs ?? defaultTtlMs, orphanThresholdMs) / 3);
     const beatMs = this.options.heartbeatMs ?? Math.min(heartbeatIntervalMs, third);
     const beat = setInterval(() => void this.heartbeat(beatMs), beatMs);
-    const watching = this.watch(quiet.signal);
+    const watched = {
+      ...this.project,
+      notice: (event: WireEvent) => this.notice(event),
+      onError: (error: unknown) => this.options.onError?.(error),
+    };
+    const watching = watchTasks(this.dibs, watched, quiet.signal);
     try {
       await this.allSlots();
     } finally {
@@ -156,11 +166,18 @@ class WorkLoop implements Worker {
     while (next || !this.isStopping) {
       // A claim that was asked for together with a report may have come before it; the last look comes after.
       const isLastLook = !next && this.isIdle();
-      const { claim, task } = await (next?.claimed ?? this.claimNext());
+      const answer: Claimed = await (next?.claimed ?? this.claimNext());
+      const { claim, task } = answer;
       next = null;
+      if ("breaker" in answer && answer.breaker) this.holdBack(answer.breaker);
       if (claim && task) next = await this.runTask(claim, task);
       else if (isLastLook && this.isIdle()) return;
     }
+  }
+
+  private holdBack(breaker: WireBreaker): void {
+    if (!this.isHeldBack) this.options.onBreaker?.(breaker);
+    this.isHeldBack = true;
   }
 
   /** Nothing runs that could set something free. */
@@ -171,12 +188,15 @@ class WorkLoop implements Worker {
   /** `runs`: how many tasks run that could set something free; waiting is of use only then. */
   private claimNext(runs = this.running.size): Promise<Claimed> {
     const { untilEmpty, labels, ttlMs } = this.options;
-    const waitMs = untilEmpty && runs === 0 ? 0 : 60_000;
+    // After a failure without waiting: if the agent is held back, the answer says so at once.
+    const waitMs = this.hasFailed || (untilEmpty && runs === 0) ? 0 : 60_000;
+    this.hasFailed = false;
     const input = {
       ...this.project,
       sessionId: this.session,
       start: true,
       resume: false,
+      heedBreaker: true,
       waitMs,
       ...(labels === undefined ? {} : { labels }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
@@ -213,6 +233,7 @@ class WorkLoop implements Worker {
         const reported = this.report(by, resultOf(result));
         if (!this.isStopping) next = { claimed: this.claimNext(this.running.size - 1) };
         await reported;
+        this.isHeldBack = false;
       }
     } catch (error) {
       if (running.abort.signal.aborted) await this.giveBack(by);
@@ -261,9 +282,9 @@ class WorkLoop implements Worker {
   private async reportFailure(by: HolderOf, error: unknown): Promise<void> {
     const message = error instanceof Error ? error.stack || error.message : String(error);
     const retryable = !(error instanceof PermanentFailure);
-    await patiently(() =>
-      this.dibs.tasks.fail({ ...by, error: storable(message) || "failed", retryable }),
-    ).catch((refused) => this.tolerate(refused));
+    const report = { ...by, error: storable(message) || "failed", retryable, quick: retryable };
+    this.hasFailed = true;
+    await patiently(() => this.dibs.tasks.fail(report)).catch((refused) => this.tolerate(refused));
   }
 
   private tolerate(error: unknown): void {
@@ -353,47 +374,16 @@ class WorkLoop implements Worker {
     for (const { abort } of this.running) abort.abort(error);
   }
 
-  /** Answers, cancellations and losses arrive as events, within milliseconds. */
-  private async watch(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.watchOnce(signal);
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, tries.pauseMs));
-    }
-  }
-
-  private async watchOnce(signal: AbortSignal): Promise<void> {
-    try {
-      for await (const event of this.dibs.events.follow({
-        ...this.project,
-        types: [
-          "task:response-received",
-          "task:cancelled",
-          "task:released",
-          "task:claim-expired",
-          "task:claim-orphaned",
-          "task:retry-scheduled",
-          "task:failed",
-        ],
-        signal,
-      })) {
-        this.notice(event);
-      }
-    } catch (error) {
-      if (!signal.aborted) this.options.onError?.(error);
-    }
-  }
-
   private notice(event: WireEvent): void {
     const running = [...this.running].find(
       ({ claim }) => claim.taskId === event.taskId && claim.epoch === event.epoch,
     );
     if (!running) return;
-    const isOwn = ["completed", "failed"].includes(String(event.data.reason));
-    if (event.type === "task:response-received") running.answered?.(String(event.data.response ?? ""));
-    else if (!isOwn) {
-      const code = event.type === "task:cancelled" ? "TASK_CANCELLED" : "CLAIM_EXPIRED";
-      const why = event.data.reason === undefined ? event.type : `${event.type}: ${event.data.reason}`;
-      running.abort.abort(new DibsError(code, `Task ${event.taskId} is no longer ours (${why}).`));
+    if (event.type === "task:response-received") {
+      running.answered?.(String(event.data.response ?? ""));
+      return;
     }
+    const loss = lossIn(event);
+    if (loss) running.abort.abort(loss);
   }
 }

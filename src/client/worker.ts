@@ -1,6 +1,6 @@
 // What callers of dibs.work see.
 
-import type { WireClaim, WireTask } from "../contract/shapes.js";
+import type { WireBreaker, WireClaim, WireTask } from "../contract/shapes.js";
 
 export interface WorkContext {
   task: WireTask;
@@ -41,6 +41,11 @@ export interface WorkOptions {
   /** Stop when this worker runs nothing and can claim nothing now. It does not wait for scheduled retries or other workers. */
   untilEmpty?: boolean;
   onError?: (error: unknown) => void;
+  /**
+   * The handler fails at once, again and again: the worker claims nothing but now and then one task, as a probe, until it works.
+   * Called once each time that begins.
+   */
+  onBreaker?: (breaker: WireBreaker) => void;
 }
 
 export interface Worker {

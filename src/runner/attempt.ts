@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HolderOf, isLost } from "../client/reporting.js";
-import { exactDuration } from "../contract/duration.js";
+import { exactDuration, quickMs } from "../contract/duration.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
@@ -52,6 +52,7 @@ export class Attempt {
   private verdict: Verdict | null = null;
   private isReporting = false;
   private stopsNow = false;
+  private startedAt = 0;
   private directory = "";
   private worktree: Worktree | null = null;
   private afterReport: NodeJS.Timeout | null = null;
@@ -159,6 +160,7 @@ export class Attempt {
       connectionEnv: options.connectionEnv ?? {},
     });
     this.lease.started();
+    this.startedAt = performance.now();
     await group.run(order, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
     if (this.verdict) void group.end();
     const exit = await group.exited;
@@ -206,9 +208,14 @@ export class Attempt {
         verdict?.kind === "timeout"
           ? `timed out after ${exactDuration(this.parts.task.timeoutMs ?? 0)}`
           : endOf(exit);
-      const where = worktree ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
+      const quick = verdict === null && left.error === null && (await worktree?.hasNewCommits()) !== true;
+      // What did nothing leaves nothing behind.
+      if (quick && performance.now() - this.startedAt <= quickMs) await worktree?.tidy();
+      const isKept = worktree && !worktree.isRemoved;
+      const where = isKept ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
       const text = left.error ?? `${why}\n${this.output.lastLines}`.trim();
-      const outcome = await this.reporter.fail(errorText(text + where), left.retryable);
+      const { retryable } = left;
+      const outcome = await this.reporter.fail(errorText(text + where), { retryable, quick });
       return this.end(outcome, exit, left.error ?? why);
     }
     const result: TaskOutcome = left.result ?? {
@@ -241,11 +248,11 @@ export class Attempt {
     }
     if (error instanceof Unstartable && error.code === "E2BIG") {
       const text = "The prompt is too long to be an argument; give it on standard input or as {promptFile}.";
-      return this.end(await this.reporter.fail(text, false), exit, text);
+      return this.end(await this.reporter.fail(text, forGood), exit, text);
     }
     if (error instanceof Unstartable && error.code !== "WARDEN") {
       const reason = `cannot start ${this.parts.options.command[0]}`;
-      if (this.parts.isOwn) await this.reporter.fail(errorText(`${reason}: ${error.message}`), false);
+      if (this.parts.isOwn) await this.reporter.fail(errorText(`${reason}: ${error.message}`), forGood);
       else await this.reporter.release(reason.slice(0, 500), "released");
       throw new DibsError("VALIDATION_FAILED", `Cannot start the command: ${error.message}`, {
         hint: "Check that it exists, can be executed, and that the directory is there.",
@@ -306,6 +313,8 @@ export class Attempt {
     return end;
   }
 }
+
+const forGood = { retryable: false, quick: false };
 
 const nobodySaw: Exit = { code: null, signal: null };
 

@@ -5,6 +5,7 @@ import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { Attempt } from "./attempt.js";
 import { Group } from "./group.js";
 import { watchedTypes } from "./lease.js";
+import { type Names, registerNamed } from "./names.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { pause } from "./patience.js";
 import { ownProcess } from "./processes.js";
@@ -20,6 +21,7 @@ export interface Claimed {
 export class Bench {
   readonly running = new Set<Attempt>();
   private beatMs = 0;
+  private names: Names = new Map();
   private readonly quiet = new AbortController();
   private watching: Promise<void> = Promise.resolve();
   private hasGrace = false;
@@ -92,12 +94,17 @@ export class Bench {
     return new Group({ sessionId, machine, killGraceMs, drainMs, wardenFile });
   }
 
+  /** For the first time: finds names for them. */
+  async introduce(sessionIds: readonly string[]): Promise<void> {
+    this.names = await registerNamed(this.options, sessionIds, (id, name) => this.register(id, name));
+  }
+
   /** With its pid, a machine that can see this process notices its death; any other goes by the heartbeats. */
-  async register(sessionId: string, more: { name?: string } = {}): Promise<void> {
+  async register(sessionId: string, name = this.names.get(sessionId)): Promise<void> {
     const { machine, agentType = "autonomous", capabilities } = this.options;
     await this.dibs.sessions.register({
       ...this.project,
-      ...more,
+      ...(name === undefined ? {} : { name }),
       id: sessionId,
       agentType,
       ...(capabilities === undefined ? {} : { capabilities }),

@@ -121,7 +121,7 @@ async function run(options: OnceOptions, sessionId: string) {
   const group = bench.newGroup(sessionId);
   let stopWatching = () => {};
   try {
-    await bench.register(sessionId);
+    await bench.introduce([sessionId]);
     const claimed = await claim(bench, options, sessionId, group);
     const running = bench.run(claimed, group, { isOwn: options.taskId === undefined });
     stopWatching = stopOn(bench, options);

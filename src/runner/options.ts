@@ -1,7 +1,7 @@
 // What callers of the runner pass.
 
 import type { Dibs } from "../client/client.js";
-import type { WireClaim, WireTask } from "../contract/shapes.js";
+import type { WireBreaker, WireClaim, WireTask } from "../contract/shapes.js";
 import type { StreamName } from "./output.js";
 import type { Machine } from "./processes.js";
 
@@ -21,6 +21,8 @@ export interface Timings {
   logGapMs: number;
   /** How long one claim waits at the server. */
   claimWaitMs: number;
+  /** The same with `untilEmpty`, while nothing runs: how late the end may be noticed. */
+  emptyWaitMs: number;
   /** Default: the project's interval, or a third of the lease or of the silence it allows, whichever is less. */
   heartbeatMs: number | null;
   /** After a trouble of the store: so long at first, then twice as long, and so on up to 30 s. */
@@ -36,6 +38,7 @@ export const defaultTimings: Timings = {
   logEveryMs: 2_000,
   logGapMs: 250,
   claimWaitMs: 60_000,
+  emptyWaitMs: 5_000,
   heartbeatMs: null,
   retryMs: 500,
 };
@@ -54,6 +57,8 @@ export interface RunnerOptions {
   command: readonly string[];
   machine: Machine;
   project?: string;
+  /** The session's name; several slots have `-1`, `-2` and so on behind it. Default: `<agent>-<n>@<host>`. */
+  name?: string;
   agentType?: string;
   capabilities?: string[];
   /** Lease length; default: the project's. */
@@ -71,6 +76,8 @@ export interface RunnerOptions {
   output?: (line: string, from: { taskId: string; stream: StreamName }) => void;
   onStart?: (claim: WireClaim, task: WireTask) => void;
   onEnd?: (end: AttemptEnd) => void;
+  /** The agent fails at once: nothing is claimed but now and then one task, as a probe. Called once each time that begins. */
+  onBreaker?: (breaker: WireBreaker) => void;
   /** Troubles that may pass, and things worth knowing. */
   onTrouble?: (error: unknown) => void;
   /** The first request to stop. */

@@ -57,9 +57,11 @@ export class Reporter {
     }
   }
 
-  async fail(error: string, retryable: boolean): Promise<Outcome> {
+  /** `quick`: the command has done nothing, as far as the runner can see. */
+  async fail(error: string, { retryable, quick }: { retryable: boolean; quick: boolean }): Promise<Outcome> {
+    const report = { ...this.by, error, retryable, quick };
     try {
-      await this.persistently(() => this.dibs.tasks.fail({ ...this.by, error, retryable }, this.heard));
+      await this.persistently(() => this.dibs.tasks.fail(report, this.heard));
       return "failed";
     } catch (refused) {
       return this.notHeard(refused);

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { newKey } from "../client/keys.js";
 import { DibsError } from "../contract/error.js";
+import type { WireBreaker } from "../contract/shapes.js";
 import { Bench, type Claimed } from "./bench.js";
 import { refuseBadCommand } from "./command.js";
 import type { Group } from "./group.js";
@@ -27,14 +28,17 @@ export interface WorkOptions extends RunnerOptions {
   labels?: string[];
   /** Run one task, and end. */
   once?: boolean;
-  /** End when nothing runs here and nothing can be claimed now. */
+  /** End when nothing runs here, nothing can be claimed, and no retry or scheduled task that fits is to come. */
   untilEmpty?: boolean;
+  /** End when nothing runs here and nothing can be claimed now. */
+  untilIdle?: boolean;
 }
 
+/** How many attempts ended how. */
 export type Summary = Record<Outcome, number>;
 
 export interface Runner {
-  /** How many attempts ended how; rejects if the runner could not go on. */
+  /** Rejects if the runner could not go on. */
   readonly done: Promise<Summary>;
   /** Claims nothing more. What runs may finish within the grace, with `now` it is ended at once; its tasks are released. */
   stop(options?: { now?: boolean }): Promise<void>;
@@ -56,11 +60,20 @@ export function runWork(options: WorkOptions): Runner {
 
 export const newSessionId = () => `run-${process.pid}-${randomBytes(4).toString("hex")}`;
 
+/** What a claim brought, or why there is nothing. */
+interface Answer {
+  claimed: Claimed | null;
+  scheduledAt?: string | undefined;
+  breaker?: WireBreaker | undefined;
+}
+
 class WorkLoop implements Runner {
   readonly done: Promise<Summary>;
   private readonly bench: Bench;
   private readonly slots: number;
   private isStopping = false;
+  /** The agent fails at once, and that was reported. */
+  private isHeldBack = false;
   /** Ends the claims that wait now; renewed after each use. */
   private waiting = new AbortController();
   private readonly stopping = new AbortController();
@@ -112,8 +125,12 @@ class WorkLoop implements Runner {
     await this.bench.open();
     try {
       const base = this.options.sessionId ?? newSessionId();
-      const slots = Array.from({ length: this.slots }, (_, n) =>
-        this.slot(this.slots === 1 ? base : `${base}-${n + 1}`).catch((error) => {
+      const ids = Array.from({ length: this.slots }, (_, n) =>
+        this.slots === 1 ? base : `${base}-${n + 1}`,
+      );
+      await this.persistently(() => this.bench.introduce(ids));
+      const slots = ids.map((sessionId) =>
+        this.slot(sessionId).catch((error) => {
           this.stopClaiming();
           throw error;
         }),
@@ -127,21 +144,27 @@ class WorkLoop implements Runner {
   }
 
   private async slot(sessionId: string): Promise<void> {
-    await this.persistently(() => this.bench.register(sessionId));
     let group: Group | null = null;
+    // Without waiting at first: an answer that comes at once says why there is nothing.
+    let waits = false;
     try {
       while (!this.isStopping) {
         if (!group?.isReady) group = this.bench.newGroup(sessionId);
         // A wait that was ended may have missed what a report has just set free; the last look does not wait.
-        const isLastLook = this.isIdle();
-        const claimed: Claimed | null = await this.claim(sessionId, group);
-        if (claimed) {
-          const end: AttemptEnd = await this.attempt(claimed, group);
+        const isLastLook = !waits && this.isIdle();
+        const answer: Answer | null = await this.claim(sessionId, group, { waits });
+        if (answer?.claimed) {
+          const end: AttemptEnd = await this.attempt(answer.claimed, group);
           group = null;
+          waits = false;
           this.summary[end.outcome]++;
+          if (end.outcome !== "failed") this.isHeldBack = false;
           if (this.options.once) return;
           if (this.isToComeBack(end)) await this.forgetWhatWasGivenBack(sessionId);
-        } else if (isLastLook && this.isIdle()) return;
+        } else {
+          if (isLastLook && this.isIdle() && !this.isMoreToCome(answer)) return;
+          waits = !(waits && this.ends);
+        }
       }
     } finally {
       await group?.end();
@@ -173,21 +196,40 @@ class WorkLoop implements Runner {
     try {
       return await this.bench.run(claimed, group, { isStopping: this.isStopping });
     } finally {
-      if (this.options.untilEmpty && this.bench.running.size === 0) this.wakeWaits();
+      if (this.ends && this.bench.running.size === 0) this.wakeWaits();
     }
+  }
+
+  private get ends(): boolean {
+    const { untilEmpty, untilIdle } = this.options;
+    return untilEmpty === true || untilIdle === true;
   }
 
   /** Nothing runs that could set something free. */
   private isIdle(): boolean {
-    return this.options.untilEmpty === true && this.bench.running.size === 0;
+    return this.ends && this.bench.running.size === 0;
   }
 
-  private async claim(sessionId: string, group: Group): Promise<Claimed | null> {
-    const { labels } = this.options;
+  /** Whether time alone gives this runner something to do. An agent that does not recover is given up. */
+  private isMoreToCome(answer: Answer | null): boolean {
+    if (!this.options.untilEmpty || !answer) return false;
+    const { scheduledAt, breaker } = answer;
+    return breaker ? breaker.failures < failuresMax : scheduledAt !== undefined;
+  }
+
+  private async claim(
+    sessionId: string,
+    group: Group,
+    { waits }: { waits: boolean },
+  ): Promise<Answer | null> {
+    const { labels, once } = this.options;
+    const { claimWaitMs, emptyWaitMs } = this.timings;
     const input = {
       ...this.bench.claimInput(sessionId, group),
       resume: false,
-      waitMs: this.isIdle() ? 0 : this.timings.claimWaitMs,
+      // One task is asked for by a person, who sees how it goes.
+      heedBreaker: !once,
+      waitMs: !waits ? 0 : this.isIdle() ? Math.min(emptyWaitMs, claimWaitMs) : claimWaitMs,
       ...(labels === undefined ? {} : { labels }),
     };
     // One key for all tries: a claim whose answer was lost would be held by nobody who knows.
@@ -199,10 +241,19 @@ class WorkLoop implements Runner {
       return this.bench.dibs.tasks.claimNext(input, { signal, idempotencyKey });
     };
     const answer = await this.persistently(() => this.asKnown(sessionId, claim));
-    if (!answer?.claim || !answer.task) return null;
+    if (!answer) return null;
+    if (!answer.claim || !answer.task) {
+      if ("breaker" in answer && answer.breaker) this.holdBack(answer.breaker);
+      return { claimed: null, ...answer };
+    }
     // How long it waited before it was granted is not known here; the first heartbeat makes it exact.
     askedAt = Math.max(askedAt, performance.now() - answerMsMax);
-    return { claim: answer.claim, task: answer.task, askedAt };
+    return { claimed: { claim: answer.claim, task: answer.task, askedAt } };
+  }
+
+  private holdBack(breaker: WireBreaker): void {
+    if (!this.isHeldBack) this.options.onBreaker?.(breaker);
+    this.isHeldBack = true;
   }
 
   /** A session that was away for long is forgotten. */
@@ -235,6 +286,9 @@ class WorkLoop implements Runner {
 /** An orchestrator splits its work in a few rounds; one that always finds more parts must not keep a runner busy for ever. */
 const roundsMax = 3;
 const tasksMax = 1_000;
+
+/** So many quick failures in a row, with pauses of 15 minutes by then: it takes a person to repair the agent. */
+const failuresMax = 11;
 
 /** An answer is not longer on its way than this. */
 const answerMsMax = 1_000;

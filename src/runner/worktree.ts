@@ -20,7 +20,9 @@ export interface Worktree {
   env: Record<string, undefined>;
   /** The last commit of its branch; null if the command committed nothing. */
   commit(): Promise<string | null>;
-  /** After a success: removes it if nothing is lost by that, else says where it is. */
+  /** Whether there are commits since it was opened. */
+  hasNewCommits(): Promise<boolean>;
+  /** After a success, or if nothing was done: removes it if nothing is lost by that, else says where it is. */
   tidy(): Promise<string | null>;
   /** People who look at what is left are not held up. */
   removeFence(): Promise<void>;
@@ -55,12 +57,15 @@ export async function openWorktree(
     const { fenceCommand } = options;
     await inTurn(root, () => patiently(() => installFence(path, fenceCommand, by)));
   }
+  const head = () => gitOr(path, ["rev-parse", "HEAD"]);
+  const begun = await head();
   const worktree: Worktree = {
     path,
     branch,
     isRemoved: false,
     env: withoutRepository,
     commit: () => ownCommit(root, branch),
+    hasNewCommits: async () => (await head()) !== begun,
     tidy: () => inTurn(root, () => tidy(root, worktree)),
     removeFence: () => inTurn(root, () => removeFence(path)),
   };

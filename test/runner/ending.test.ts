@@ -256,7 +256,7 @@ describe("a question", () => {
     expect(await runner.done).toMatchObject({ awaiting: 1 });
     expect(await here.task(task.id)).toMatchObject({ state: "awaiting_response", claim: null });
     await here.dibs.tasks.respond({ taskId: task.id, response: "that one" });
-    await here.work({ untilEmpty: true, command: here.command() }).done;
+    await here.work({ untilIdle: true, command: here.command() }).done;
     expect((await here.seen(task.id, 2)).env.DIBS_RESPONSE).toBe("that one");
     expect((await here.task(task.id)).state).toBe("completed");
   });

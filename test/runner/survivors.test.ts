@@ -87,7 +87,7 @@ test("metadata is no licence to kill: a process that is not the runner's is left
   const record = { host: machine.hostId, pid, pgid: pid, processStartedAt: machine.processStart(pid) };
   await here.dibs.tasks.claim({ taskId: task.id, sessionId: "forger", metadata: { runner: record } });
   await here.dibs.tasks.release({ taskId: task.id, sessionId: "forger" });
-  await here.work({ untilEmpty: true }).done;
+  await here.work({ untilIdle: true }).done;
   expect((await here.task(task.id)).state).toBe("completed");
   expect(isRunning(pid)).toBe(true);
 });

@@ -1,9 +1,11 @@
 // Claim, run, report, repeat: what a command is given and how its end is reported.
 
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { WireBreaker } from "../../src/contract/shapes.js";
 import { DibsError } from "../../src/index.js";
 import { runWork } from "../../src/runner/index.js";
 import { asArgument, hostilePrompts, stage, until } from "./support.js";
@@ -15,7 +17,7 @@ describe("what a command is given", () => {
     const runner = here.work({
       stdin: "prompt",
       command: here.command({}, "{id}", "{title}", "{prompt}", "x{id}", "{id} {title}", "{other}"),
-      untilEmpty: true,
+      untilIdle: true,
       sessionId: "worker",
       env: { ...process.env, DIBS_DATABASE_URL: "of another store", DIBS_EPOCH: "99", MARK: "kept" },
     });
@@ -39,7 +41,7 @@ describe("what a command is given", () => {
     const here = await stage();
     const task = await here.add("where");
     const runner = here.work({
-      untilEmpty: true,
+      untilIdle: true,
       command: [process.execPath, "-p", "process.env.PWD"],
       cwd: here.directory,
       env: { ...process.env, PWD: "/of/the/runner" },
@@ -64,7 +66,7 @@ describe("what a command is given", () => {
     const runner = here.work({
       stdin: "prompt",
       command: here.command({}, "{prompt}", "{title}"),
-      untilEmpty: true,
+      untilIdle: true,
       cwd: here.directory,
     });
     expect(await runner.done).toMatchObject({ completed: hostilePrompts.length });
@@ -81,7 +83,7 @@ describe("what a command is given", () => {
     const prompt = "--dangerously-skip-permissions";
     const task = await here.add(prompt, { title: "-rf" });
     const command = here.command({}, "{prompt}", "--message", "{title}");
-    await here.work({ command, untilEmpty: true, stdin: "prompt" }).done;
+    await here.work({ command, untilIdle: true, stdin: "prompt" }).done;
     const seen = await here.seen(task.id);
     expect(seen.more).toEqual([` ${prompt}`, "--message", " -rf"]);
     const { values, positionals } = parseArgs({
@@ -98,10 +100,10 @@ describe("what a command is given", () => {
     const here = await stage();
     const prompt = "0123456789abcdef".repeat(12_800);
     const long = await here.add(prompt);
-    await here.work({ untilEmpty: true, stdin: "prompt" }).done;
+    await here.work({ untilIdle: true, stdin: "prompt" }).done;
     expect(Buffer.from((await here.seen(long.id)).stdin, "base64").toString()).toBe(prompt);
     const longer = await here.add(prompt);
-    await here.work({ untilEmpty: true, command: here.command({}, "{prompt}") }).done;
+    await here.work({ untilIdle: true, command: here.command({}, "{prompt}") }).done;
     expect(await here.task(longer.id)).toMatchObject({
       state: "failed",
       error: expect.stringContaining("standard input"),
@@ -111,7 +113,7 @@ describe("what a command is given", () => {
   test("a prompt that nobody reads is no trouble", async () => {
     const here = await stage();
     const task = await here.add("x".repeat(200_000));
-    await here.work({ untilEmpty: true, command: [process.execPath, "-e", ""] }).done;
+    await here.work({ untilIdle: true, command: [process.execPath, "-e", ""] }).done;
     expect(await here.task(task.id)).toMatchObject({ state: "completed" });
   });
 
@@ -123,7 +125,7 @@ describe("what a command is given", () => {
     await here.dibs.tasks.ask({ taskId: task.id, sessionId: "asker", question: "which?" });
     await here.dibs.tasks.release({ taskId: task.id, sessionId: "asker" });
     await here.dibs.tasks.respond({ taskId: task.id, response: "the blue one\n" });
-    await here.work({ untilEmpty: true }).done;
+    await here.work({ untilIdle: true }).done;
     expect((await here.seen(task.id, 2)).env.DIBS_RESPONSE).toBe("the blue one\n");
   });
 
@@ -134,7 +136,7 @@ describe("what a command is given", () => {
     await here.dibs.tasks.ask({ taskId: task.id, sessionId: "asker", question: "which?" });
     await here.dibs.tasks.release({ taskId: task.id, sessionId: "asker" });
     await here.dibs.tasks.respond({ taskId: task.id, response: `x${"€".repeat(60_000)}` });
-    expect(await here.work({ untilEmpty: true }).done).toMatchObject({ completed: 1 });
+    expect(await here.work({ untilIdle: true }).done).toMatchObject({ completed: 1 });
     const { DIBS_RESPONSE = "" } = (await here.seen(task.id, 2)).env;
     expect(DIBS_RESPONSE).toMatch(/^x€+$/);
     expect(Buffer.byteLength(DIBS_RESPONSE)).toBe(96 * 1024 - 2);
@@ -146,7 +148,7 @@ describe("how its end is reported", () => {
     const here = await stage();
     const task = await here.add("talk");
     await here.work({
-      untilEmpty: true,
+      untilIdle: true,
       command: here.command({ out: "\u001b[32mdone\u001b[0m\n", err: "noise\n" }),
     }).done;
     expect((await here.task(task.id)).result).toEqual({
@@ -164,34 +166,31 @@ describe("how its end is reported", () => {
     const here = await stage();
     const result = { output: "from the file", filesCreated: ["a.ts"], filesModified: ["b.ts"] };
     const json = await here.add("json");
-    await here.work({ untilEmpty: true, command: here.command({ out: "said", result }) }).done;
+    await here.work({ untilIdle: true, command: here.command({ out: "said", result }) }).done;
     expect((await here.task(json.id)).result).toEqual(result);
     const text = await here.add("text");
-    await here.work({ untilEmpty: true, command: here.command({ out: "said", result: "just\u0000 text" }) })
+    await here.work({ untilIdle: true, command: here.command({ out: "said", result: "just\u0000 text" }) })
       .done;
     expect((await here.task(text.id)).result?.output).toBe("just\ufffd text");
     const foreign = await here.add("foreign");
-    await here.work({ untilEmpty: true, command: here.command({ result: { answer: 42 } }) }).done;
+    await here.work({ untilIdle: true, command: here.command({ result: { answer: 42 } }) }).done;
     expect((await here.task(foreign.id)).result?.output).toBe('{"answer":42}');
     const odd = await here.add("odd");
-    await here.work({ untilEmpty: true, command: here.command({ result: { filesCreated: "no list" } }) })
-      .done;
+    await here.work({ untilIdle: true, command: here.command({ result: { filesCreated: "no list" } }) }).done;
     expect((await here.task(odd.id)).state).toBe("completed");
   });
 
-  test("any other end fails with the last lines, and is retried", async () => {
+  test("any other end fails with the last lines; right after the start it costs no retry", async () => {
     const here = await stage();
     const task = await here.add("fail", { maxRetries: 1 });
-    const summary = await here.work({
-      untilEmpty: true,
-      command: here.command({ err: "no such file\n", exit: 3 }),
-    }).done;
-    expect(summary).toMatchObject({ failed: 2 });
+    const command = here.command({ err: "no such file\n", exit: 3 });
+    expect(await here.work({ once: true, command }).done).toMatchObject({ failed: 1 });
     const failed = await here.task(task.id);
-    expect(failed).toMatchObject({ state: "failed", retryCount: 1 });
+    expect(failed).toMatchObject({ state: "queued", retryCount: 0 });
     expect(failed.error).toBe("exited with code 3\nno such file");
+    await here.dibs.tasks.cancel({ taskId: task.id });
     const killed = await here.add("die", { maxRetries: 0 });
-    await here.work({ untilEmpty: true, command: here.command({ kill: "SIGKILL" }) }).done;
+    await here.work({ untilIdle: true, command: here.command({ kill: "SIGKILL" }) }).done;
     expect((await here.task(killed.id)).error).toContain("SIGKILL");
   });
 
@@ -199,7 +198,7 @@ describe("how its end is reported", () => {
     const here = await stage();
     const task = await here.add("hopeless", { maxRetries: 5 });
     const result = { error: "the repository is gone", retryable: false };
-    const summary = await here.work({ untilEmpty: true, command: here.command({ exit: 1, result }) }).done;
+    const summary = await here.work({ untilIdle: true, command: here.command({ exit: 1, result }) }).done;
     expect(summary).toMatchObject({ failed: 1 });
     expect(await here.task(task.id)).toMatchObject({ state: "failed", error: "the repository is gone" });
   });
@@ -219,7 +218,7 @@ describe("how its end is reported", () => {
     here.go(child.id);
     await here.becomes(child.id, "completed");
     await runner.stop();
-    await here.work({ untilEmpty: true, command: here.command() }).done;
+    await here.work({ untilIdle: true, command: here.command() }).done;
     expect((await here.task(parent.id)).state).toBe("completed");
   });
 
@@ -227,7 +226,7 @@ describe("how its end is reported", () => {
     const here = await stage();
     const parent = await here.add("hydra");
     const runner = here.work({
-      untilEmpty: true,
+      untilIdle: true,
       onStart: (_claim, task) => {
         if (task.id === parent.id) adding.push(here.add("head", { parentId: parent.id }));
       },
@@ -265,7 +264,7 @@ describe("how its end is reported", () => {
   test("however much it prints: the log is bounded, says what is missing, and ends with the end", async () => {
     const here = await stage();
     const task = await here.add("flood");
-    await here.work({ untilEmpty: true, command: here.command({ flood: 20_000, out: "the end\n" }) }).done;
+    await here.work({ untilIdle: true, command: here.command({ flood: 20_000, out: "the end\n" }) }).done;
     const log = await here.log(task.id);
     expect(Buffer.byteLength(log)).toBeLessThanOrEqual(256 * 1024);
     expect(log).toContain("bytes left out");
@@ -275,11 +274,11 @@ describe("how its end is reported", () => {
 });
 
 describe("the loop", () => {
-  test("once runs one task, until-empty all of them, slots have sessions of their own", async () => {
+  test("once runs one task, until-idle all of them, slots have sessions of their own", async () => {
     const here = await stage();
     for (let n = 0; n < 5; n++) await here.add(`task ${n}`);
     expect(await here.work({ once: true }).done).toMatchObject({ completed: 1 });
-    expect(await here.work({ untilEmpty: true, concurrency: 2, sessionId: "pair" }).done).toMatchObject({
+    expect(await here.work({ untilIdle: true, concurrency: 2, sessionId: "pair" }).done).toMatchObject({
       completed: 4,
     });
     const { tasks } = await here.dibs.tasks.list({});
@@ -321,6 +320,68 @@ describe("the loop", () => {
     expect(error).toBeInstanceOf(DibsError);
     expect(error.message).toContain("/no/such/agent");
     expect(await here.task(task.id)).toMatchObject({ state: "queued", retryCount: 0, lostCount: 0 });
+  });
+
+  test("until-empty waits for retries, scheduled tasks and their dependents", async () => {
+    const here = await stage();
+    await here.dibs.projects.update({ settings: { retry: { delayMs: 300 } } });
+    const first = await here.add("fails once", { notBefore: new Date(Date.now() + 500).toISOString() });
+    const second = await here.add("after that", { dependsOn: [first.id] });
+    const script =
+      "require('fs').existsSync('tried') || (require('fs').writeFileSync('tried', ''), process.exit(1))";
+    const command = [process.execPath, "-e", script];
+    const summary = await here.work({ untilEmpty: true, cwd: here.directory, command }).done;
+    expect(summary).toMatchObject({ completed: 2, failed: 1 });
+    expect((await here.task(second.id)).state).toBe("completed");
+  });
+
+  test("an agent that fails at once is held back, told once, and goes on when it is repaired", async () => {
+    const here = await stage();
+    await here.dibs.projects.update({ settings: { retry: { delayMs: 500 } } });
+    for (let n = 0; n < 12; n++) await here.add(`task ${n}`);
+    const held: WireBreaker[] = [];
+    const command = [process.execPath, "-e", "process.exit(require('fs').existsSync('repaired') ? 0 : 1)"];
+    const runner = here.work({
+      untilEmpty: true,
+      concurrency: 2,
+      cwd: here.directory,
+      command,
+      agentType: "broken",
+      onBreaker: (breaker) => void held.push(breaker),
+    });
+    await until("it is held back", () => held.length > 0);
+    const { notifications } = await here.dibs.notifications.list({ unread: true });
+    expect(notifications).toMatchObject([{ type: "AGENT_FAILING", title: "Agent broken fails at once" }]);
+    expect(held).toMatchObject([{ agentType: "broken" }]);
+    writeFileSync(join(here.directory, "repaired"), "");
+    expect(await runner.done).toMatchObject({ completed: 12 });
+    expect(held).toHaveLength(1);
+    expect(here.ends.filter(({ outcome }) => outcome === "failed").length).toBeLessThan(12);
+    expect((await here.dibs.notifications.list({ unread: true })).notifications).toEqual([]);
+  });
+
+  test("sessions have names with the lowest free number, or the one that is given", async () => {
+    const here = await stage();
+    const named = async () => (await here.dibs.sessions.list({})).sessions.map(({ name }) => name).sort();
+    const host = hostname().split(".")[0];
+    const pair = here.work({ agentType: "claude", concurrency: 2 });
+    await until("two are there", async () => (await named()).length === 2);
+    here.work({ agentType: "claude" });
+    here.work({ name: "Ada" });
+    await until("four are there", async () => (await named()).length === 4);
+    const numbered = (...numbers: number[]) => numbers.map((n) => `claude-${n}@${host}`);
+    expect(await named()).toEqual(["Ada", ...numbered(1, 2, 3)]);
+    await pair.stop();
+    here.work({ agentType: "claude" });
+    await until("the number is used again", async () => (await named()).length === 3);
+    expect(await named()).toEqual(["Ada", ...numbered(1, 3)]);
+  });
+
+  test("runners that start at the same time have different names", async () => {
+    const here = await stage();
+    for (let n = 0; n < 4; n++) here.work({ agentType: "claude" });
+    const names = async () => (await here.dibs.sessions.list({})).sessions.map(({ name }) => name);
+    await until("all are named", async () => new Set(await names()).size === 4);
   });
 
   test("a runner without a command is refused", async () => {

@@ -60,7 +60,7 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
   });
 
   const work = (options: Partial<WorkOptions>) =>
-    here.work({ untilEmpty: true, worktree: { root }, env: { ...process.env, ...gitEnv }, ...options });
+    here.work({ untilIdle: true, worktree: { root }, env: { ...process.env, ...gitEnv }, ...options });
   const branches = () => git(root, "branch", "--list", "dibs/*", "--format=%(refname:short)");
 
   test("the command runs in it, on a branch of its own, and nothing is left of it when nothing changed", async () => {
@@ -125,7 +125,7 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
     const task = await here.add("twice", { maxRetries: 1 });
     const failing = work({
       once: true,
-      untilEmpty: false,
+      untilIdle: false,
       command: here.command({ write: { "half.txt": "1" }, exit: 1 }),
     });
     await failing.done;
@@ -138,8 +138,7 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
 
   test("its branch is gone on with when the directory was removed by hand", async () => {
     const task = await here.add("again", { maxRetries: 1 });
-    await work({ once: true, untilEmpty: false, command: here.command({ ...commit("two\n"), exit: 1 }) })
-      .done;
+    await work({ once: true, untilIdle: false, command: here.command({ ...commit("two\n"), exit: 1 }) }).done;
     execFileSync("rm", ["-rf", join(root, ".dibs/worktrees", task.id)]);
     await work({ command: here.command({ git: [["log", "--format=%s"]] }) }).done;
     expect(gitOf(here, task.id, 2)[0]?.stdout).toContain("work");

@@ -27,6 +27,8 @@ export interface Breaker {
 }
 
 const failuresMax = 5;
+/** Where retries do not wait, probes do. */
+const pauseMsMin = 1_000;
 const pauseMsMax = 15 * 60_000;
 /** A probe that neither failed nor worked for this long was lost: the next one is due. */
 const probeMs = 20_000;
@@ -75,7 +77,7 @@ const find = (draft: Draft, origin: Origin) => {
 
 function pauseMs(draft: Draft, project: string, failures: number): number {
   const { delayMs } = draft.project(project).settings.retry;
-  return Math.min(delayMs * 2 ** Math.min(failures - failuresMax, 30), pauseMsMax);
+  return Math.min(Math.max(delayMs, pauseMsMin) * 2 ** Math.min(failures - failuresMax, 30), pauseMsMax);
 }
 
 export interface OpenBreaker extends Breaker {

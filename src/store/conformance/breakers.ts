@@ -130,6 +130,16 @@ export function breakers(driver: Driver): void {
       expect(tasks.filter(({ state, retryCount }) => state !== "queued" || retryCount > 0)).toEqual([]);
     });
 
+    it("probes pause even where retries do not", async (world) => {
+      await world.settings({ retry: { delayMs: 0 } });
+      await broken(world);
+      expect(await claim(world, "a")).toBeNull();
+      world.clock.advance(second);
+      await failQuickly(world, "a");
+      world.clock.advance(second);
+      expect(await claim(world, "a")).toBeNull();
+    });
+
     const proofs: Record<string, (world: World, hold: Hold) => Promise<unknown>> = {
       completes: (world, hold) => world.complete(hold),
       "reports progress": (world, hold) => world.ok({ type: "progress", ...hold, note: "half" }),

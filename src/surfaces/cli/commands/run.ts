@@ -1,6 +1,7 @@
 // `work` and `run`: commands that run commands. The runner does it; here is what people see of it and how it is told to stop.
 
 import { basename, resolve } from "node:path";
+import type { WireBreaker } from "../../../contract/shapes.js";
 import {
   type AttemptEnd,
   agentNames,
@@ -19,9 +20,12 @@ import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { settingFor } from "../config.js";
 import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
-import { type Look, lookOf, type Style } from "../print/look.js";
+import { type Look, lookOf } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
+import { ago } from "../print/time.js";
+import { outcomeStyles, workSummary } from "../print/work-summary.js";
 import { type FlagSpec, usageError } from "../spec.js";
+import { WorkTally } from "../work-tally.js";
 
 const sharedFlags: Record<string, FlagSpec> = {
   agent: {
@@ -33,6 +37,10 @@ const sharedFlags: Record<string, FlagSpec> = {
   "bare-prompt": { help: "give the command only the prompt on standard input, not the brief" },
   worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
   ttl: { value: "<duration>", help: "lease length; renewed while the command runs" },
+  name: {
+    value: "<word>",
+    help: "name of the session, shown on its card; several slots add -1, -2; default <agent>-<n>@<host>",
+  },
   "agent-type": { value: "<word>", help: "what kind of agent this is" },
   capability: {
     value: "<word>",
@@ -89,19 +97,18 @@ async function commandOf(context: Context) {
 
 const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
 
-const endStyles: Record<AttemptEnd["outcome"], Style | undefined> = {
-  completed: "green",
-  reported: "green",
-  failed: "red",
-  lost: "red",
-  released: "yellow",
-  awaiting: "yellow",
-};
-
 function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, look: Look): string {
   const why = reason ? `: ${plain(reason)}` : "";
   const where = worktree ? `  (branch ${plain(worktree.branch)} in ${plain(worktree.path)})` : "";
-  return `${plain(taskId)} ${look.paint(outcome, endStyles[outcome])}${why}${where}\n`;
+  return `${plain(taskId)} ${look.paint(outcome, outcomeStyles[outcome])}${why}${where}\n`;
+}
+
+function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now: number): string {
+  const which = taskId === null ? "" : `, always on task ${plain(taskId)}`;
+  return (
+    `Agent ${plain(agentType ?? "unknown")} failed at once ${failures} times in a row${which}. Claiming one task at a time, with growing pauses, ` +
+    `until it works; next ${ago(probeAt, now)}. Run: dibs inbox`
+  );
 }
 
 async function optionsFor(context: Context): Promise<RunnerOptions> {
@@ -119,6 +126,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
     signal: parts.stopping,
     ...given({
       project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
+      name: context.text("name"),
       agentType: await kindOf(context),
       capabilities: context.texts("capability"),
       ttlMs: context.duration("ttl"),
@@ -132,6 +140,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
         parts.err(`${look.paint(`${plain(taskId)} │`, "dim")} ${plainLines(line).join(" ")}\n`);
     },
     onEnd: (end) => context.say(end, () => endLine(end, look)),
+    onBreaker: (breaker) => parts.err(`dibs: ${breakerLine(breaker, lookOf(parts).now)}\n`),
     onTrouble: (error) => parts.err(`dibs: ${plain((error as Error).message)}\n`),
   };
 }
@@ -144,7 +153,11 @@ async function warn(context: Context, concurrency: number): Promise<void> {
 
 const work: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const options = await optionsFor(context);
+  if (context.on("until-empty") && context.on("until-idle")) {
+    throw usageError("--until-empty and --until-idle exclude each other.");
+  }
+  const tally = new WorkTally();
+  const options = tally.watching(await optionsFor(context));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
   const runner = runWork({
@@ -154,7 +167,8 @@ const work: SingleCommand["run"] = async (context) => {
       sessionId: sessionOf(context),
       labels: context.texts("label"),
       once: context.on("once") || undefined,
-      untilEmpty: context.on("until-empty") || context.on("once") || undefined,
+      untilEmpty: context.on("until-empty") || undefined,
+      untilIdle: context.on("until-idle") || context.on("once") || undefined,
     }),
   });
   // What went wrong is told by `done`.
@@ -163,11 +177,19 @@ const work: SingleCommand["run"] = async (context) => {
   const onStop = () => parts.err("stopping: what runs may finish; ask again to end it and give it back\n");
   parts.stopping.addEventListener("abort", onStop, { once: true });
   const summary = await runner.done;
-  if (!context.on("once")) return 0;
+  if (!context.on("once")) return context.on("until-empty") ? report(context, tally) : 0;
   const code = exitOf(summary);
   if (code === nothingToDo) parts.err("Nothing to claim.\n");
   return code;
 };
+
+/** What --until-empty prints at its end. */
+async function report(context: Context, tally: WorkTally): Promise<number> {
+  const tasks = await tally.result(await context.lastingDibs());
+  context.say({ success: true, tasks }, (look) => workSummary(tasks, tally.ms, look));
+  const hasFailed = tasks.some(({ outcome }) => outcome === "failed" || outcome === "lost");
+  return hasFailed || tally.isHeldBack ? 1 : 0;
+}
 
 function exitOf(summary: Summary): number {
   if (summary.failed + summary.lost > 0) return 1;
@@ -257,17 +279,21 @@ export const commands: Record<string, Command> = {
       "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
       "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you. dibs doctor --fix removes what is merged.\n" +
       "In a worktree git asks before it commits, moves a branch or pushes whether the claim is still held. git push --no-verify and git -c core.hooksPath=... pass it by: protect branches that matter on the server.\n" +
+      "An agent that fails within 15s of its start, five times in a row, is held back: one task at a time, with growing pauses, until it works. Such failures cost no retry. --until-empty gives up after about half an hour.\n" +
       "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
     flags: {
       concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
       once: { help: "one task, then end" },
-      "until-empty": { help: "end when nothing can be claimed" },
+      "until-empty": {
+        help: "end when all tasks that fit are done, retries and scheduled ones included; print a summary",
+      },
+      "until-idle": { help: "end when nothing can be claimed now" },
       label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
       ...sharedFlags,
     },
     exits: {
       0: "it ended as it was told to; with --once the task was done or given back",
-      1: "with --once: the attempt failed, or the task was lost",
+      1: "with --once: the attempt failed, or the task was lost; with --until-empty: a task failed or was lost",
       5: "with --once: there is nothing to claim",
     },
     examples: [

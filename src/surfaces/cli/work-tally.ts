@@ -1,0 +1,56 @@
+// Which tasks a runner has worked on, and how each stands.
+
+import type { Dibs } from "../../client/client.js";
+import type { AttemptEnd, RunnerOptions } from "../../runner/index.js";
+import type { WorkedTask } from "./print/work-summary.js";
+
+export class WorkTally {
+  private readonly tasks = new Map<string, WorkedTask & { project: string }>();
+  /** The agent failed at once, and has not recovered. */
+  isHeldBack = false;
+  private readonly begunAt = performance.now();
+
+  /** The options, with this one counting along. */
+  watching<Options extends RunnerOptions>(options: Options): Options {
+    const titles = new Map<string, string>();
+    return {
+      ...options,
+      onStart: (claim, task) => {
+        titles.set(task.id, task.title);
+        options.onStart?.(claim, task);
+      },
+      onEnd: (end) => {
+        this.count(end, titles.get(end.taskId) ?? "");
+        if (end.outcome !== "failed") this.isHeldBack = false;
+        options.onEnd?.(end);
+      },
+      onBreaker: (breaker) => {
+        this.isHeldBack = true;
+        options.onBreaker?.(breaker);
+      },
+    };
+  }
+
+  private count({ project, taskId, outcome, reason }: AttemptEnd, title: string): void {
+    const attempts = (this.tasks.get(taskId)?.attempts ?? 0) + 1;
+    this.tasks.set(taskId, { project, taskId, title, attempts, outcome, reason });
+  }
+
+  get ms(): number {
+    return performance.now() - this.begunAt;
+  }
+
+  /** A command that reported by itself may have reported a failure. */
+  async result(dibs: Dibs): Promise<WorkedTask[]> {
+    for (const task of this.tasks.values()) {
+      const { project, taskId, outcome } = task;
+      if (outcome !== "reported") continue;
+      const found = await dibs.tasks.get({ project, taskId }).catch(() => null);
+      if (found && found.task.state !== "completed" && found.task.error !== null) {
+        task.outcome = "failed";
+        task.reason = found.task.error;
+      }
+    }
+    return [...this.tasks.values()].map(({ project: _, ...task }) => task);
+  }
+}
