@@ -57,7 +57,7 @@ export interface Worker {
   stop(options?: { now?: boolean }): Promise<void>;
 }
 
-/** A handler may throw this to say that trying again is no use. */
+/** A handler may throw this to say that trying again is no use: any other error right after the start costs no retry. */
 export class PermanentFailure extends Error {
   override name = "PermanentFailure";
 }

@@ -52,7 +52,7 @@ test("worktrees of ended tasks are removed when they are merged and clean, and o
   );
   const script = `
     case $DIBS_TASK in
-      0005 | 0006) exit 1 ;;
+      0005 | 0006) echo '{"error": "no"}' > "$DIBS_RESULT_FILE"; exit 1 ;;
     esac
     echo "$DIBS_TASK" > "file-$DIBS_TASK"; git add .; git commit --quiet -m "$DIBS_TASK"
     case $DIBS_TASK in
@@ -60,7 +60,7 @@ test("worktrees of ended tasks are removed when they are merged and clean, and o
       0002) echo precious > notes.txt ;;
       0003) echo precious > report.md ;;
     esac`;
-  await place.says(["work", "--worktree", "--until-empty", "-n", "2", "-q", "--", ...sh(script)]);
+  await place.says(["work", "--worktree", "--until-idle", "-n", "2", "-q", "--", ...sh(script)]);
   await place.says(["cancel", "0006"]);
   const isThere = (id: string) => existsSync(join(place.cwd, ".dibs/worktrees", id));
   const all = ["0001", "0002", "0003", "0004", "0005", "0006"];

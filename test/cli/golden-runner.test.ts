@@ -37,5 +37,6 @@ test.each(ways)("the story of the runner, %s", async (way) => {
   const place = await openPlace(way);
   const story: string[] = [];
   for (const line of lines) story.push(await told(place, line));
-  await expect(story.join("\n").replaceAll(place.cwd, "/shop")).toMatchFileSnapshot("golden/runner.txt");
+  const text = story.join("\n").replaceAll(place.cwd, "/shop");
+  await expect(text.replaceAll(/(?<= attempts in )\d+\w/g, "Ns")).toMatchFileSnapshot("golden/runner.txt");
 });

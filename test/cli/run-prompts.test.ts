@@ -31,7 +31,7 @@ describe.each(ways)("hostile prompts: %s", (way) => {
     const { code, out, err } = await place.dibs([
       "work",
       "--bare-prompt",
-      "--until-empty",
+      "--until-idle",
       "-n",
       "2",
       "--",
@@ -62,7 +62,7 @@ test("hostile prompts as an argument, where it is one; too long for that is a fa
   const place = await openPlace();
   place.program("agent", recorder);
   await place.add(...prompts.map(([, prompt], at) => ({ title: `T${at}`, prompt, maxRetries: 0 })));
-  const { out } = await place.dibs(["work", "--until-empty", "-q", "--", "agent", "--", "{prompt}"]);
+  const { out } = await place.dibs(["work", "--until-idle", "-q", "--", "agent", "--", "{prompt}"]);
   for (const [at, [name, prompt]] of hostilePrompts.entries()) {
     expect(argsOf(place, `000${at + 1}`), name).toEqual(["--", asArgument(prompt)]);
   }
@@ -107,7 +107,7 @@ describe("presets", () => {
       place.program(name, recorder);
       const prompt = "--dangerously $(touch pwned)\nsecond line";
       await place.add({ title: "One", prompt }, { title: "Two", prompt });
-      const { code, out } = await place.dibs(["work", "--agent", name, "--until-empty", "-q"]);
+      const { code, out } = await place.dibs(["work", "--agent", name, "--until-idle", "-q"]);
       expect([code, out]).toEqual([0, "0001 completed\n0002 completed\n"]);
       expect(argsOf(place, "0001")).toEqual(args);
       expect(stdinOf(place, "0001").toString()).toContain(`\n${prompt}\n</task-data>\n`);

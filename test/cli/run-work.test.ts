@@ -26,8 +26,15 @@ describe.each(ways)("%s", (way) => {
          0004) echo '{"output": "both", "filesCreated": ["a.ts"]}' > "$DIBS_RESULT_FILE";;
        esac`,
     );
-    expect(code).toBe(0);
-    expect(out.trimEnd().split("\n").sort()).toEqual([
+    // Something failed.
+    expect(code).toBe(1);
+    const [ends, summary] = out.split("\n\n");
+    expect(summary).toMatch(/^TASK +RESULT +ATTEMPTS +TITLE +REASON\n/);
+    expect(summary).toMatch(/^0003 +failed +1 +Third +exited with code 3$/m);
+    expect(summary).toMatch(
+      /\n3 completed, 1 failed; 4 attempts in \d+\w\n$|\n1 failed, 3 completed; 4 attempts/,
+    );
+    expect(ends!.trimEnd().split("\n").sort()).toEqual([
       "0001 completed",
       "0002 completed",
       "0003 failed: exited with code 3",
@@ -77,6 +84,7 @@ describe.each(ways)("%s", (way) => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
+    expect(lines.pop().tasks.map((task: { attempts: number }) => task.attempts)).toEqual([1, 1]);
     expect(lines.map(({ taskId, outcome, exitCode }) => [taskId, outcome, exitCode])).toEqual([
       ["0001", "completed", 0],
       ["0003", "completed", 0],
@@ -91,7 +99,7 @@ describe.each(ways)("%s", (way) => {
     await place.add({ title: "Whole", prompt: "x" });
     const running = place.begin([
       "work",
-      "--until-empty",
+      "--until-idle",
       "--",
       ...sh(
         `if [ $DIBS_TASK = 0001_t1 ]; then dibs done "by itself" -c part.ts; exit; fi

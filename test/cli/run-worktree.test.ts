@@ -49,7 +49,7 @@ describe.each(ways)("%s", (way) => {
         0004) echo four > four.txt; git add .; git commit -qm four; git -C "${place.cwd}" merge -q dibs/0004;;
         0005) echo x > left.txt;;
       esac`;
-    const { code, out } = await place.dibs(["work", "--worktree", "--until-empty", "--", ...sh(script)]);
+    const { code, out } = await place.dibs(["work", "--worktree", "--until-idle", "--", ...sh(script)]);
     expect(code).toBe(0);
     const ids = ["0001", "0002", "0003", "0004", "0005"];
     expect(place.note("where").trim().split("\n")).toEqual(ids.map((id) => treeOf(place, id)));
@@ -159,7 +159,7 @@ test("the fence's own answers: held, not held, nobody meant, switched off, and n
 test("agents that share a directory, and changes that worktrees do not have, are warned of", async () => {
   const place = await openRepository();
   const work = async (...args: string[]) =>
-    (await place.dibs(["work", "--until-empty", ...args, "--", "true"])).err;
+    (await place.dibs(["work", "--until-idle", ...args, "--", "true"])).err;
   expect(await work("-n", "2")).toContain("2 agents share this directory");
   expect(await work()).not.toContain("share");
   expect(await work("-n", "2", "--worktree")).toBe("");
