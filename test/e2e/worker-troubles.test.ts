@@ -125,7 +125,33 @@ describe("a worker in trouble", () => {
       { untilEmpty: true },
     );
     await worker.done;
-    expect(await look(dibs, ids[0]!)).toMatchObject({ state: "queued", retryCount: 1 });
+    const { state, error } = await look(dibs, ids[0]!);
+    expect([state, error]).toEqual(["queued", expect.stringContaining("zero")]);
+  });
+
+  test("a handler that throws at once is held back, and goes on when it works again", async () => {
+    const { dibs, ids } = await withTasks(10);
+    await dibs.projects.update({ settings: { retry: { delayMs: 200 } } });
+    let isBroken = true;
+    let tries = 0;
+    const held: number[] = [];
+    const worker = dibs.work(
+      () => {
+        tries++;
+        if (isBroken) throw new Error("no credit");
+      },
+      { concurrency: 2, onBreaker: ({ failures }) => void held.push(failures) },
+    );
+    await until("it is held back", () => held.length > 0);
+    expect(tries).toBeLessThan(8);
+    const inbox = async () => (await dibs.notifications.list({ unread: true })).notifications;
+    expect(await inbox()).toMatchObject([{ type: "AGENT_FAILING" }]);
+    isBroken = false;
+    const states = () => Promise.all(ids.map(async (id) => (await look(dibs, id)).state));
+    await until("all is done", async () => (await states()).every((state) => state === "completed"));
+    await worker.stop();
+    expect(held).toHaveLength(1);
+    expect(await inbox()).toEqual([]);
   });
 
   test("whatever a handler returns is kept", async () => {
