@@ -136,6 +136,17 @@ describe.skipIf(!hasGit)("a working tree per task", () => {
     expect(gitOf(here, task.id, 2)[0]?.stdout).toContain("half.txt");
   });
 
+  test("an attempt that failed at once and did nothing leaves none, and one with a commit pays a retry", async () => {
+    const [idle, busy] = [await here.add("exit", { priority: 90 }), await here.add("commit and exit")];
+    await work({ once: true, untilIdle: false, command: here.command({ exit: 1 }) }).done;
+    expect(existsSync(join(root, ".dibs/worktrees", idle.id))).toBe(false);
+    expect(await here.task(idle.id)).toMatchObject({ retryCount: 0, error: "exited with code 1" });
+    await here.dibs.tasks.cancel({ taskId: idle.id });
+    await work({ once: true, untilIdle: false, command: here.command({ ...commit("two\n"), exit: 1 }) }).done;
+    expect(branches()).toBe(`dibs/${busy.id}`);
+    expect(await here.task(busy.id)).toMatchObject({ retryCount: 1 });
+  });
+
   test("its branch is gone on with when the directory was removed by hand", async () => {
     const task = await here.add("again", { maxRetries: 1 });
     await work({ once: true, untilIdle: false, command: here.command({ ...commit("two\n"), exit: 1 }) }).done;
