@@ -4,7 +4,8 @@ import { Box } from "ink";
 import type { ReactNode } from "react";
 import { claimMark } from "../client/view/health.js";
 import { plain, widthOf } from "../client/view/text.js";
-import { duration, percent, phaseTag, priorityWord, standing, stateWord } from "../client/view/words.js";
+import { duration, percent, phaseTag, priorityText, standing, stateWord } from "../client/view/words.js";
+import { type PriorityLabel, priorityLabel } from "../contract/priority.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 import { bodyRows } from "./layout.js";
 import { Cell, Followed, type Part, Parts, T, type Tone } from "./parts.js";
@@ -47,7 +48,7 @@ function widthsOf({ columns, live, queue }: State, rows: readonly WireTaskRow[])
     number: isWide ? Math.max(2, String(queue.items.length).length) : 0,
     project: live.project === "*" && columns >= 60 ? widest(({ project }) => project, 7, 14) : 0,
     id: widest(({ id }) => id, 4, columns >= 60 ? 16 : 8),
-    priority: isWide ? 8 : 0,
+    priority: isWide ? widest(({ priority }) => priorityText(priority), 8, 12) : 0,
     holder: Math.max(9, Math.min(26, Math.floor(columns * 0.24))),
   };
 }
@@ -114,12 +115,16 @@ function Row({ widths, cells }: { widths: Widths; cells: Cells }): ReactNode {
   );
 }
 
-const priorityTones: Record<string, Tone | undefined> = { CRITICAL: "red", HIGH: "yellow", LOW: "dim" };
+const priorityTones: Record<PriorityLabel, Tone | undefined> = {
+  critical: "red",
+  high: "yellow",
+  medium: undefined,
+  low: "dim",
+};
 
 function cellsOf(row: WireTaskRow, number: number, isSelected: boolean, now: number): Cells {
   const isOver = row.state === "completed" || row.state === "cancelled";
   const tone: Tone | undefined = isOver ? "dim" : undefined;
-  const priority = priorityWord(row.priority);
   return {
     edge: isSelected ? { text: "▌", tone: "cyan", bold: true } : { text: " " },
     number: { text: String(number), tone: "dim" },
@@ -127,7 +132,7 @@ function cellsOf(row: WireTaskRow, number: number, isSelected: boolean, now: num
     id: { text: row.id, tone: isSelected ? undefined : (tone ?? "cyan"), bold: isSelected },
     title: { text: plain(row.title), bold: isSelected, tone: isSelected ? undefined : tone },
     phase: { text: phaseTag(plain(row.phase)), tone: tone ?? "magenta" },
-    priority: { text: priority, tone: tone ?? priorityTones[priority] },
+    priority: { text: priorityText(row.priority), tone: tone ?? priorityTones[priorityLabel(row.priority)] },
     holder: holderOf(row, now),
     since: { text: sinceOf(row, now), tone: "dim" },
   };

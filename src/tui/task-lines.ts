@@ -1,7 +1,7 @@
 // One task in full, as lines: what it is, why it does not run, what happened to it, what came of it.
 
 import { plain, plainLines, wrap } from "../client/view/text.js";
-import { ago, duration, percent, phaseTag, priorityWord, stateWord } from "../client/view/words.js";
+import { ago, duration, percent, phaseTag, priorityText, stateWord } from "../client/view/words.js";
 import type { WireAttempt, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Detail } from "./detail.js";
 import type { Line, Part, Tone } from "./parts.js";
@@ -47,7 +47,7 @@ function fieldsOf(task: WireTask, now: number): Field[] {
   const { claim, question, result } = task;
   return [
     ["state", stateWord(task, now), stateTone(task)],
-    ["priority", `${priorityWord(task.priority)} ${task.priority}`],
+    ["priority", priorityText(task.priority)],
     ["project", task.project],
     ["held by", claim && holderText(claim, now), claim?.healthStatus === "stale" ? "red" : undefined],
     [

@@ -75,7 +75,7 @@ describe("the list", () => {
         "api",
         "in Everything",
         "ready",
-        "HIGH",
+        "high 80",
         "--",
       ])
         await row.getByText(text, { exact: true }).waitFor();
@@ -137,7 +137,7 @@ describe("the list", () => {
       await link.hover();
       const place = await placeOf(rowOf(page, "b"));
       await world.patch("/api/tasks/c", { priority: 90 });
-      await rowOf(page, "c").getByText("HIGH").waitFor();
+      await rowOf(page, "c").getByText("high 90").waitFor();
       await page.getByRole("button", { name: "1 change · re-sort" }).waitFor();
       await world.task({ id: "d", prompt: "task d", priority: 100 });
       await world.post("/api/tasks/a/cancel");
@@ -291,7 +291,7 @@ describe("many at once", () => {
       await dialog.getByLabel("Priority, 0 to 100").fill("90");
       await dialog.getByRole("button", { name: "Set priority of 2 tasks" }).click();
       await says(page, "Priority set of 2 tasks.");
-      await rowOf(page, "two").getByText("HIGH").waitFor();
+      await rowOf(page, "two").getByText("high 90").waitFor();
 
       await act("Act on 3 matching…", "Cancel");
       await dialog.getByLabel("Reason, if there is one").fill("no time");

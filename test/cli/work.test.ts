@@ -161,7 +161,20 @@ describe.each(ways)("%s", (way) => {
     for (const wrong of ["0", "6", "100", "-1", "1.5", "urgent"]) {
       expect((await desk.dibs(["leader", "add-task", "x", `--priority=${wrong}`])).code, wrong).toBe(2);
     }
-    expect((await desk.json(["add", "x", "-p", "5"])).task.priority).toBe(5);
+  });
+
+  test("dibs add and edit refuse a priority of 1 to 5 and name both readings", async () => {
+    const desk = await openDesk(way);
+    const refused = await desk.dibs(["add", "x", "-p", "2"]);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain(
+      "--priority 2 is ambiguous: low 2 of 100, or high 80 on the scale from 1 to 5.",
+    );
+    expect(refused.err).toContain("Write --priority p2 for high 80, or --priority 02 for low 2.");
+    expect((await desk.json(["add", "x", "-p", "p2"])).task.priority).toBe(80);
+    expect((await desk.dibs(["edit", "0001", "-p", "5"])).code).toBe(2);
+    expect((await desk.json(["edit", "0001", "-p", "05"])).task.priority).toBe(5);
+    expect((await desk.json(["edit", "0001", "-p", "6"])).task.priority).toBe(6);
   });
 
   test("a lock is held for the life of a process, and no longer", async () => {

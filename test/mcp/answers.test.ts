@@ -141,7 +141,7 @@ test("a page of ten thousand tasks stays below 2000 tokens, whatever is in them,
     for (let page = 0; page < 20; page++) {
       const text = await agent.do("list_tasks", { limit: 50, ...(cursor ? { cursor } : {}) });
       expect(tokens(text)).toBeLessThanOrEqual(2_000);
-      for (const [, id] of text.matchAll(/^(\S+) queued p/gm)) {
+      for (const [, id] of text.matchAll(/^(\S+) queued medium 50/gm)) {
         expect(seen.has(id!)).toBe(false);
         seen.add(id!);
       }
@@ -316,8 +316,15 @@ test("each refusal says what to do next, and names a tool or a human", async () 
       priority: 100,
       dependsOn: ["0001"],
     });
+    // Without a priority a task has the same as one that a person adds.
     await agent.do("create_task", { description: "usual" });
-    expect((await dibs.tasks.get({ taskId: "0004" })).task.priority).toBe(20);
+    expect((await dibs.tasks.get({ taskId: "0004" })).task.priority).toBe(50);
+    expect(await agent.do("list_tasks", {})).toMatch(
+      /0003 queued critical 100 .*\n0004 queued medium 50 · usual/,
+    );
+    expect(await agent.do("get_task", { task_id: "0004" })).toContain(
+      "Task 0004: queued, priority medium 50.",
+    );
   } finally {
     await agent.close();
     await dibs.close();

@@ -21,7 +21,7 @@ for (const era of ["legacy", "auto"] as const) {
       expect(second).toContain("waits for 1");
 
       const claimed = await agent.do("claim_task", { agent_id: "terminal-2" });
-      expect(claimed).toContain("hold task 0001: claimed, priority 100");
+      expect(claimed).toContain("hold task 0001: claimed, priority critical 100");
       expect(claimed).toContain("Create User model");
       expect(claimed).toContain("Next: start_task 0001");
       expect(await agent.do("start_task", { agent_id: "terminal-2", task_id: "0001" })).toContain("running");

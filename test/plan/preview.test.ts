@@ -25,7 +25,7 @@ describe("a preview", () => {
     expect(preview.tree).toEqual([
       "t1  Build/",
       "├─ ✓  t2  Set up CI  (done, left out)",
-      "├─ t3  Schema  [high]",
+      "├─ t3  Schema  [high 80]",
       "└─ t4  API  ← t3, t2",
       "   ├─ t5  Routes  ← t3",
       "   └─ t6  Errors  ← t3",

@@ -52,8 +52,12 @@ test("a working day: who works on what, a question answered, a failure retried, 
   await dibsIn(directory, "claim", "0001", "--session", "agent-1", "--start");
   await terminal.shows("(*) 0001 Implement the API [IMPL]", /working 29:5\d|working 30:00/);
   terminal.press("2");
-  await terminal.shows("CLAIMED BY", /1 0002 .*MEDIUM .*\[\*\] agent-2/, /0001 .*HIGH .*\[\*\] agent-1/);
-  await terminal.shows(/0003 .*LOW .*blocked/, /0004 .*failed/);
+  await terminal.shows(
+    "CLAIMED BY",
+    /1 0002 .*medium 50 .*\[\*\] agent-2/,
+    /0001 .*high 80 .*\[\*\] agent-1/,
+  );
+  await terminal.shows(/0003 .*low 20 .*blocked/, /0004 .*failed/);
 
   // Filters are completed and applied while they are typed.
   terminal.press("/", "is:bl", keys.tab);
@@ -113,7 +117,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   terminal.press("c", "y");
   await terminal.shows("cancelled 0003", /0003 .*cancelled/);
   terminal.press("g", "x", "y");
-  await terminal.shows("released 0002", /0002 .*MEDIUM .*--/);
+  await terminal.shows("released 0002", /0002 .*medium 50 .*--/);
   expect((await dibs.tasks.get({ taskId: "0002" })).task.claim).toBeNull();
   // A refusal is told.
   terminal.press("x", "y");
@@ -136,7 +140,7 @@ test("sizes: everything fits from 40 columns on, and a thousand tasks scroll", a
   await terminal.shows("Queue 901]", "日本語");
   // Wide characters take two cells, and what follows stands in its column.
   const line = terminal.lines.findIndex((each) => each.includes("日本語"));
-  expect(terminal.columnOf(line, "HIGH")).toBe(terminal.columnOf(1, "PRIORITY"));
+  expect(terminal.columnOf(line, "high 99")).toBe(terminal.columnOf(1, "PRIORITY"));
 
   // What can be typed has its line for itself, also where the list is longer than the screen.
   terminal.press("/", "is:op");

@@ -57,6 +57,11 @@ const cases: [Action, Details][] = [
 ];
 
 describe("as a command line", () => {
+  test("a priority from 1 to 5 is printed in the spelling that the command line accepts", () => {
+    expect(cliFor("edit", { taskId: "0001", patch: { priority: 3 } })).toBe("dibs edit 0001 --priority 03");
+    expect(cliFor("edit", { taskId: "0001", patch: { priority: 6 } })).toBe("dibs edit 0001 --priority 6");
+  });
+
   test.each(cases)("%s %j is what the command line itself understands", async (action, details) => {
     const [name = "", ...argv] = await shellWords(cliFor(action, details), "dibs");
     const command = (await entries.get(name)!.load())[name] as CommandSpec;

@@ -6,7 +6,7 @@ import {
   type SessionEntry,
   sessionHealth,
 } from "../../src/client/view/health.js";
-import { ago, clock, percent, phaseTag, priorityWord, stateWord } from "../../src/client/view/words.js";
+import { ago, clock, percent, phaseTag, priorityText, stateWord } from "../../src/client/view/words.js";
 import type { WireClaim } from "../../src/contract/shapes.js";
 import { at, claim, now, row } from "./support.js";
 
@@ -23,14 +23,14 @@ test("times are said in their largest unit", () => {
 });
 
 test("priorities, phases and shares", () => {
-  expect([0, 30, 31, 60, 61, 99, 100].map(priorityWord)).toEqual([
-    "LOW",
-    "LOW",
-    "MEDIUM",
-    "MEDIUM",
-    "HIGH",
-    "HIGH",
-    "CRITICAL",
+  expect([0, 30, 31, 60, 61, 99, 100].map(priorityText)).toEqual([
+    "low 0",
+    "low 30",
+    "medium 31",
+    "medium 60",
+    "high 61",
+    "high 99",
+    "critical 100",
   ]);
   expect([phaseTag("implementation"), phaseTag("test"), phaseTag(null)]).toEqual(["[IMPL]", "[TEST]", ""]);
   expect([percent(66.6), percent(null)]).toEqual(["67%", ""]);

@@ -1,5 +1,6 @@
 // What a plan will do, for people: a tree, the waves in which its tasks become claimable, and its longest chain.
 
+import { priorityText } from "../../client/view/words.js";
 import { openTasks } from "./batch.js";
 import type { Plan, PlannedTask } from "./plan.js";
 import { plain } from "./words.js";
@@ -115,12 +116,6 @@ function treeOf(plan: Plan): string[] {
   return lines;
 }
 
-const priorityWords = new Map([
-  [100, "critical"],
-  [80, "high"],
-  [20, "low"],
-]);
-
 function describe(task: PlannedTask): string {
   const { priority = 50 } = task;
   const waits = [...task.dependsOn, ...task.dependsOnIds].map(plain);
@@ -128,7 +123,7 @@ function describe(task: PlannedTask): string {
     task.done ? "✓" : "",
     plain(task.key),
     task.type === "group" ? `${plain(task.title)}/` : plain(task.title),
-    priority === 50 ? "" : `[${priorityWords.get(priority) ?? priority}]`,
+    priority === 50 ? "" : `[${priorityText(priority)}]`,
     task.parentId === undefined ? "" : `in ${plain(task.parentId)}`,
     waits.length > 0 && !task.done ? `← ${waits.slice(0, 20).join(", ")}` : "",
     task.done ? "(done, left out)" : "",

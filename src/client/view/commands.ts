@@ -141,6 +141,10 @@ export function withFlag(command: string, name: string, value: string): string {
   return at < 0 ? `${command} ${words}` : `${command.slice(0, at)} ${words}${command.slice(at)}`;
 }
 
+/** The command line refuses 1 to 5, which people also write for p1 to p5, and reads 01 to 05. */
+const priorityArgument = (priority: Patch["priority"]) =>
+  typeof priority === "number" && priority >= 1 && priority <= 5 ? `0${priority}` : priority;
+
 function editFlags(patch: Patch): string[] {
   const { notBefore, timeoutMs, metadata, dependsOn, requires, files } = patch;
   const { labels, addLabels, removeLabels } = patch;
@@ -152,7 +156,7 @@ function editFlags(patch: Patch): string[] {
     ...one("prompt", patch.prompt),
     ...one("title", patch.title),
     ...one("description", patch.description),
-    ...one("priority", patch.priority),
+    ...one("priority", priorityArgument(patch.priority)),
     ...one("phase", patch.phase),
     ...one("assignee", patch.assignee),
     ...one("agent-type", patch.agentType),

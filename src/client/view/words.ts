@@ -57,9 +57,9 @@ export function stateWord(task: StateFacts, now: number): string {
   return word === "scheduled" ? ago(task.notBefore, now) : word;
 }
 
-/** LOW, MEDIUM, HIGH, CRITICAL. */
-export function priorityWord(priority: number): string {
-  return priorityLabel(priority).toUpperCase();
+/** `high 75`: the word of its band and the number, the same on every surface. */
+export function priorityText(priority: number): string {
+  return `${priorityLabel(priority)} ${priority}`;
 }
 
 /** `[IMPL]` for implementation. */

@@ -3,6 +3,7 @@
 import { answerLabel } from "../../client/brief/brief.js";
 import { block, oneLine } from "../../client/brief/data.js";
 import { attemptTexts, hasEnded, listed, ownTitle, resultFields } from "../../client/brief/texts.js";
+import { priorityText } from "../../client/view/words.js";
 import type { WireAttempt, WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
 import { clip, clipToWeight, weigh } from "./text.js";
 
@@ -81,7 +82,7 @@ export function reasonBlock(id: string, reasons: readonly WireReason[]): string 
 export function holdingLine(claim: WireClaim, task: WireTask, renews: boolean): string {
   const { id, state, priority, parentId } = task;
   const part = parentId ? `, part of ${parentId}` : "";
-  return `You (${claim.sessionId}) hold task ${id}: ${state}, priority ${priority}, attempt ${claim.epoch}${part}. ${leaseOf(claim, state, renews)}.`;
+  return `You (${claim.sessionId}) hold task ${id}: ${state}, priority ${priorityText(priority)}, attempt ${claim.epoch}${part}. ${leaseOf(claim, state, renews)}.`;
 }
 
 function leaseOf({ expiresAt }: WireClaim, state: WireTask["state"], renews: boolean): string {
@@ -94,7 +95,7 @@ function leaseOf({ expiresAt }: WireClaim, state: WireTask["state"], renews: boo
 export function stateLine(task: WireTask): string {
   const { id, state, priority, claim, parentId, dependsOn, pendingDependencies, openChildren } = task;
   return [
-    `Task ${id}: ${state}, priority ${priority}`,
+    `Task ${id}: ${state}, priority ${priorityText(priority)}`,
     ...(claim ? [`held by ${claim.sessionId} until ${claim.expiresAt} (${claim.healthStatus})`] : []),
     ...(parentId ? [`part of ${parentId}`] : []),
     ...(dependsOn.length > 0
@@ -150,7 +151,7 @@ function headOf({ id, state, priority, claim, pendingDependencies, openChildren,
   return [
     id,
     type === "group" ? `${state} group` : state,
-    `p${priority}`,
+    priorityText(priority),
     ...(claim ? [`by ${clip(claim.sessionId, 24)}`] : []),
     ...(pendingDependencies > 0 ? [`waits for ${pendingDependencies}`] : []),
     ...(openChildren > 0 ? [`${openChildren} parts open`] : []),

@@ -102,13 +102,14 @@ function wanted({ type }: Field): string {
   return { string: "a text", integer: "a whole number", number: "a number", boolean: "true or false" }[type];
 }
 
-/** 1 to 5, the seed's scale, or a word. */
-export function priorityOf(given: unknown = 5): never {
+/** 1 to 5 or a word; undefined, so that the store's default applies, if none is given. */
+export function priorityOf(given: unknown): never {
+  if (given === undefined) return undefined as never;
   const word = String(given).trim().toLowerCase();
   if (/^p?[1-5]$/.test(word)) return `p${word.at(-1)}` as never;
   if (["critical", "high", "medium", "normal", "low"].includes(word)) return word as never;
   throw new DibsError("VALIDATION_FAILED", `priority ${word.slice(0, 40)}: must be 1 to 5 or a word.`, {
-    hint: "1 is the most urgent, 5 the default; or critical, high, medium, low.",
+    hint: "1 is the most urgent, 5 the least; or critical, high, medium, low.",
   });
 }
 

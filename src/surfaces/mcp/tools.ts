@@ -52,7 +52,7 @@ export const tools: Record<ToolName, ToolSpec> = {
       title: string,
       priority: {
         type: ["integer", "string"],
-        description: "1 (urgent) to 5 (default), or critical, high, medium, low",
+        description: "1 (urgent) to 5, or critical, high, medium (default), low",
       },
       dependencies: said(strings, "Task ids"),
       parent_id: said(string, "The task it is a part of"),

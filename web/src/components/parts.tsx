@@ -1,7 +1,7 @@
 // The small things that every view is made of.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { priorityWord } from "../../../src/client/view/words.js";
+import { priorityText } from "../../../src/client/view/words.js";
 import { priorityTone, toneOf } from "./tones.js";
 
 export function Badge({
@@ -25,12 +25,7 @@ export function StateBadge({ word }: { word: string }) {
 }
 
 export function Priority({ value }: { value: number }) {
-  const word = priorityWord(value);
-  return (
-    <span className={priorityTone(word)} title={`priority ${value}`}>
-      {word}
-    </span>
-  );
+  return <span className={priorityTone(value)}>{priorityText(value)}</span>;
 }
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {

@@ -1,5 +1,7 @@
 // Which colour a word has: green is well, amber waits for somebody, red is wrong, blue is at work, violet stands for itself.
 
+import { type PriorityLabel, priorityLabel } from "../../../src/contract/priority.js";
+
 const tones: Record<string, string> = {
   working: "link",
   claimed: "link",
@@ -20,6 +22,11 @@ const tones: Record<string, string> = {
 
 export const toneOf = (word: string) => tones[word] ?? "";
 
-const priorityTones: Record<string, string> = { CRITICAL: "bad strong", HIGH: "wait strong", LOW: "quiet" };
+const priorityTones: Record<PriorityLabel, string> = {
+  critical: "bad strong",
+  high: "wait strong",
+  medium: "",
+  low: "quiet",
+};
 
-export const priorityTone = (word: string) => priorityTones[word] ?? "";
+export const priorityTone = (priority: number) => priorityTones[priorityLabel(priority)];

@@ -1,3 +1,5 @@
+import { priorityText } from "../../../client/view/words.js";
+import { type PriorityWord, priorityWords } from "../../../contract/priority.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../many.js";
@@ -46,8 +48,18 @@ function taskFields(context: Context) {
   });
 }
 
-const priorityOf = (text: string | undefined) =>
-  (text !== undefined && /^\d+$/.test(text) ? Number(text) : text) as never;
+/** 1 to 5 are refused: people also write them for p1 to p5, where 1 is the most urgent. */
+function priorityOf(text: string | undefined): never {
+  if (text !== undefined && /^[1-5]$/.test(text)) {
+    const word = `p${text}` as PriorityWord;
+    const [ofHundred, ofFive] = [priorityText(Number(text)), priorityText(priorityWords[word])];
+    throw usageError(
+      `--priority ${text} is ambiguous: ${ofHundred} of 100, or ${ofFive} on the scale from 1 to 5.`,
+      `Write --priority ${word} for ${ofFive}, or --priority 0${text} for ${ofHundred}.`,
+    );
+  }
+  return (text !== undefined && /^\d+$/.test(text) ? Number(text) : text) as never;
+}
 
 function notBeforeOf(context: Context): string | number | undefined {
   const text = context.text("not-before");

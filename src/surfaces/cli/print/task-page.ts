@@ -1,6 +1,6 @@
 // One task in full: what it is, who holds it, what came of it, and what the agent is told.
 
-import { stateWord } from "../../../client/view/words.js";
+import { priorityText, stateWord } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import { type Field, fieldLines } from "./fields.js";
 import type { Look } from "./look.js";
@@ -29,7 +29,7 @@ function fieldsOf(task: WireTask, look: Look): Field[] {
   const { claim, question, result } = task;
   return [
     ["state", `${stateWord(task, now)}${phaseText(task.phase)}`, styleOf(task)],
-    ["priority", `${task.priority} (${task.priorityLabel})`],
+    ["priority", priorityText(task.priority)],
     ["project", task.project],
     ["part of", task.parentId],
     ["depends on", task.dependsOn.join(", ")],

@@ -1,7 +1,7 @@
 // Tasks for people: one line each with S0's marks, or one task in full.
 
 import { claimMark, isWeak } from "../../../client/view/health.js";
-import { type StateFacts, stateWord } from "../../../client/view/words.js";
+import { priorityText, type StateFacts, stateWord } from "../../../client/view/words.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireClaim } from "../../../contract/shapes.js";
@@ -50,7 +50,7 @@ export function taskTable(
         of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`,
         grows: true,
       },
-      { head: "PRIO", of: ({ task }) => String(task.priority), right: true },
+      { head: "PRIORITY", of: ({ task }) => priorityText(task.priority), whole: true },
       {
         head: "STATE",
         of: ({ task }) => stateWord(task, look.now),
