@@ -60,10 +60,11 @@ export function askToRelease(state: State, name: TaskName): void {
 
 /** Who acts on a task has read what was said about it. */
 async function readAbout({ dibs, live }: State, { project, taskId }: TaskName): Promise<void> {
-  const about = live.inbox?.notifications.filter(
+  const { failures = [], notes = [] } = live.inbox ?? {};
+  const about = [...failures.flatMap((failure) => failure.notes), ...notes].filter(
     (note) => note.project === project && note.taskId === taskId,
   );
-  for (const { id } of about ?? []) await dibs.notifications.read({ id });
+  for (const { id } of about) await dibs.notifications.read({ id });
 }
 
 function named(state: State, { project, taskId }: TaskName): string {

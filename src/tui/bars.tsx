@@ -3,6 +3,7 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
+import { badgeOf } from "../client/view/inbox.js";
 import { plain, widthOf } from "../client/view/text.js";
 import { duration } from "../client/view/words.js";
 import { answerOf } from "./actions.js";
@@ -53,7 +54,7 @@ function tab(state: State, view: View, at: number, isNarrow: boolean): Part[] {
   ];
 }
 
-function countOf({ live, detail, filterText, queue, inbox }: State, view: View): string {
+function countOf({ live, detail, filterText, queue }: State, view: View): string {
   const { index, summary } = live;
   switch (view) {
     case "fleet":
@@ -64,7 +65,7 @@ function countOf({ live, detail, filterText, queue, inbox }: State, view: View):
       return `${filterText === "" ? "" : `${queue.items.length}/`}${all}${index.progress.complete ? "" : "…"}`;
     }
     case "inbox":
-      return live.inbox ? String(inbox.items.length) : "";
+      return live.inbox ? badgeOf(live.inbox) : "";
     case "task":
       return detail?.name.taskId ?? "";
   }

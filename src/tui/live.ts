@@ -3,6 +3,7 @@
 
 import type { Dibs } from "../client/client.js";
 import { clockSkewMs } from "../client/view/health.js";
+import { type InboxContent, readInbox } from "../client/view/inbox.js";
 import { TaskIndex } from "../client/view/rows.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
@@ -10,7 +11,6 @@ import type { WireEvent, WireProject } from "../contract/shapes.js";
 import { Reading } from "./reading.js";
 
 export type Summary = OutputOf<OperationNamed<"sessions.summary">>;
-export type Inbox = OutputOf<OperationNamed<"notifications.inbox">>;
 
 export interface Told {
   changed(): void;
@@ -33,7 +33,7 @@ export class Live {
   lostAt: number | null = null;
   trouble: string | null = null;
   summary: Summary | null = null;
-  inbox: Inbox | null = null;
+  inbox: InboxContent | null = null;
   /** The store's clock decides about leases, and may be another machine's. */
   skewMs = 0;
   index: TaskIndex | null = null;
@@ -142,7 +142,7 @@ export class Live {
       ),
       new Reading(
         async () => {
-          this.inbox = await this.dibs.notifications.inbox({ project, limit: shownMax });
+          this.inbox = await readInbox(this.dibs, project, shownMax);
           this.told.changed();
         },
         { gapMs: 300, everyMs: 30_000 },

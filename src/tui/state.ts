@@ -178,8 +178,8 @@ export class State {
     this.isStale = false;
     this.settledAt = this.now;
     this.fleet.set(inFleetOrder(this.live.summary?.sessions ?? [], this.now));
-    const { inbox, index } = this.live;
-    this.inbox.set(inbox ? inboxItems(inbox, (project, taskId) => index?.get(project, taskId)) : []);
+    const { inbox } = this.live;
+    this.inbox.set(inbox ? inboxItems(inbox) : []);
     this.settleQueue();
   }
 

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../eventually.js";
 import type { World } from "../http/support.js";
+import { repository, watch } from "../tui/terminal.js";
 import {
   axeFindings,
   dashboard,
@@ -64,7 +65,7 @@ describe("questions", () => {
       const item = question(page, "Which?");
       await item.getByRole("link", { name: `demo/${id} Choose a colour` }).waitFor();
       await item.getByText(/So far 80%: two are left/).waitFor();
-      await page.getByTitle("open questions").getByText("1").waitFor();
+      await page.getByTitle("questions and failures").getByText("1").waitFor();
 
       await page.keyboard.press("j");
       await page.keyboard.press("2");
@@ -287,6 +288,41 @@ describe("failures and notifications", () => {
     }),
   );
 });
+
+test(
+  "the badge counts questions and failures, the same as dibs watch does",
+  visiting(async (visit) => {
+    const { page, world } = visit;
+    const { directory } = repository();
+    const terminal = watch({
+      directory,
+      args: ["--url", world.url, "--project", "demo"],
+      env: { DIBS_TOKEN: world.token },
+    });
+    const badge = page.getByTitle("questions and failures");
+    const both = async (count: string) => {
+      await badge.getByText(count, { exact: true }).waitFor();
+      await terminal.shows(new RegExp(`3 Inbox ${count} `));
+    };
+    await both("0");
+    await world.patch("/api/projects/demo", { settings: { notifications: { taskCompleted: true } } });
+    await asked(world, "a1", { question: "Which?" });
+    await both("1");
+    const [first] = [await failed(world, "first error"), await failed(world, "second error")];
+    await both("3");
+    await world.session("lucky");
+    const id = await world.task({ title: "Succeeds" });
+    await world.post(`/api/tasks/${id}/claim`, { sessionId: "lucky", start: true });
+    await world.post(`/api/tasks/${id}/complete`, { sessionId: "lucky", result: "done" });
+    await eventually(async () => (await world.get("/api/inbox")).body.unread).toBe(4);
+    await world.post(`/api/tasks/${first}/retry`, {});
+    await both("2");
+    expect(await page.title()).toMatch(/^\(2\) /);
+    terminal.press("q");
+    expect(await terminal.ended).toBe(0);
+    expectQuiet(visit);
+  }),
+);
 
 test(
   "what agents write is text in the inbox, whatever it looks like",

@@ -3,7 +3,6 @@ import type { SessionEntry } from "../../src/client/view/health.js";
 import type { WireNotification, WireTask } from "../../src/contract/shapes.js";
 import type { WireTaskRow } from "../../src/contract/tasks/rows.js";
 import { Editor } from "../../src/tui/editor.js";
-import { inboxItems } from "../../src/tui/inbox-items.js";
 import { KeyReader } from "../../src/tui/keys.js";
 import { List } from "../../src/tui/list.js";
 import { inQueueOrder } from "../../src/tui/queue-order.js";
@@ -223,53 +222,6 @@ test("the fleet goes from who is there, by name and number, to who was not heard
     session("a-2", 9_000),
   ];
   expect(inFleetOrder(sessions, now).map(({ id }) => id)).toEqual(["a-2", "a-10", "old-2", "old-1"]);
-});
-
-describe("the inbox", () => {
-  const note = (fields: Partial<WireNotification>): WireNotification => ({
-    id: "n1",
-    type: "TASK_ERROR",
-    severity: "error",
-    title: "Task failed",
-    message: "It broke",
-    project: "shop",
-    taskId: "0001",
-    createdAt: at(1_000),
-    readAt: null,
-    ...fields,
-  });
-  const asking = (id: string, msAgo: number) =>
-    ({ id, project: "shop", question: { askedAt: at(msAgo) } }) as WireTask;
-  const rows = [
-    row({ id: "0001", state: "failed" }),
-    row({ id: "0002", state: "failed" }),
-    row({ id: "0003", state: "queued" }),
-  ];
-  const find = (_: string, id: string) => rows.find((each) => each.id === id);
-
-  test("has the longest waiting question first, then failures nobody has seen, then what else was told", () => {
-    const items = inboxItems(
-      {
-        questions: [asking("0007", 1_000), asking("0009", 9_000), asking("0008", 5_000)],
-        notifications: [
-          note({ id: "n4", taskId: "0003" }),
-          note({ id: "n3" }),
-          note({ id: "n2", type: "WORKER_LOST" }),
-          note({ id: "n1", taskId: "0007", type: "TASK_AWAITING_RESPONSE" }),
-        ],
-      },
-      find,
-    );
-    expect(items.map(({ kind, name }) => `${kind} ${name?.taskId}`)).toEqual([
-      "question 0009",
-      "question 0008",
-      "question 0007",
-      "failure 0001",
-      "note 0003",
-    ]);
-    const [failure] = items.filter((item) => item.kind === "failure");
-    expect(failure?.notes.map(({ id }) => id)).toEqual(["n3", "n2"]);
-  });
 });
 
 describe("a reading", () => {

@@ -1,6 +1,7 @@
 // The frame around every view: where one can go, which project is meant, whether what is shown is live.
 
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { badgeOf } from "../../src/client/view/inbox.js";
 import { Empty } from "./components/parts.js";
 import { Toasts } from "./components/toasts.js";
 import { Trouble } from "./components/trouble.js";
@@ -21,6 +22,7 @@ import { SignedOut } from "./shell/signed-out.js";
 import { toggleTheme } from "./theme.js";
 import { Fleet } from "./views/fleet/fleet.js";
 import { Inbox } from "./views/inbox/inbox.js";
+import { useInboxContent } from "./views/inbox/use-inbox.js";
 import { Queue } from "./views/queue/queue.js";
 import { Start } from "./views/start/start.js";
 import { TaskPage } from "./views/task/task-page.js";
@@ -52,15 +54,13 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
   const { state } = useStreamStatus();
   const { path, project } = usePlace();
   const [isHelping, setHelping] = useState(false);
-  const inbox = useLive(`inbox-count ${project}`, () => dibs.notifications.inbox({ project, limit: 100 }), {
-    on: ({ type }) => /^(?:task:(?:awaiting|response|completed|failed|cancelled)|notification:)/.test(type),
-  });
+  const inbox = useInboxContent(project, { calmMs: 500 });
   const role = ownRole();
-  const questions = inbox.data?.questions.length ?? 0;
+  const badge = inbox.data ? badgeOf(inbox.data) : "0";
   useEffect(() => stream.start(), []);
   useEffect(() => {
-    document.title = `${questions > 0 ? `(${questions}) ` : ""}${titleOf(path)}`;
-  }, [questions, path]);
+    document.title = `${badge === "0" ? "" : `(${badge}) `}${titleOf(path)}`;
+  }, [badge, path]);
   useKeys({
     ...Object.fromEntries(views.map(({ keys, path: to }) => [keys, () => navigate(hrefTo(to))])),
     "?": () => setHelping(true),
@@ -85,8 +85,8 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
             >
               {name}
               {name === "Inbox" && (
-                <span className="count" title="open questions" data-none={questions === 0 || undefined}>
-                  {questions === 100 ? "99+" : questions}
+                <span className="count" title="questions and failures" data-none={badge === "0" || undefined}>
+                  {badge}
                 </span>
               )}
             </Link>

@@ -2,6 +2,7 @@
 
 import { useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
+import type { Failure } from "../../../../src/client/view/inbox.js";
 import { useSteady } from "../../components/steady.js";
 import { act } from "../../components/toasts.js";
 import { When } from "../../components/when.js";
@@ -12,7 +13,7 @@ import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
 import { More } from "./more.js";
 import { PartHead } from "./part-head.js";
-import { type Failure, markRead } from "./use-inbox.js";
+import { markRead } from "./use-inbox.js";
 
 interface FailuresProps {
   failures: Failure[];
@@ -65,11 +66,13 @@ interface ItemProps {
 }
 
 function FailureItem({ failure, isGone, isAllProjects, now }: ItemProps) {
-  const { row, message, at, notificationIds } = failure;
+  const { row, notes } = failure;
+  const { message, createdAt: at } = notes[0];
   const { project, id, title } = row;
   const own = useRef<HTMLLIElement>(null);
   const [isAsked, setAsked] = useState(false);
-  const dismiss = () => void act(`${id} was set aside; it stays failed.`, () => markRead(notificationIds));
+  const dismiss = () =>
+    void act(`${id} was set aside; it stays failed.`, () => markRead(notes.map((note) => note.id)));
   const href = taskHref(project, id);
   const notRetry = whyNot(registry.tasks.retry.role);
   const notRead = whyNot(registry.notifications.read.role);

@@ -1,6 +1,7 @@
 // Open questions with what one needs to know to answer them, and the answer in place.
 
 import { useRef } from "react";
+import type { AskingTask } from "../../../../src/client/view/inbox.js";
 import { percent } from "../../../../src/client/view/words.js";
 import { Answer, type AnswerHandle } from "../../components/answer.js";
 import { useSteady } from "../../components/steady.js";
@@ -10,7 +11,6 @@ import { Folded } from "../task/texts.js";
 import { useItemKeys } from "./item-keys.js";
 import { More } from "./more.js";
 import { PartHead } from "./part-head.js";
-import type { AskingTask } from "./use-inbox.js";
 
 interface QuestionsProps {
   questions: AskingTask[];

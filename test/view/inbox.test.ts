@@ -1,0 +1,84 @@
+// What needs a human, read from a real store, and how the badge counts it.
+
+import { expect, onTestFinished, test } from "vitest";
+import { badgeOf, readInbox } from "../../src/client/view/inbox.js";
+import { type Dibs, openDibs } from "../../src/index.js";
+
+let now = 0;
+
+async function store(): Promise<Dibs> {
+  now = Date.parse("2026-01-01T00:00:00Z");
+  const dibs = await openDibs({ memory: true, project: "shop", clock: { now: () => now } });
+  onTestFinished(() => dibs.close());
+  await dibs.projects.update({ id: "shop", settings: { notifications: { taskCompleted: true } } });
+  return dibs;
+}
+
+/** A task of its own, held by a session of its own. */
+async function held(dibs: Dibs, id: string, project?: string) {
+  now += 1_000;
+  const place = project === undefined ? {} : { project };
+  await dibs.tasks.create({ ...place, id, prompt: `Do ${id}`, maxRetries: 0 });
+  const by = { ...place, taskId: id, sessionId: `agent-${id}` };
+  await dibs.tasks.claim({ ...by, register: true, start: true });
+  return by;
+}
+
+const asked = async (dibs: Dibs, id: string) =>
+  dibs.tasks.ask({ ...(await held(dibs, id)), question: "Which?" });
+const failed = async (dibs: Dibs, id: string, project?: string) =>
+  dibs.tasks.fail({ ...(await held(dibs, id, project)), error: `${id} broke` });
+const completed = async (dibs: Dibs, id: string) =>
+  dibs.tasks.complete({ ...(await held(dibs, id)), result: "done" });
+
+const named = ({ questions, failures, notes }: Awaited<ReturnType<typeof readInbox>>) => ({
+  questions: questions.map(({ id }) => id),
+  failures: failures.map(({ row, notes: about }) => `${row.id} ${about.length}`),
+  notes: notes.map(({ type, taskId }) => `${type} ${taskId}`),
+});
+
+test("the badge counts open questions and unseen failures, and nothing else that is unread", async () => {
+  const dibs = await store();
+  expect(badgeOf(await readInbox(dibs, "*", 100))).toBe("0");
+  await asked(dibs, "q1");
+  await asked(dibs, "q2");
+  for (const id of ["f1", "f2", "retried", "seen"]) await failed(dibs, id);
+  await completed(dibs, "done");
+  await dibs.tasks.retry({ taskId: "retried" });
+  const { notifications } = await dibs.notifications.list({ unread: true });
+  await dibs.notifications.read({ id: notifications.find(({ taskId }) => taskId === "seen")!.id });
+
+  const inbox = await readInbox(dibs, "shop", 100);
+  expect(named(inbox)).toEqual({
+    questions: ["q1", "q2"],
+    failures: ["f2 1", "f1 1"],
+    notes: ["TASK_COMPLETED done"],
+  });
+  expect(badgeOf(inbox)).toBe("4");
+  // What is read at once changes what is listed, and not what is counted below a hundred.
+  expect(named(await readInbox(dibs, "shop", 4))).toEqual(named(inbox));
+});
+
+test("failures are found behind any number of newer notifications, in every project", async () => {
+  const dibs = await store();
+  await dibs.projects.create({ id: "docs" });
+  await failed(dibs, "f1", "docs");
+  await failed(dibs, "f2");
+  for (let at = 0; at < 12; at++) await completed(dibs, `done-${at}`);
+  const inbox = await readInbox(dibs, "*", 5);
+  expect(inbox.failures.map(({ row }) => `${row.project}/${row.id}`)).toEqual(["shop/f2", "docs/f1"]);
+  expect(inbox.hasMoreFailures).toBe(false);
+  expect(badgeOf(inbox)).toBe("2");
+});
+
+test("from a hundred on the badge is 99+, however much is read at once", async () => {
+  const dibs = await store();
+  await asked(dibs, "q");
+  for (let at = 1; at <= 98; at++) await failed(dibs, `f${at}`);
+  expect(badgeOf(await readInbox(dibs, "shop", 100))).toBe("99");
+  await failed(dibs, "f99");
+  await failed(dibs, "f100");
+  for (const limit of [100, 1_000]) expect(badgeOf(await readInbox(dibs, "shop", limit))).toBe("99+");
+  const few = await readInbox(dibs, "shop", 99);
+  expect([few.failures.length, few.hasMoreFailures]).toEqual([99, true]);
+});
