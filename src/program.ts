@@ -109,9 +109,9 @@ const parts: Parts = {
     const server = findServer(database);
     if (!server) return null;
     const { readPrivate } = await import("./runtime/private-file.js");
-    const { url, project, storeId } = server;
+    const { url, pid, project, storeId } = server;
     const token = readPrivate(tokenFileOf(database))?.trim() ?? null;
-    return { url, token, ...(project && { project }), ...(storeId && { storeId }) };
+    return { url, pid, token, ...(project && { project }), ...(storeId && { storeId }) };
   },
   open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
   connect: async ({ spareToken, ...server }) => {

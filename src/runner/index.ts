@@ -1,6 +1,13 @@
 // The agent runner: claims tasks, runs a command for each, and reports how it went.
 
 export { askFence, type FenceAnswer, type Held, isHeld } from "./fence.js";
+export {
+  type Leftovers,
+  leftoversOf,
+  type Removed,
+  removeLeftovers,
+  unmergedIn,
+} from "./leftovers.js";
 export { type OnConflict, type OnceEnd, type OnceOptions, runOnce } from "./once.js";
 export {
   type AttemptEnd,

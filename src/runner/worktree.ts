@@ -28,15 +28,20 @@ export interface Worktree {
   removeFence(): Promise<void>;
 }
 
-/** The main working tree of the repository in which a directory is. */
-export async function repositoryOf(directory: string): Promise<string> {
+/** Null outside of a repository, and where its git directory is not in a working tree. */
+export async function mainWorktreeOf(directory: string): Promise<string | null> {
   const common = await gitOr(directory, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-  if (common === null || basename(common) !== ".git") {
+  return common !== null && basename(common) === ".git" ? dirname(common) : null;
+}
+
+/** The main working tree of the repository in which a directory is, which has a commit to branch from. */
+export async function repositoryOf(directory: string): Promise<string> {
+  const root = await mainWorktreeOf(directory);
+  if (root === null) {
     throw new DibsError("VALIDATION_FAILED", `${directory} is in no git repository with a working tree.`, {
       hint: "Run `git init` and commit something, or work without worktrees.",
     });
   }
-  const root = dirname(common);
   if ((await gitOr(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === null) {
     throw new DibsError("VALIDATION_FAILED", `The repository ${root} has no commit to branch from.`, {
       hint: "Commit something first.",
@@ -94,7 +99,7 @@ async function patiently<T>(act: () => Promise<T>): Promise<T> {
 
 const suffixesMax = 100;
 
-const roomOf = (root: string) => join(root, ".dibs", "worktrees");
+export const roomOf = (root: string) => join(root, ".dibs", "worktrees");
 
 export interface LeftWorktree extends Place {
   project: string;
@@ -236,12 +241,18 @@ export async function removeUnlessLost({ root, path, branch }: Place): Promise<s
 const canBeMadeAgain =
   /(?:^|\/)(?:node_modules|\.venv|venv|__pycache__|\.pytest_cache|\.mypy_cache|\.cache|\.turbo|\.next|target|dist|build|coverage)\/|(?:^|\/)\.DS_Store$|\.(?:pyc|tsbuildinfo)$/;
 
-export async function whatWouldBeLost({ root, path, branch }: Place): Promise<string | null> {
+/** Why a working tree is not clean; null: it is. */
+export async function changesIn(path: string): Promise<string | null> {
   const status = await git(path, ["status", "--porcelain", "--untracked-files=normal", "--ignored=matching"]);
   const lines = status.split("\n").filter((line) => line !== "");
   if (lines.some((line) => !line.startsWith("!! "))) return "it has changes that are not committed";
   const ignored = lines.map((line) => line.slice(3)).filter((file) => !canBeMadeAgain.test(file));
-  if (ignored.length > 0) return `git ignores ${ignored.slice(0, 5).join(", ")} in it`;
+  return ignored.length > 0 ? `git ignores ${ignored.slice(0, 5).join(", ")} in it` : null;
+}
+
+export async function whatWouldBeLost({ root, path, branch }: Place): Promise<string | null> {
+  const changes = await changesIn(path);
+  if (changes !== null) return changes;
   const start = await startOf(root, branch);
   const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
   // The command may have left another branch, or none, checked out.

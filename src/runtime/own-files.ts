@@ -3,6 +3,8 @@
 import {
   appendFileSync,
   existsSync,
+  lstatSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -68,6 +70,15 @@ export function prune(directory: string, root: string): void {
       return;
     }
   }
+}
+
+/** What is in a directory; nothing where there is none. Links are not followed. */
+export function entries(directory: string): { name: string; isFile: boolean }[] {
+  if (!lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(directory, { withFileTypes: true }).map((entry) => ({
+    name: entry.name,
+    isFile: entry.isFile(),
+  }));
 }
 
 export const exists = (path: string): boolean => existsSync(path);

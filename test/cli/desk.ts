@@ -168,9 +168,10 @@ export class Desk {
       findServer: async (database) => {
         const found = findServer(database);
         if (!found) return null;
-        const { url, storeId } = found;
+        const { url, pid, storeId } = found;
         return {
           url,
+          pid,
           token: readPrivate(tokenFileOf(database))?.trim() ?? null,
           ...(storeId && { storeId }),
         };

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { SessionEntry } from "../../src/client/view/health.js";
-import type { WireNotification, WireTask } from "../../src/contract/shapes.js";
 import type { WireTaskRow } from "../../src/contract/tasks/rows.js";
 import { Editor } from "../../src/tui/editor.js";
 import { KeyReader } from "../../src/tui/keys.js";

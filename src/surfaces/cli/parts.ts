@@ -64,6 +64,8 @@ export interface Files {
   /** Whatever others add meanwhile. */
   append(path: string, text: string): Promise<void>;
   remove(path: string): Promise<void>;
+  /** What is in a directory; nothing where there is none. Links are not followed. */
+  entries(directory: string): Promise<{ name: string; isFile: boolean }[]>;
   /** A directory and those above it, below the root, as long as nothing is in them. */
   prune(directory: string, root: string): Promise<void>;
   /** Where a directory's working tree begins: where its `.git` is, else where its `.dibs` is. */
@@ -192,7 +194,7 @@ export interface Parts {
   /** The server that runs for a database file, and its token; the store's own project, if the server's is another. */
   findServer(
     database: string,
-  ): Promise<{ url: string; token: string | null; project?: string; storeId?: string } | null>;
+  ): Promise<{ url: string; pid: number; token: string | null; project?: string; storeId?: string } | null>;
   trust: Trust;
   open(place: Place): Promise<Dibs>;
   connect(server: ServerAddress): Promise<Dibs>;

@@ -8,9 +8,19 @@ import { filesFor, integrationNames, type OwnFile } from "../integrations/index.
 import type { OwnRecord } from "./init-record.js";
 
 export interface Step {
-  what: "store" | "config" | "gitignore" | "agents" | OwnFile["what"];
+  what:
+    | "store"
+    | "config"
+    | "gitignore"
+    | "agents"
+    | OwnFile["what"]
+    | "worktree"
+    | "branch"
+    | "git"
+    | "foreign";
   /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: it was not wanted. */
   did: "made" | "changed" | "removed" | "kept" | "skipped";
+  /** Of a branch or a git setting its name. */
   path: string;
   note?: string;
 }

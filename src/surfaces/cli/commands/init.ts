@@ -10,7 +10,7 @@ import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import { beginWith, type IntegrationName, integrationNames } from "../integrations/index.js";
 import { everybody } from "../integrations/record.js";
-import type { Look } from "../print/look.js";
+import { type Look, lookOf } from "../print/look.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 import {
@@ -22,19 +22,25 @@ import {
   type Step,
   writeFiles,
 } from "./init-agents.js";
+import {
+  agreesToPurge,
+  type Left,
+  leftBehind,
+  leftSteps,
+  purge,
+  refuseMisuse,
+  refusePurge,
+} from "./init-purge.js";
 import { OwnRecord } from "./init-record.js";
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
     throw usageError("--agents-md and --no-agents: which of them?");
   }
+  refuseMisuse(context);
   const { parts } = context;
   await parts.trust.refuseLinks(await parts.databaseFor(parts.cwd));
-  if (context.on("remove")) {
-    const steps = await removeAll(context);
-    context.say({ success: true, steps }, (look) => stepLines(steps, context, look).join("\n"));
-    return;
-  }
+  if (context.on("remove")) return remove(context);
   const files = await plannedFiles(context);
   const block = await plannedBlock(context);
   const before = await whatIsThere(context);
@@ -50,6 +56,30 @@ const init: SingleCommand["run"] = async (context) => {
     return [head, ...stepLines(steps, context, look), "", ...nextSteps(context, look)].join("\n");
   });
 };
+
+/** Says what it leaves; with --purge nothing is left that is Dibs' own. */
+async function remove(context: Context): Promise<void> {
+  const left = await leftBehind(context);
+  const isPurge = context.on("purge");
+  if (isPurge) {
+    await refusePurge(context, left);
+    const planned = stepLines(leftSteps(left, "removed"), context, lookOf(context.parts));
+    if (!(await agreesToPurge(context, planned))) return;
+  }
+  const taken = await removeAll(context);
+  const rest = isPurge ? await purge(context, left) : restOf(context, await leftBehind(context));
+  const steps = [...taken, ...rest];
+  context.say({ success: true, steps }, (look) => {
+    const hint = rest.some(({ did }) => did === "kept") && !isPurge;
+    return [
+      ...stepLines(steps, context, look),
+      ...(hint ? ["To remove the rest: dibs init --remove --purge"] : []),
+    ].join("\n");
+  });
+}
+
+/** With --agent only what concerns this agent is removed, and everything else is in use. */
+const restOf = (context: Context, left: Left) => (context.list("agent") ? [] : leftSteps(left, "kept"));
 
 /** Before anything is made. */
 async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: boolean }> {
@@ -201,11 +231,16 @@ const names: Record<Step["what"], string> = {
   mcp: "how an agent starts dibs mcp",
   plugin: "hooks for Claude Code",
   memory: "leads the agent to AGENTS.md",
+  worktree: "worktree of a task",
+  branch: "branch of a task",
+  git: "git setting",
+  foreign: "not part of this store",
 };
 
 function stepLines(steps: readonly Step[], { parts }: Context, look: Look): string[] {
   const nameOf = ({ what, path }: Step) => {
     const shown = relative(parts.cwd, path);
+    if (what === "branch" || what === "git") return plain(path);
     const isFile = path.startsWith(parts.cwd) || what !== "store";
     return plain(!isFile ? path : shown.startsWith("..") ? basename(path) : shown);
   };
@@ -236,7 +271,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Set up this repository: store, settings, .gitignore, and a block for agents in AGENTS.md",
     details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
     flags: {
-      yes: { short: "y", help: "ask nothing, do all of it" },
+      yes: { short: "y", help: "ask nothing, do all of it; --purge needs it without a terminal" },
       "agents-md": {
         help: "add the block to AGENTS.md, or bring it up to date; asked at a terminal, else done",
       },
@@ -248,11 +283,23 @@ export const commands: Record<string, SingleCommand> = {
         help: "set this agent up for the project: MCP server, the way to AGENTS.md, and for claude a plugin with hooks",
       },
       remove: {
-        help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only",
+        help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only; prints what is left",
       },
+      purge: {
+        help: "with --remove: also remove the store, its settings, and the worktrees, branches and git settings of its tasks; asks first",
+      },
+      force: { help: "with --purge: also work that is not committed, or on no other branch" },
     },
-    exits: { 1: "a file that is there cannot be changed safely", 4: "a link leads out of the repository" },
-    examples: ["dibs init", "dibs init --yes --project shop --agent claude", "dibs init --remove"],
+    exits: {
+      1: "a file cannot be changed safely, --purge would lose work, or the store is in use",
+      4: "a link leads out of the repository",
+    },
+    examples: [
+      "dibs init",
+      "dibs init --yes --project shop --agent claude",
+      "dibs init --remove",
+      "dibs init --remove --purge",
+    ],
     run: init,
   },
 };
