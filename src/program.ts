@@ -130,7 +130,7 @@ const parts: Parts = {
     const { version } = await import("./runtime/version.js");
     const { hostId, processStart } = await import("./runtime/liveness.js");
     const processStartedAt = processStart(process.pid);
-    await serveOverStdio({
+    return serveOverStdio({
       ...request,
       version,
       stopping: stopSignal(),

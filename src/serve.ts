@@ -28,6 +28,7 @@ import { systemClock } from "./runtime/clock.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
 import { makeRoomFor } from "./runtime/locate.js";
 import { createLogger, type Logger, type LogLevel } from "./runtime/log.js";
+import { serverOnPort } from "./runtime/port-owner.js";
 import { readPrivate, writePrivate } from "./runtime/private-file.js";
 import { projectNameFor, slug } from "./runtime/project-name.js";
 import { announceServer, tokenFileOf } from "./runtime/server-file.js";
@@ -212,7 +213,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     const machine = { hostId, isAlive, processStart };
     undo.push(await keepInStep({ ...options.sync, dibs, project, machine, log }));
   }
-  const listening = await listen(app, { host, port, ...limits });
+  const listening = await listen(app, { host, port, ownerOf: serverOnPort, ...limits });
   undo.push(() => listening.stop(limits.graceMs));
   hosts = allowedHosts(host, listening.port, options.allowHosts ?? []);
   cookie = cookieName(listening.port);

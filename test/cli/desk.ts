@@ -159,7 +159,7 @@ export class Desk {
       },
       demo: async () => 0,
       watch: async () => undefined,
-      serveMcp: async () => undefined,
+      serveMcp: async () => true,
       hearHook: (dibs, { event, agent }) => hearHook(dibs, event, agent, clock.now()),
       endWithin: () => undefined,
       trust: asAsync(trust),

@@ -128,6 +128,8 @@ test("a store that came with a clone is refused by every command, and stays as i
     ["backup", "copy.db"],
     ["token", "list"],
     ["list", "--json"],
+    // Its input ends before a client has said anything.
+    ["mcp"],
   ];
   for (const command of commands) {
     const { code, out, err } = await dibs(clone, command);

@@ -257,6 +257,17 @@ test("a port that is in use is named, and the file is free for another server", 
   await serving(db);
 });
 
+test("a port that another Dibs server has is named with that server's pid and store", async () => {
+  const [one, two] = [newDatabase(), newDatabase()];
+  const first = await serving(one);
+  const refused = await run(["serve", "--db", two, "--port", String(first.port)]);
+  expect(refused).toMatchObject({ code: 6, stdout: "" });
+  expect(refused.stderr).toContain(
+    `127.0.0.1:${first.port} is in use by another Dibs server: dibs serve, pid ${first.pid}, for ${one}.`,
+  );
+  expect(refused.stderr).toContain(`Run: kill ${first.pid}`);
+});
+
 test("a server of a project that does not exist does not start; the first one of a store makes its project", async () => {
   const db = newDatabase();
   const first = await serving(db, { env: { DIBS_PROJECT: "mine" } });

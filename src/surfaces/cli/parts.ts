@@ -201,8 +201,8 @@ export interface Parts {
   /** What a link to the server's page ends with, good once. */
   signInCode(server: ServerAddress, role?: string): Promise<{ code: string; expiresAt: string }>;
   serve(request: ServeRequest): Promise<Running>;
-  /** Settled when the client is gone. */
-  serveMcp(request: McpRequest): Promise<void>;
+  /** Settled when the client is gone; answers whether it sent a message. */
+  serveMcp(request: McpRequest): Promise<boolean>;
   /** What Claude Code is told. */
   hearHook(dibs: Dibs, request: HookRequest): Promise<object | null>;
   /** Ends the program well, whatever it is doing then. */

@@ -11,6 +11,8 @@ import { refuseUnparsed } from "./unparsed.js";
 export interface ListenOptions {
   host: string;
   port: number;
+  /** The Dibs server that has a port, if it is one. */
+  ownerOf?: (port: number) => { pid: number; database: string } | null;
   headersMs: number;
   requestMs: number;
   connectionsMax: number;
@@ -43,9 +45,16 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   return new Listening(server, app);
 }
 
-function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): DibsError {
+function cannotListen(error: NodeJS.ErrnoException, { host, port, ownerOf }: ListenOptions): DibsError {
   const where = `${host}:${port}`;
   if (error.code === "EADDRINUSE") {
+    const owner = ownerOf?.(port);
+    if (owner) {
+      const what = `dibs serve, pid ${owner.pid}, for ${owner.database}`;
+      return new DibsError("STORE_UNAVAILABLE", `${where} is in use by another Dibs server: ${what}.`, {
+        hint: `Take a free port with --port 0, or stop that server. Run: kill ${owner.pid}`,
+      });
+    }
     return new DibsError("STORE_UNAVAILABLE", `${where} is in use by another program.`, {
       hint: "Take another port with --port, or --port 0 for a free one.",
     });

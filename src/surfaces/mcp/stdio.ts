@@ -17,8 +17,8 @@ export interface StdioOptions extends DeskOptions {
 /** A result may have 1 MiB, and JSON may need six characters for one. */
 const messageBytesMax = 16 * 1024 * 1024;
 
-/** Settled when the client is gone and what its agents held is given back. */
-export async function serveOverStdio({ version, stopping, ...options }: StdioOptions): Promise<void> {
+/** Settled when the client is gone and what its agents held is given back. Answers whether the client sent a message. */
+export async function serveOverStdio({ version, stopping, ...options }: StdioOptions): Promise<boolean> {
   const desk = new Desk(options);
   const trouble = (error: unknown) => {
     if (!desk.signal.aborted) options.onTrouble?.(error);
@@ -39,10 +39,17 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
   };
   const connection = serveStdio(({ era }) => serve(era), { transport, onerror: trouble });
   beforeListening(transport, () => watching.begin());
+  let hasClient = false;
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    hasClient = true;
+    onmessage?.(message);
+  };
   await clientGone(transport, stopping);
   await desk.close();
   await connection.close().catch(() => undefined);
   process.stdin.destroy();
+  return hasClient;
 }
 
 function tooLong(id: string | number) {

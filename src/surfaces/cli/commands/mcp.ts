@@ -2,7 +2,7 @@
 
 import { clientName, inDirectory } from "../client-name.js";
 import type { Command, SingleCommand } from "../command.js";
-import { connectionFor } from "../connection.js";
+import { connectionFor, targetFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { Parts } from "../parts.js";
 import { plain } from "../print/text.js";
@@ -44,7 +44,7 @@ const mcp: SingleCommand["run"] = async (context) => {
   const named = context.asSession;
   const opened = new Set<{ close(): Promise<void> }>();
   try {
-    await parts.serveMcp({
+    const hasClient = await parts.serveMcp({
       open: async () => {
         const dibs = await connectionFor(context, parts);
         opened.add(dibs);
@@ -62,6 +62,8 @@ const mcp: SingleCommand["run"] = async (context) => {
         held: heldBy(context, named),
       }),
     });
+    // A client reads a refusal in its answers; without one, a store that cannot be used is reported here.
+    if (!hasClient) await targetFor(context, parts);
   } finally {
     await Promise.all([...opened].map((each) => each.close()));
   }

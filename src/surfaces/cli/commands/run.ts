@@ -20,6 +20,7 @@ import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { settingFor } from "../config.js";
 import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
+import { IdleNotice } from "../idle-notice.js";
 import { type Look, lookOf } from "../print/look.js";
 import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
@@ -160,8 +161,21 @@ const work: SingleCommand["run"] = async (context) => {
   const options = tally.watching(await optionsFor(context));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
+  const notice = new IdleNotice(parts, {
+    dibs: options.dibs,
+    project: options.project,
+    waits: !context.on("once") && !context.on("until-empty"),
+  });
   const runner = runWork({
     ...options,
+    onStart: (claim, task) => {
+      notice.started(task.project, task.id);
+      options.onStart?.(claim, task);
+    },
+    onEnd: (end) => {
+      options.onEnd?.(end);
+      notice.ended(end.project, end.taskId);
+    },
     ...given({
       concurrency,
       sessionId: sessionOf(context),
@@ -174,9 +188,9 @@ const work: SingleCommand["run"] = async (context) => {
   // What went wrong is told by `done`.
   const endNow = () => void runner.stop({ now: true }).catch(() => undefined);
   parts.killing.addEventListener("abort", endNow, { once: true });
-  const onStop = () => parts.err("stopping: what runs may finish; ask again to end it and give it back\n");
+  const onStop = () => parts.err(notice.stopText);
   parts.stopping.addEventListener("abort", onStop, { once: true });
-  const summary = await runner.done;
+  const summary = await runner.done.finally(() => notice.close());
   if (!context.on("once")) return context.on("until-empty") ? report(context, tally) : 0;
   const code = exitOf(summary);
   if (code === nothingToDo) parts.err("Nothing to claim.\n");
