@@ -39,7 +39,7 @@ const story: Step[] = [
   { line: "plan - --yes", json: "tasks.batch", people: /added 2 tasks/, input: plan },
   { line: "edit 0001 --title First", json: "tasks.update", people: /^0001 {2}First\n/ },
   { line: "next-id", json: "ids.next", people: /^0004\n$/ },
-  { line: "list", json: "tasks.list", people: /^-- {2}0001 {2}First +80 {2}ready$/m },
+  { line: "list", json: "tasks.list", people: /^-- {2}0001 {2}First {2}high 80 +ready$/m },
   { line: "ready", json: "tasks.claimable", people: /0001[\s\S]*0002/ },
   { line: "explain 0003", json: "tasks.explain", people: /What would help:\n {2}dibs explain 0002/ },
   { line: "blocked-by 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
