@@ -164,7 +164,7 @@ const work: SingleCommand["run"] = async (context) => {
   const notice = new IdleNotice(parts, {
     dibs: options.dibs,
     project: options.project,
-    waits: !context.on("once") && !context.on("until-empty"),
+    waits: !context.on("once") && !context.on("until-idle"),
   });
   const runner = runWork({
     ...options,
