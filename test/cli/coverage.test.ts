@@ -70,6 +70,8 @@ const exceptions: Record<string, string> = {
   "tasks.fail quick": "dibs work reports it; a failure by hand is a verdict",
   "tasks.claimable asNew": "always: a session that has not come yet may ask",
   "tasks.explain asNew": "always: a session that has not come yet may ask",
+  "tasks.batch dryRun": "without --yes, plan previews",
+  "tasks.batch plan": "--name, or the file's path",
   "tasks.release result": "dibs done completes",
   "tasks.release error": "dibs fail fails",
   "sessions.list all": "--ended, because --all means all projects",

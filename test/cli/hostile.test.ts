@@ -169,7 +169,23 @@ describe("what lies in a repository is not trusted", () => {
     writeFileSync(join(dirname(desk.database), "config.json"), JSON.stringify(value));
   };
 
-  test.each(["url", "token", "db", "database", "org"])("a committed config cannot say %s", async (key) => {
+  test("a committed config cannot send anyone to another machine", async () => {
+    const desk = await openDesk();
+    config(desk, { url: "http://evil.example:1" });
+    const { code, err } = await desk.dibs(["list"], { env: { DIBS_TOKEN: "secret" } });
+    expect([code, err]).toEqual([4, expect.stringContaining("evil.example")]);
+    expect(err).toContain("dibs trust");
+    expect(desk.connected).toEqual([]);
+  });
+
+  test("a committed config has no token", async () => {
+    const desk = await openDesk();
+    config(desk, { token: "secret" });
+    const { code, err } = await desk.dibs(["list"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("token")]);
+  });
+
+  test.each(["database", "org"])("a committed config cannot say %s", async (key) => {
     const desk = await openDesk();
     config(desk, { [key]: "http://evil.example:1" });
     const { code, err } = await desk.dibs(["list"], { env: { DIBS_TOKEN: "secret" } });

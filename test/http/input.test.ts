@@ -18,6 +18,7 @@ const typed: Record<string, [text: string, value: unknown]> = {
   processStartedAt: ["1234567", "1234567"],
   force: ["true", true],
   epoch: ["3", 3],
+  order: ["active", "active"],
   limit: ["10", 10],
   cursor: ["100", "100"],
   after: ["42", 42],

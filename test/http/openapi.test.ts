@@ -137,12 +137,13 @@ describe("the OpenAPI document", () => {
       "parent",
       "q",
       "claimable",
+      "order",
       "limit",
       "cursor",
       "project",
       "Dibs-Project",
     ]);
-    const [state, , , , , claimable, limit] = parametersOf("tasks.list");
+    const [state, , , , , claimable, , limit] = parametersOf("tasks.list");
     expect(state).toMatchObject({ style: "form", explode: false, schema: { type: "array" } });
     expect(state!.schema.items!.enum).toContain("running");
     expect(claimable!.schema).toEqual({ type: "boolean" });

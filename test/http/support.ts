@@ -52,7 +52,7 @@ export class World {
     // A connection of another process may have the port as its own end for a moment.
     await until("the port is free", async () => {
       try {
-        this.server = await serveDibs({ ...this.options, port, log });
+        this.server = await serveDibs({ logLevel: "debug", ...this.options, port, log });
         return true;
       } catch (error) {
         if (port === 0 || !String(error).includes("is in use")) throw error;

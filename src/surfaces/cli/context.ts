@@ -4,7 +4,7 @@ import type { Dibs } from "../../client/client.js";
 import { flagWords, shellWord } from "../../client/view/shell.js";
 import { DibsError } from "../../contract/error.js";
 import type { Entry } from "./commands.js";
-import { connectionFor } from "./connection.js";
+import { connectionFor, targetFor } from "./connection.js";
 import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
@@ -170,6 +170,13 @@ export class Context {
     const { args, literalFrom } = this.parsed;
     const isText = text !== "-" || args.indexOf("-", literalFrom) >= 0;
     return isText ? text : await this.parts.readInput();
+  }
+
+  /** Whether the store exists; asking creates none. */
+  async hasStore(): Promise<boolean> {
+    const target = await targetFor(this, this.parts);
+    const path = "place" in target ? target.place.path : undefined;
+    return path === undefined || (await this.parts.files.exists(path));
   }
 
   dibs(): Promise<Dibs> {

@@ -1,6 +1,6 @@
 // A plan becomes tasks: read, previewed, then all of it or nothing.
 
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import {
   type Plan,
   previewPlan,
@@ -18,6 +18,7 @@ import { DibsError } from "../../../contract/error.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
+import { whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import { textOf } from "../files.js";
 import { columnsOf, type Look } from "../print/look.js";
@@ -25,6 +26,8 @@ import { type Difference, differenceText, hasEffect } from "../print/plan-differ
 import { table } from "../print/table.js";
 import { plain, wrap } from "../print/text.js";
 import { usageError } from "../spec.js";
+
+type NamedBatch = ReturnType<typeof toNamedBatch>;
 
 const formats = ["auto", "json", "markdown", "text"] as const;
 /** References that may be ids of existing tasks are looked up, so many at most. */
@@ -55,12 +58,14 @@ async function nameOf(context: Context, file: string): Promise<string | undefine
     return given;
   }
   if (file === "-") return undefined;
-  // A store that is made by this call is a root, too.
-  await context.dibs();
   const { cwd, files } = context.parts;
   const root = await files.rootOf(cwd);
   const path = relative(root, resolve(cwd, file));
-  const isRoot = (await files.exists(join(root, ".git"))) || (await files.exists(join(root, ".dibs")));
+  // The store of this directory is in .dibs, even if this call creates it.
+  const store = (await whereFor(context, context.parts)).path;
+  const isOwn = store !== undefined && dirname(store) === join(root, ".dibs");
+  const isRoot =
+    isOwn || (await files.exists(join(root, ".git"))) || (await files.exists(join(root, ".dibs")));
   if (!isRoot || isAbsolute(path) || path.split(sep)[0] === "..") return undefined;
   const parent = context.text("parent");
   const name = path.split(sep).join("/");
@@ -79,7 +84,7 @@ async function loadOnce(context: Context, read: Plan): Promise<number> {
     );
   const batch = toBatch(read);
   if (batch.tasks.length === 0) return sayAllDone(context, read);
-  const planned = { ...read, notes: [...read.notes, nameless] };
+  const planned = context.isJson ? read : { ...read, notes: [...read.notes, nameless] };
   if (!context.on("yes")) {
     const preview = previewPlan(planned, { width: columnsOf(context.parts) });
     context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
@@ -92,15 +97,14 @@ async function loadOnce(context: Context, read: Plan): Promise<number> {
 
 /** Updates what an earlier load created; the store says what that means, before and after. */
 async function loadNamed(context: Context, planned: Plan, name: string): Promise<number> {
-  const dibs = await context.dibs();
   const batch = toNamedBatch(planned, { name, prune: context.on("prune") });
   const isAllDone = ({ isNew, counts }: Difference) => isNew && counts.new === 0;
   if (!context.on("yes")) {
-    const { plan: difference } = await dibs.tasks.batch({ ...batch, dryRun: true });
-    if (isAllDone(difference!)) return sayAllDone(context, planned);
-    if (!(await isWanted(context, planned, difference!))) return 0;
+    const difference = await previewed(context, batch);
+    if (isAllDone(difference)) return sayAllDone(context, planned);
+    if (!(await isWanted(context, planned, difference))) return 0;
   } else tellNotes(context, planned);
-  const answer = await dibs.tasks.batch(batch);
+  const answer = await (await context.dibs()).tasks.batch(batch);
   const difference = answer.plan!;
   if (isAllDone(difference)) return sayAllDone(context, planned);
   context.say(answer, (look) =>
@@ -109,10 +113,22 @@ async function loadNamed(context: Context, planned: Plan, name: string): Promise
   return 0;
 }
 
+/** Without a store all is new, and a preview creates none. */
+async function previewed(context: Context, batch: NamedBatch): Promise<Difference> {
+  if (await context.hasStore()) {
+    const { plan: difference } = await (await context.dibs()).tasks.batch({ ...batch, dryRun: true });
+    return difference!;
+  }
+  const none = { changed: 0, unchanged: 0, untouched: 0, checked: 0, gone: 0, cancelled: 0 };
+  const counts = { new: batch.tasks.filter(({ done }) => !done).length, ...none };
+  return { name: batch.plan!, isNew: true, dryRun: true, counts, changes: [] };
+}
+
 async function isWanted(context: Context, planned: Plan, difference: Difference): Promise<boolean> {
   const { isNew, counts } = difference;
   const preview = previewPlan(planned, { width: columnsOf(context.parts) });
-  const alike = isNew ? await openWithSameTitles(await context.dibs(), planned) : [];
+  const isThere = isNew && (await context.hasStore());
+  const alike = isThere ? await openWithSameTitles(await context.dibs(), planned) : [];
   context.say({ plan: planned, preview, difference, sameTitles: alike }, (look) =>
     isNew
       ? [previewText(planned, preview.tree, look), ...warnings(alike, look)].join("\n")
@@ -159,7 +175,7 @@ async function readWithIds(context: Context, source: string, options: ReadOption
     return undefined;
   };
   const first = readPlan(source, { ...options, exists: notYet });
-  if (asked.size === 0) return first;
+  if (asked.size === 0 || !(await context.hasStore())) return first;
   const looked = [...asked].slice(0, lookUpMax);
   const known = await existing(await context.dibs(), looked);
   const answers = new Map(looked.map((id) => [id, known.has(id)]));
