@@ -16,7 +16,7 @@ const pageMax = { light: 1000, heavy: 100 };
 
 /**
  * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind, but
- * for the ids of archived tasks and what plans have created: tokens and locks belong to an installation.
+ * for the ids of archived tasks and what plans have created: tokens, locks and breakers belong to an installation.
  */
 export async function* exportOrg(
   store: Store,

@@ -1,6 +1,7 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
 import { documentKey, noChanges } from "../../src/core/changes.js";
+import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import type { Store, Transaction } from "../../src/store/store.js";
 import { beginning } from "../simulation/beginning.js";
@@ -54,7 +55,7 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
 export async function carryDocuments(from: Store, to: Store): Promise<void> {
   const documentsOf = (store: Store) =>
     store.read(org, (view) =>
-      documentKinds.flatMap((kind) =>
+      [...documentKinds, breakerKind].flatMap((kind) =>
         view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each })),
       ),
     );
