@@ -12,10 +12,16 @@ export function settleGuesses(tasks: readonly RawTask[], resolver: Resolver, rep
     if (task.references.every(({ guess }) => !guess)) continue;
     task.references = task.references.flatMap((reference) => {
       if (!reference.guess) return [reference];
-      const { isAll, parts } = resolver.understood(task, reference);
-      const isSoft = reference.guess.phrase === undefined;
-      if (!isAll) isChanged = putBack(task, reference, report) || isChanged;
-      return isSoft ? parts.map((part) => ({ ...part, isSoft })) : parts;
+      const { guess, ...certain } = reference;
+      const { isAll, parts, others } = resolver.understood(task, reference);
+      // `depends on 1, can take a while`: what is found counts. With nothing found it is a problem.
+      const likely = guess.isFirm
+        ? others.filter(({ text }) => resolver.index.loose(text, task).kind === "task")
+        : [];
+      if (guess.isFirm && parts.length + likely.length === 0) return [certain];
+      if (!isAll && likely.length < others.length) isChanged = putBack(task, reference, report) || isChanged;
+      const isSoft = guess.phrase === undefined;
+      return isSoft ? parts.map((part) => ({ ...part, isSoft })) : [...parts, ...likely];
     });
   }
   return isChanged;

@@ -160,9 +160,9 @@ class Reader {
       text: trimEnd(this.tokens(waits.value), ",;|"),
       at: { line: this.at.line, column },
       isList: true,
-      ...((isGuess || !waits.isFirm || waits.rest) && {
-        guess: waits.rest ? { isSilent: true } : { phrase, isSilent },
-      }),
+      guess: waits.rest
+        ? { isSilent: true }
+        : { phrase, isSilent, ...(waits.isFirm && !isGuess && { isFirm: true }) },
     });
     // With more to say, all of it stays in the title.
     return waits.rest === "";

@@ -77,7 +77,12 @@ export interface Reference {
   /** Several, separated by commas. */
   isList: boolean;
   /** It counts if all of it is found, and is no problem otherwise. The title gets `phrase` back, a note says so. */
-  guess?: { phrase?: string; isSilent: boolean };
+  guess?: {
+    phrase?: string;
+    isSilent: boolean;
+    /** Nothing but a dependency is meant: if none of it is found, that is a problem. */
+    isFirm?: boolean;
+  };
   /** `requires: X` is a dependency if X is a task, else a capability. */
   orCapability?: boolean;
   /** Read out of prose: it gives way where tasks would wait for each other. */

@@ -17,6 +17,13 @@ export interface Links {
   ids: Set<string>;
 }
 
+/** What was found of a list as it is written, and what was not. */
+export interface Understood {
+  isAll: boolean;
+  parts: Reference[];
+  others: Reference[];
+}
+
 export class Resolver {
   readonly index: TaskIndex;
   readonly titles: string[];
@@ -90,11 +97,11 @@ export class Resolver {
   }
 
   /** Whether all of a list is found in the plan as it is written, and the parts that are. */
-  understood(task: RawTask, { text, at }: Reference): { isAll: boolean; parts: Reference[] } {
+  understood(task: RawTask, { text, at }: Reference): Understood {
     const whole: Reference = { text, at, isList: true };
     const isOne = (words: string) => this.index.within(words, task).kind === "task";
     const reader = new ReferenceReader(this, task);
-    if (isOne(text) || reader.isSeveral(text)) return { isAll: true, parts: [whole] };
+    if (isOne(text) || reader.isSeveral(text)) return { isAll: true, parts: [whole], others: [] };
     const pieces = partsOf(text).flatMap(({ start, end }) => {
       const from = start + (/^(?:and|&|\+|und|et|y)\s+/i.exec(text.slice(start, end))?.[0].length ?? 0);
       const part = { text: text.slice(from, end), at: shifted(at, from), isList: false };
@@ -102,9 +109,11 @@ export class Resolver {
       const halves = part.text.split(conjunctions);
       return halves.length > 1 ? halves.map((half) => ({ ...part, text: half.trim() })) : [part];
     });
-    if (pieces.length > partsMax) return { isAll: false, parts: [] };
-    const parts = pieces.filter((part) => isOne(part.text) || reader.isSeveral(part.text));
-    return { isAll: parts.length === pieces.length && parts.length > 0, parts };
+    if (pieces.length > partsMax) return { isAll: false, parts: [], others: [] };
+    const isFound = (part: Reference) => isOne(part.text) || reader.isSeveral(part.text);
+    const parts = pieces.filter(isFound);
+    const others = pieces.filter((part) => !isFound(part));
+    return { isAll: parts.length === pieces.length && parts.length > 0, parts, others };
   }
 
   /** The tasks before it under the same parent. */
