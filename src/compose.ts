@@ -146,7 +146,7 @@ export async function openStore(place: Place, clock: Clock | null, brief = false
 function creationOf(path: string): Creation {
   return {
     note: (id) => {
-      // Commands find stores by this name only.
+      // Commands refuse only stores that they find, not those that are named.
       if (!isFoundByCommands(path)) return;
       makeRoomFor(path);
       try {

@@ -10,6 +10,7 @@ import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
 import { needsBrief, orderFor } from "./command.js";
+import { gitOr } from "./git.js";
 import type { Group } from "./group.js";
 import { Lease } from "./lease.js";
 import { Log } from "./log.js";
@@ -53,6 +54,8 @@ export class Attempt {
   private isReporting = false;
   private stopsNow = false;
   private startedAt = 0;
+  /** The last commit of the shared directory when the command was started; null: it has none. */
+  private head: string | null = null;
   private directory = "";
   private worktree: Worktree | null = null;
   private afterReport: NodeJS.Timeout | null = null;
@@ -150,7 +153,7 @@ export class Attempt {
       task,
       sessionId: this.by.sessionId,
       epoch: this.by.epoch,
-      cwd: this.worktree?.path ?? options.cwd ?? process.cwd(),
+      cwd: this.cwd,
       resultFile,
       brief,
       promptFile: join(this.directory, "prompt"),
@@ -160,6 +163,7 @@ export class Attempt {
       connectionEnv: options.connectionEnv ?? {},
     });
     this.lease.started();
+    if (!this.worktree) this.head = await headOf(this.cwd);
     this.startedAt = performance.now();
     await group.run(order, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
     if (this.verdict) void group.end();
@@ -190,6 +194,16 @@ export class Attempt {
     return { resultFile, brief };
   }
 
+  private get cwd(): string {
+    return this.worktree?.path ?? this.parts.options.cwd ?? process.cwd();
+  }
+
+  /** In a directory of its own; or anybody's in the shared one, where the agents cannot be told apart. */
+  private async hasCommitted(): Promise<boolean> {
+    if (this.worktree) return this.worktree.hasNewCommits();
+    return this.head !== null && (await headOf(this.cwd)) !== this.head;
+  }
+
   private async removeFiles(): Promise<void> {
     if (this.directory !== "") await rm(this.directory, { recursive: true, force: true });
   }
@@ -208,7 +222,7 @@ export class Attempt {
         verdict?.kind === "timeout"
           ? `timed out after ${exactDuration(this.parts.task.timeoutMs ?? 0)}`
           : endOf(exit);
-      const quick = verdict === null && left.error === null && (await worktree?.hasNewCommits()) !== true;
+      const quick = verdict === null && left.error === null && !(await this.hasCommitted());
       // What did nothing leaves nothing behind.
       if (quick && performance.now() - this.startedAt <= quickMs) await worktree?.tidy();
       const isKept = worktree && !worktree.isRemoved;
@@ -314,6 +328,7 @@ export class Attempt {
   }
 }
 
+const headOf = (cwd: string) => gitOr(cwd, ["rev-parse", "--verify", "--quiet", "HEAD"]);
 const forGood = { retryable: false, quick: false };
 
 const nobodySaw: Exit = { code: null, signal: null };

@@ -86,7 +86,19 @@ function realPath(path: string): string {
 /** Whether commands find the database in its directory without `--db`. */
 export function isFoundByCommands(database: string): boolean {
   const path = resolve(database);
-  return basename(path) === "dibs.db" && basename(dirname(path)) === ".dibs";
+  const isUsual = basename(path) === "dibs.db" && basename(dirname(path)) === ".dibs";
+  return isUsual || isConfigured(path, process.cwd());
+}
+
+/** Whether the settings of a directory name it. */
+function isConfigured(path: string, directory: string): boolean {
+  const settings = join(dirname(databaseFor(directory)), "config.json");
+  try {
+    const { db } = JSON.parse(textOf(settings)) as { db?: unknown };
+    return typeof db === "string" && resolve(dirname(dirname(settings)), db) === path;
+  } catch {
+    return false;
+  }
 }
 
 /** Makes the directory of a database. What is in a `.dibs` is nobody's to commit, but for the settings. */

@@ -19,8 +19,8 @@ async function used(): Promise<Place> {
     case $DIBS_TASK in
       0002) echo two > two.txt; git add .; git commit --quiet -m two ;;
       0003) echo three > three.txt ;;
-    esac; exit 1`;
-  await place.says(["work", "--worktree", "--until-empty", "-q", "--", ...sh(script)]);
+    esac; echo '{"error": "no"}' > $DIBS_RESULT_FILE`;
+  await place.says(["work", "--worktree", "--until-idle", "-q", "--", ...sh(script)]);
   expect(readdirSync(at(place, ".dibs/worktrees")).sort()).toEqual([".gitignore", "0001", "0002", "0003"]);
   return place;
 }

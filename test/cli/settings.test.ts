@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Desk, openDesk } from "./desk.js";
+import { openPlace } from "./run-place.js";
 
 function config(desk: Desk, value: object): void {
   mkdirSync(dirname(desk.database), { recursive: true });
@@ -56,7 +57,7 @@ describe(".dibs/config.json", () => {
   test("what is not known is told once on stderr, and passed over", async () => {
     const desk = await openDesk();
     config(desk, { colour: "teal", "bad\u001b[31m\u202e": 1 });
-    const { code, out, err } = await desk.dibs(["work", "--until-empty", "--json", "--", "true"], {
+    const { code, out, err } = await desk.dibs(["work", "--until-idle", "--json", "--", "true"], {
       env: { PATH: process.env.PATH! },
     });
     expect([code, out]).toEqual([0, ""]);
@@ -154,6 +155,14 @@ describe("the server or database of a team, in .dibs/config.json", () => {
     mkdirSync(join(desk.directory, "shared"));
     await desk.says(["add", "One"]);
     expect((await desk.json(["list", "--db", "shared/team.db"])).tasks).toHaveLength(1);
+  });
+
+  test("a file that this user created by it is trusted", async () => {
+    const place = await openPlace();
+    mkdirSync(join(place.cwd, ".dibs"));
+    writeFileSync(join(place.cwd, ".dibs/config.json"), '{"db": "data/team.db"}');
+    await place.says(["add", "One"]);
+    expect(await place.says(["list"])).toContain("One");
   });
 
   test("secrets and contradictions in it are refused, with what to do instead", async () => {

@@ -109,3 +109,12 @@ test("fields below the document's title are about the document", () => {
   expect(outline(plan)).toEqual(["Create project"]);
   expect(plan.notes.join()).toContain("plan.md (required)");
 });
+
+test("of a list of dependencies what is found counts, and a note quotes the rest", () => {
+  const plan = planOf(
+    '1. Alpha\n2. Beta - depends on "Alpha", can take a while\n3. **Gamma** — high priority\n',
+  );
+  expect(outline(plan)).toEqual(["Alpha", 'Beta - depends on "Alpha", can take a while ← Alpha', "Gamma"]);
+  expect(plan.notes.join()).toContain('"can take a while" is no task of this plan');
+  expect(taskOf(plan, "Gamma").priority).toBe(80);
+});

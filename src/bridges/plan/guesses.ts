@@ -19,7 +19,9 @@ export function settleGuesses(tasks: readonly RawTask[], resolver: Resolver, rep
         ? others.filter(({ text }) => resolver.index.loose(text, task).kind === "task")
         : [];
       if (guess.isFirm && parts.length + likely.length === 0) return [certain];
-      if (!isAll && likely.length < others.length) isChanged = putBack(task, reference, report) || isChanged;
+      const missing = others.filter((each) => !likely.includes(each)).map(({ text }) => text);
+      if (!isAll && likely.length < others.length)
+        isChanged = putBack(task, reference, missing, report) || isChanged;
       const isSoft = guess.phrase === undefined;
       return isSoft ? parts.map((part) => ({ ...part, isSoft })) : [...parts, ...likely];
     });
@@ -27,12 +29,12 @@ export function settleGuesses(tasks: readonly RawTask[], resolver: Resolver, rep
   return isChanged;
 }
 
-function putBack(task: RawTask, { text, at, guess }: Reference, report: Report): boolean {
+function putBack(task: RawTask, { text, at, guess }: Reference, missing: string[], report: Report): boolean {
   const phrase = guess?.phrase;
   if (!guess?.isSilent) {
     const where = phrase === undefined ? "the text" : "the title";
     report.note(
-      `Line ${at.line}: ${quote(text)} is no task of this plan, so ${quote(task.title)} does not wait for it; it stays in ${where}.`,
+      `Line ${at.line}: ${quote(missing.join(", ") || text)} is no task of this plan, so ${quote(task.title)} does not wait for it; it stays in ${where}.`,
     );
   }
   if (phrase === undefined) return false;

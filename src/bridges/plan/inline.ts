@@ -175,6 +175,9 @@ class Reader {
       if (isInCode[index] || isBracketed(text, index)) continue;
       const start = index + mark.length;
       const isComma = /[,;]/.test(mark);
+      // `— high priority`
+      if (/^\s*\w+ prio(?:rity)?$/i.test(text.slice(start)) && this.fact(text.slice(start), start, ""))
+        return this.joined(text.slice(0, index));
       const phrase = text.slice(index).trim();
       if (this.phrase(text.slice(start), start, { phrase, isGuess: isComma, isSilent: isComma }))
         return text.slice(0, index);

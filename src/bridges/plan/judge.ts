@@ -56,6 +56,8 @@ export class Judge {
   private readonly headings: HeadingNode[] = [];
   private readonly tables: Leaf[] = [];
   private hasBoxes = false;
+  /** How many headings of the first level there are. */
+  private topCount = 0;
   private hasHeadingTasks = false;
   private hasTaskTable = false;
   /** The least emphasis of a list without boxes that is one of tasks all the same. */
@@ -95,6 +97,7 @@ export class Judge {
     const visit = (node: Node, above: HeadingNode[], areCriteria: boolean) => {
       if (node.kind === "table") this.tables.push(node);
       if (node.kind === "heading") this.headings.push(node);
+      if (node.kind === "heading" && node.level === 1) this.topCount++;
       if (node.kind === "item" && isAbout(node.item.text) && !node.item.box) return;
       if (node.kind === "label" && isCriteria(node.lines[0]!.text)) return;
       const isAccepted = areCriteria || (node.kind === "heading" && isCriteria(node.text));
@@ -232,7 +235,7 @@ export class Judge {
     const isTitle =
       heading.level === 1 &&
       heading.parent.kind === "root" &&
-      this.headings.filter(({ level }) => level === 1).length === 1 &&
+      this.topCount === 1 &&
       (this.boxed.has(heading) || heading.children.some((child) => child.kind === "heading"));
     return !isTitle && hasStrongFields(heading);
   }

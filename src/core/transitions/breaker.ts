@@ -24,6 +24,8 @@ export interface Breaker {
   probeAt: number | null;
   /** The id of the notification about it. */
   told: string | null;
+  /** An attempt went well after quick failures; they are counted from 0 again. */
+  workedAt?: number;
 }
 
 const failuresMax = 5;
@@ -40,9 +42,12 @@ interface Origin {
   project: string;
   agentType: string | null;
   host: string | null;
+  /** Reported by a worker that is no runner: such failures hold no claim back. */
+  isForeign?: boolean;
 }
 
-const keyOf = ({ agentType, host }: Origin) => beginningOf(`${agentType ?? ""}@${host ?? ""}`, 500);
+const keyOf = ({ agentType, host, isForeign }: Origin) =>
+  `${beginningOf(`${agentType ?? ""}@${host ?? ""}`, 500)}${isForeign ? "!" : ""}`;
 
 function originOf(draft: Draft, { project, sessionId, agentType }: Claim | Attempt): Origin {
   return { project, agentType, host: draft.session(project, sessionId)?.host ?? null };
@@ -109,44 +114,79 @@ export function isQuick(claim: Claim, task: Task, now: number): boolean {
   return workedQuickly(startedAt ?? claimedAt, now) && progress === null && task.question === null;
 }
 
+const attemptsBack = 5;
+
 /**
  * A task that fails quickly again although its agent has worked on others since is the cause itself. Without this, it
  * would be retried indefinitely next to tasks that succeed.
  */
 export function isTaskToBlame(draft: Draft, task: Task, claim: Claim): boolean {
   const origin = originOf(draft, claim);
-  if (find(draft, origin)) return false;
-  const before = task.epoch > 0 ? draft.attempt(task.project, task.id, task.epoch) : undefined;
-  if (before?.end !== "fail" || before.progress !== null) return false;
-  const wasQuick = workedQuickly(before.startedAt ?? before.claimedAt, before.releasedAt);
-  return wasQuick && keyOf(originOf(draft, before)) === keyOf(origin);
+  const workedAt = find(draft, origin)?.workedAt;
+  if (workedAt === undefined) return false;
+  for (let epoch = task.epoch; epoch > Math.max(0, task.epoch - attemptsBack); epoch--) {
+    const before = draft.attempt(task.project, task.id, epoch);
+    if (before?.end !== "fail" || before.progress !== null) continue;
+    const wasQuick = workedQuickly(before.startedAt ?? before.claimedAt, before.releasedAt);
+    if (wasQuick && before.releasedAt <= workedAt && keyOf(originOf(draft, before)) === keyOf(origin))
+      return true;
+  }
+  return false;
+}
+
+interface QuickFailure {
+  error: string;
+  /** A runner reported it, which then waits; others get the item in the inbox only. */
+  isRunner: boolean;
 }
 
 /** Counts a quick failure; the one that opens the breaker is reported in the inbox. */
-export function countQuickFailure(draft: Draft, task: Task, claim: Claim, error: string): void {
-  const origin = originOf(draft, claim);
+export function countQuickFailure(draft: Draft, task: Task, claim: Claim, how: QuickFailure): void {
+  const origin = { ...originOf(draft, claim), isForeign: !how.isRunner };
   const before = find(draft, origin);
   const failures = (before?.failures ?? 0) + 1;
-  const taskId = before === null || before.taskId === task.id ? task.id : null;
+  const taskId = failures === 1 || before?.taskId === task.id ? task.id : null;
   const isOpen = failures >= failuresMax;
   const { agentType } = origin;
-  const told = isOpen ? (before?.told ?? tell(draft, claim, { failures, taskId, error })) : null;
-  const probeAt = isOpen ? draft.now + pauseMs(draft, origin.project, failures) : null;
-  put(draft, origin, { agentType, failures, taskId, failedAt: draft.now, probeAt, told });
+  const told = isOpen ? (before?.told ?? tell(draft, claim, { failures, taskId, ...how })) : null;
+  const probeAt = isOpen && how.isRunner ? draft.now + pauseMs(draft, origin.project, failures) : null;
+  const workedAt = before?.workedAt;
+  put(draft, origin, {
+    agentType,
+    failures,
+    taskId,
+    failedAt: draft.now,
+    probeAt,
+    told,
+    ...(workedAt !== undefined && { workedAt }),
+  });
 }
+
+/** A stack trace says nothing here. */
+const firstLines = (error: string) =>
+  beginningOf(
+    beginningOf(error, 1_000)
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .slice(0, 3)
+      .join("; "),
+    300,
+  );
 
 function tell(
   draft: Draft,
   { project, sessionId, agentType }: Claim,
-  { failures, taskId, error }: { failures: number; taskId: string | null; error: string },
+  { failures, taskId, error, isRunner }: QuickFailure & { failures: number; taskId: string | null },
 ): string {
   const agent = agentType ?? "unknown";
   const name = draft.session(project, sessionId)?.name ?? sessionId;
   const which = taskId === null ? "" : `, always on task ${taskId}`;
   const message =
     `${failures} attempts in a row failed within ${exactDuration(quickMs)} of their start${which}. ` +
-    `Last: ${name}: ${beginningOf(error, 300)}\n` +
-    "Runners of this agent on this host claim one task at a time, with growing pauses, until an attempt works.";
+    (isRunner
+      ? "Runners of this agent on this host claim one task at a time, with growing pauses, until an attempt works. "
+      : "") +
+    `Last error, of ${name}: ${firstLines(error)}`;
   const title = `Agent ${agent} fails at once`;
   return draft.notify("AGENT_FAILING", { task: { project, id: taskId }, title, message }).id;
 }
@@ -154,11 +194,20 @@ function tell(
 /** An attempt went any other way than to fail quickly: the agent works. */
 export function closeBreaker(draft: Draft, claim: Claim): void {
   if (breakersOf(draft, claim.project) === null) return;
-  const origin = originOf(draft, claim);
-  const breaker = find(draft, origin);
-  if (!breaker) return;
-  if (breaker.told !== null) markRead(draft, breaker.told);
-  put(draft, origin, null);
+  const own = originOf(draft, claim);
+  for (const origin of [own, { ...own, isForeign: true }]) {
+    const breaker = find(draft, origin);
+    if (!breaker || breaker.failures === 0) continue;
+    if (breaker.told !== null) markRead(draft, breaker.told);
+    put(draft, origin, {
+      ...breaker,
+      failures: 0,
+      taskId: null,
+      probeAt: null,
+      told: null,
+      workedAt: draft.now,
+    });
+  }
 }
 
 /** The same by an attempt that is still under way. */

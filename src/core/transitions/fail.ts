@@ -62,15 +62,17 @@ export function failAttempt(draft: Draft, task: Task, claim: Claim, how: Failure
   const mayRetry = how.retryable !== false;
   const quick = mayRetry && how.quick !== false && isQuick(claim, task, draft.now);
   // It costs no retry: the agent is the cause.
-  const isFree = quick && how.quick === true && task.maxRetries > 0 && !isTaskToBlame(draft, task, claim);
+  const isRunner = how.quick === true;
+  const isBlamed = quick && isRunner && isTaskToBlame(draft, task, claim);
+  const isFree = quick && isRunner && task.maxRetries > 0 && !isBlamed;
   const willRetry = isFree || (mayRetry && task.retryCount < task.maxRetries);
   const retryCount = task.retryCount + (isFree ? 0 : 1);
   const delayMs = retryDelayMs(settings.retry, isFree ? 1 : retryCount, how.spread);
   const retryAt = willRetry ? draft.now + delayMs : null;
   const answer = { willRetry, retryAt };
   const { error, end = "fail", reason = "failed", actor = `agent:${claim.sessionId}` } = how;
-  if (quick) countQuickFailure(draft, task, claim, error);
-  else closeBreaker(draft, claim);
+  if (!quick) closeBreaker(draft, claim);
+  else if (!isBlamed) countQuickFailure(draft, task, claim, { error, isRunner });
   const closed = closeClaim(draft, task, claim, { end, reason, error, answer });
   closeQuestion(draft, task);
   const rest = { ...closed, lostCount: 0, question: null, responsePending: false };

@@ -119,12 +119,15 @@ class Load {
     return this.batch.place() ?? this.batch.connect() ?? this.compareAll() ?? this.findCycle();
   }
 
-  /** A new part of something that is over: a group is created again; else the part belongs to what is above. */
+  /**
+   * A new subtask of a task that ended: a group is created again; else the subtask belongs to what is above. So it does if
+   * the task is held: with a new subtask, the work under way could not be completed.
+   */
   private openParent(item: Item, fresh: Item[]): string | undefined {
     let reference = item.input.parentId;
     for (let levels = 0; levels <= limits.depthMax; levels++) {
       const parent = this.named(reference);
-      if (!parent || parent.isFresh || (parent.state !== null && !isTerminal(parent.state))) break;
+      if (!parent || parent.isFresh || parent.state === "queued") break;
       if (parent.input.type === "group" && !parent.input.done) {
         parent.isFresh = true;
         fresh.push(parent);

@@ -227,6 +227,34 @@ export function breakers(driver: Driver): void {
       expect(await world.next("mcp")).not.toBeNull();
     });
 
+    it("failures of workers that are no runners hold no runner of the same agent back", async (world) => {
+      for (let n = 0; n < 8; n++) await world.task();
+      await runner(world, "mcp");
+      for (let n = 0; n < 6; n++) {
+        const taskId = (await world.next("mcp"))!;
+        await world.ok({ type: "fail", taskId, sessionId: "mcp", error: "no", spread: 0 });
+      }
+      const [item, another] = await failing(world);
+      expect([item?.message, another]).toEqual([expect.not.stringContaining("Runners"), undefined]);
+      await runner(world, "a");
+      const hold = (await claim(world, "a"))!;
+      await world.ok({ type: "complete", ...hold, result: resultOf("it works") });
+      expect((await failing(world))[0]).toMatchObject({ readAt: expect.anything() });
+    });
+
+    it("a task that failed quickly before and after its agent worked pays for it, and holds no other back", async (world) => {
+      const bad = await world.task({ maxRetries: 1 });
+      await runner(world, "a");
+      await failQuickly(world, "a");
+      await world.finish(await world.task(), "a");
+      for (const state of ["queued", "failed"]) {
+        world.clock.set(Math.max(world.clock.now(), (await world.look(bad)).notBefore ?? 0));
+        expect(await failQuickly(world, "a")).toBe(bad);
+        expect(await world.stateOf(bad)).toBe(state);
+      }
+      expect(await failing(world)).toEqual([]);
+    });
+
     it("a task that fails quickly again and again while others succeed fails in the end", async (world) => {
       const bad = await world.task({ maxRetries: 2, labels: ["bad"] });
       await runner(world, "a");

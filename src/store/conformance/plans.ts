@@ -4,7 +4,7 @@
 import { describe, expect } from "vitest";
 import type { LoadPlanCommand, PlanTask } from "../../core/command.js";
 import { type PlanChange, planEntries } from "../../core/plan.js";
-import { type Driver, minute, project, teller, type World } from "./harness.js";
+import { type Driver, minute, project, resultOf, teller, type World } from "./harness.js";
 
 const name = "docs/plan.md";
 const day = 24 * 60 * minute;
@@ -212,6 +212,17 @@ export function plans(driver: Driver): void {
       expect((await world.look(again.ids[3]!)).parentId).toBe(again.ids[0]);
       expect((await world.look(again.ids[4]!)).parentId).toBeNull();
       expect(told(await load(world, more))).toEqual([]);
+    });
+
+    it("a new subtask of a task that is held stands alone: the work under way can be completed", async (world) => {
+      const parent = { title: "T", key: "t" };
+      const { ids } = await load(world, [parent]);
+      const epoch = await world.claim(ids[0]!, "w", { start: true });
+      const again = await load(world, [parent, { title: "P", parentId: "t" }]);
+      expect(told(again)).toEqual(["new P"]);
+      expect((await world.look(again.ids[1]!)).parentId).toBeNull();
+      await world.ok({ type: "complete", taskId: ids[0]!, sessionId: "w", epoch, result: resultOf("done") });
+      expect(await world.stateOf(ids[0]!)).toBe("completed");
     });
 
     it("a parent that changed is listed and not applied: a task keeps its place", async (world) => {

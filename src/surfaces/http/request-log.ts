@@ -11,7 +11,12 @@ const changing = new Set<string>(
 for (const name of frequent) changing.delete(name);
 
 export function isChange(operation: string, answer: unknown): boolean {
-  return changing.has(operation) && (answer as { claim?: unknown } | null)?.claim !== null;
+  const { claim, dryRun, plan } = (answer ?? {}) as {
+    claim?: unknown;
+    dryRun?: boolean;
+    plan?: { dryRun?: boolean } | null;
+  };
+  return changing.has(operation) && claim !== null && dryRun !== true && plan?.dryRun !== true;
 }
 
 type Write = (line: object, message: string) => void;

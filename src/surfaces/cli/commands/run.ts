@@ -108,7 +108,7 @@ function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now:
   const which = taskId === null ? "" : `, always on task ${plain(taskId)}`;
   return (
     `Agent ${plain(agentType ?? "unknown")} failed at once ${failures} times in a row${which}. Claiming one task at a time, with growing pauses, ` +
-    `until it works; next ${ago(probeAt, now)}. Run: dibs inbox`
+    `until it works; next ${ago(probeAt, now)}. After a fix, to try it at once, run: dibs work --once`
   );
 }
 
@@ -191,7 +191,8 @@ const work: SingleCommand["run"] = async (context) => {
   const onStop = () => parts.err(notice.stopText);
   parts.stopping.addEventListener("abort", onStop, { once: true });
   const summary = await runner.done.finally(() => notice.close());
-  if (!context.on("once")) return context.on("until-empty") ? report(context, tally) : 0;
+  if (context.on("until-empty")) return report(context, tally);
+  if (!context.on("once")) return tally.isHeldBack ? 1 : 0;
   const code = exitOf(summary);
   if (code === nothingToDo) parts.err("Nothing to claim.\n");
   return code;
