@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const longest = [
   "test/postgres/conformance",
   "test/transfer/round-trip",
+  "test/package/",
   "test/http/streams-exact",
   "test/faults/server-stalled",
   "test/browser/",

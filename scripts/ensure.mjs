@@ -123,7 +123,13 @@ function isBuilt() {
   if (stamp.bundled && !existsSync(bundle)) return false;
   return isNewerThan(stampFile, [
     ...paths,
-    ...inRoot("tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "scripts/licenses.mjs"),
+    ...inRoot(
+      "tsconfig.json",
+      "tsconfig.build.json",
+      "scripts/bundle.mjs",
+      "scripts/licenses.mjs",
+      "scripts/shipped.mjs",
+    ),
   ]);
 }
 
@@ -155,7 +161,7 @@ function build() {
 
   const outputs = files.map((file) => relative(join(root, "src"), file).replace(/\.tsx?$/, ""));
   for (const gone of before.filter((output) => !outputs.includes(output))) {
-    for (const extension of [".js", ".js.map", ".d.ts"]) {
+    for (const extension of [".js", ".d.ts"]) {
       rmSync(join(root, "dist", gone + extension), { force: true });
     }
   }
@@ -166,6 +172,10 @@ function build() {
     say("the program could not be bundled (see above): commands will start slowly");
     rmSync(bundle, { force: true });
   }
+  const shipped = spawnSync(process.execPath, [join(root, "scripts", "shipped.mjs")], {
+    stdio: ["ignore", 2, 2],
+  });
+  if (shipped.status !== 0) fail("the list of files that are shipped could not be written (see above)");
   writeFileSync(stampFile, JSON.stringify({ lockHash: lockHash(), outputs, bundled: bundled.status === 0 }));
   // A source saved while tsc ran must count as newer.
   utimesSync(stampFile, startedAt, startedAt);
