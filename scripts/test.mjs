@@ -47,7 +47,7 @@ async function tests() {
   chmodSync(scratch, 0o755);
   const isInMemory = isQuick && existsSync("/dev/shm");
   const temporary = isInMemory ? mkdtempSync("/dev/shm/dibs-test-") : join(scratch, "tmp");
-  const failures = join(scratch, "failures");
+  const failures = process.env.TEST_FAILURES_DIRECTORY ?? join(scratch, "failures");
   const report = join(scratch, "report.json");
   mkdirSync(temporary, { recursive: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];

