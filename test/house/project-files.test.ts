@@ -136,7 +136,7 @@ describe("ops/dibs.service", () => {
   });
 });
 
-test("ops/Caddyfile forwards to the port of the server and tells how to allow its name", () => {
+test("ops/Caddyfile forwards to the port of the server and says how to allow its name", () => {
   const text = read("ops/Caddyfile");
   expect(text).toMatch(/^dibs\.example\.com \{\n\treverse_proxy 127\.0\.0\.1:3427\n/m);
   expect(text).toContain("--allow-host dibs.example.com");

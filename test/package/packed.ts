@@ -15,6 +15,8 @@ export function pack(): Packed {
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", directory];
   const printed = execFileSync("npm", args, {
     cwd: root,
+    // From Node 22 on, npm keeps compiled code in the temporary directory.
+    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
