@@ -29,7 +29,7 @@ const moves: Record<string, Command> = {
   fail: { type: "fail", ...by, error: "broken", spread: 0 },
   "fail (no retry)": { type: "fail", ...by, error: "broken", retryable: false, spread: 0 },
   release: { type: "release", ...by, spread: 0 },
-  "lease over": { type: "sweep", limit: 10 },
+  "lease expires": { type: "sweep", limit: 10 },
   "session ends": { type: "end-session", project, sessionId: "s", reason: "session_ended" },
   cancel: { type: "cancel", ...on },
   retry: { type: "retry", ...on },
@@ -59,7 +59,7 @@ async function outcomeOf(move: string, state: TaskState): Promise<string> {
   };
   for (const id of ["s", "other"]) await run({ type: "register-session", project, session: { id } });
   for (const command of [create, ...ways[state]]) await run(command);
-  if (move === "lease over") clock.advance(24 * 60 * 60 * 1000);
+  if (move === "lease expires") clock.advance(24 * 60 * 60 * 1000);
   const outcome = await run(moves[move]!);
   if (!outcome.ok) return outcome.code;
   const after = await store.read(org, (view) =>
@@ -82,7 +82,7 @@ export function codeTable(): string {
     const { transient, means } = refusals[code];
     return `| \`${code}\` | ${httpStatus[code]} | ${exitCode[code]} | ${mcpError[code]} | ${transient ? "yes" : ""} | ${means} |`;
   });
-  return ["| code | HTTP | exit | MCP | may pass | means |", "|---|---|---|---|---|---|", ...rows].join("\n");
+  return ["| code | HTTP | exit | MCP | transient | means |", "|---|---|---|---|---|---|", ...rows].join("\n");
 }
 
 interface Schema {
