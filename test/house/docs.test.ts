@@ -14,7 +14,7 @@ const parts: [file: string, name: string, tell: () => string | Promise<string>][
 
 describe("the documentation says what the code does", () => {
   for (const [file, name, tell] of parts) {
-    test(`${file}: ${name} (write it anew with: npm run docs)`, async () => {
+    test(`${file}: ${name} (to update it: npm run docs)`, async () => {
       const fresh = await tell();
       if (process.env.DIBS_WRITE_DOCS) part(file, name).replace(fresh);
       expect(part(file, name).text).toBe(fresh);

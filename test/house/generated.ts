@@ -1,4 +1,4 @@
-// Parts of the documentation that the code itself tells. A test compares them; `npm run docs` writes them anew.
+// Parts of the documentation that are generated from the code. A test compares them; `npm run docs` updates them.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
