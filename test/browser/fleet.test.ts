@@ -43,13 +43,13 @@ describe("the fleet", () => {
       await page.locator(".card[data-health=working]").waitFor();
 
       await world.post(`/api/tasks/${id}/ask`, { sessionId: "agent-7", question: "Which grammar?" });
-      await card.getByText("waits for an answer").waitFor();
+      await card.getByText("waiting for an answer").waitFor();
       await card.getByText("lease paused").waitFor();
       // Nothing else in the bar moved when the question came.
       expect(await placeOf(graphLink)).toEqual(place);
       await eventually(() => page.title()).toMatch(/^\(1\) .*Dibs$/);
       await page.getByRole("button", { name: "working 0" }).click();
-      await says(page, "No session is in that condition.");
+      await says(page, "No session matches.");
       expect(page.url()).toContain("health=working");
       await page.getByRole("button", { name: "working 0" }).click();
 
@@ -145,9 +145,9 @@ describe("the fleet", () => {
       await take("a");
       await world.post("/api/tasks/of-a/progress", { sessionId: "a", note: "half way", percent: 50 });
       await world.post("/api/tasks/of-a/ask", { sessionId: "a", question: "Which?" });
-      await card("a").getByText("waits for an answer").waitFor();
+      await card("a").getByText("waiting for an answer").waitFor();
       await world.post("/api/tasks/of-f/complete", { sessionId: "f", result: "done" });
-      await card("f").getByText("nothing in hand").waitFor();
+      await card("f").getByText("Idle", { exact: true }).waitFor();
       await world.delete("/api/sessions/b");
       await page.locator(".card[data-gone]").waitFor();
       await world.session("new");
@@ -157,7 +157,7 @@ describe("the fleet", () => {
       await page.waitForURL(/\/tasks\/demo\/of-g$/);
       await page.goBack();
       await page.mouse.move(5, 5);
-      await page.locator(".card").first().getByText("waits for an answer").waitFor();
+      await page.locator(".card").first().getByText("waiting for an answer").waitFor();
       expectQuiet(visit);
     }),
   );
@@ -219,7 +219,7 @@ describe("the first minute", () => {
     "an empty store explains itself, and the first task is a sentence away",
     visiting(async (visit) => {
       const { page, world } = visit;
-      await says(page, "Nothing to do yet");
+      await says(page, "No tasks yet");
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         expect(await axeFindings(page), colorScheme).toEqual([]);
@@ -229,7 +229,7 @@ describe("the first minute", () => {
       await page.waitForURL(/\/tasks\/demo\/0001$/);
       expect((await world.get("/api/tasks/0001")).body.task.prompt).toBe("Say hello");
       await page.getByRole("link", { name: "Fleet", exact: true }).click();
-      await says(page, "No agent is here yet.");
+      await says(page, "No agents yet.");
       expectQuiet(visit);
     }),
   );

@@ -27,7 +27,7 @@ test(
     await world.post("/api/tasks/axe/claim", { sessionId: "fin", start: true });
     await node("axe").locator("[data-state=running]").getByText("fin", { exact: true }).waitFor();
 
-    await node("theme").getByRole("button", { name: "Only what is near theme" }).click();
+    await node("theme").getByRole("button", { name: "Only neighbours of theme" }).click();
     await says(page, "steps around theme");
     await node("api").waitFor({ state: "detached" });
     expect(page.url()).toContain("focus=theme");
@@ -123,7 +123,7 @@ test(
     await isReadable("t80");
 
     await start("t160");
-    await page.getByLabel("follow what runs").check();
+    await page.getByLabel("follow running tasks").check();
     await isReadable("t160");
     await start("t40");
     await isReadable("t40");
@@ -184,7 +184,7 @@ test(
     await says(page, "5 completed, 1 failed attempts");
     await says(page, "21 tasks");
     const tile = (name: string) => page.locator(".metrics-now div", { hasText: name });
-    expect(await tile("oldest that can be claimed").locator("dd").innerText()).toMatch(/^\d/);
+    expect(await tile("oldest ready task").locator("dd").innerText()).toMatch(/^\d/);
     for (const name of ["waiting in the queue", "in flight"]) {
       const figure = tile(name).getByRole("link", { name: /^\d/ });
       const shown = await figure.innerText();

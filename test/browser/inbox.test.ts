@@ -58,7 +58,7 @@ describe("questions", () => {
       const { workOnce } = await openWorkshop(world);
       const id = await world.task({ title: "Choose a colour", prompt: "Choose." });
       await openInbox(page, world);
-      await says(page, "Nobody waits for an answer.");
+      await says(page, "No open questions.");
       const running = workOnce(
         'dibs progress "two are left" --percent 80 >/dev/null; dibs ask --wait "Which?" --option teal --option blue',
       );
@@ -76,7 +76,7 @@ describe("questions", () => {
       await eventually(async () => (await taskOf(world, id)).result?.output).toBe("blue");
       // It stays while it has the focus, and goes with it.
       await page.getByRole("heading", { name: "Inbox" }).click();
-      await says(page, "Nobody waits for an answer.");
+      await says(page, "No open questions.");
       expectQuiet(visit);
     }),
   );
@@ -155,7 +155,7 @@ describe("questions", () => {
       await send(page, "Tabs or spaces?").click();
       await question(page, "Tabs or spaces?").getByText("Answered: “tabs” (you)").waitFor();
       release();
-      await slow.getByText(/Your answer was not taken: Task \S+ is running and awaits no answer\./).waitFor();
+      await slow.getByText(/Your answer was rejected: Task \S+ is running and awaits no answer\./).waitFor();
       await slow.getByText("Answered: “tabs” (user:").waitFor();
       expect(await slow.getByRole("textbox").inputValue()).toBe("spaces, of course");
       expect((await taskOf(world, id)).response).toBe("tabs");
@@ -185,7 +185,7 @@ describe("failures and notifications", () => {
       await failure(page, "broken twice").getByRole("button", { name: "Set aside" }).click();
       await page.mouse.move(2, 2);
       await page.getByRole("heading", { name: "Inbox" }).click();
-      await says(page, "Nothing failed that nobody has seen.");
+      await says(page, "No new failures.");
       await says(page, "0 unread");
       expect((await taskOf(world, second)).state).toBe("failed");
       expectQuiet(visit);
@@ -280,7 +280,7 @@ describe("failures and notifications", () => {
       await page.getByRole("button", { name: "Mark all as read" }).click();
       await page.mouse.move(2, 2);
       await says(page, "0 unread");
-      await says(page, "There is none.");
+      await says(page, "No notifications.");
       await failed(world, "one more");
       await says(page, "1 unread");
       await notes.filter({ hasText: "one more" }).waitFor();
@@ -340,7 +340,7 @@ test(
     const folded = page.getByRole("button", { name: /^Show all/ });
     await folded.first().waitFor();
     while ((await folded.count()) > 0) await folded.first().click();
-    await page.getByText("What it was told").click();
+    await page.locator("summary", { hasText: "Prompt" }).click();
     await page.keyboard.press("j");
     for (const key of "123456789") await page.keyboard.press(key);
     await expectHarmless(visit, world.url);

@@ -158,7 +158,7 @@ test("of more agents than can be shown, those that wait for somebody come first"
     const last = { sessionId: `agent-${agentCount - 1}` };
     await world.post("/api/tasks/0001/claim", { ...last, start: true });
     await world.post("/api/tasks/0001/ask", { ...last, question: "Which?" });
-    await page.locator(".card").first().getByText("waits for an answer").waitFor();
+    await page.locator(".card").first().getByText("waiting for an answer").waitFor();
     await page.getByText("The first 1,000 of 1,100 sessions").waitFor();
     await page.getByRole("button", { name: "waiting 1", exact: true }).click();
     await eventually(() => page.locator(".card").count()).toBe(1);

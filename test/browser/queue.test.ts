@@ -294,7 +294,7 @@ describe("many at once", () => {
       await rowOf(page, "two").getByText("high 90").waitFor();
 
       await act("Act on 3 matching…", "Cancel");
-      await dialog.getByLabel("Reason, if there is one").fill("no time");
+      await dialog.getByLabel("Reason (optional)").fill("no time");
       await dialog.getByText("Cancel 2 of 3; 1 is refused:").waitFor();
       await dialog
         .getByText(/^dibs cancel (?=.*\bone\b)(?=.*\btwo\b).* --reason 'no time' --project demo$/)

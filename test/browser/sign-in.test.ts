@@ -178,7 +178,7 @@ describe("the stream", () => {
         await says(page, "1 queued");
         await world.server.close();
         await page.locator(".live[data-state=lost]").waitFor();
-        await page.getByRole("alert").getByText("what you see may be old").waitFor();
+        await page.getByRole("alert").getByText("this page could be out of date").waitFor();
         await world.start();
         const other = await another();
         await other.page.goto(world.server.link());
@@ -213,7 +213,7 @@ describe("the stream", () => {
         await page.clock.fastForward(10_000);
         await page.locator(".live[data-state=lost]").waitFor();
         await page.clock.fastForward(60_000);
-        await page.getByRole("alert").getByText("what you see may be old").waitFor();
+        await page.getByRole("alert").getByText("this page could be out of date").waitFor();
         await page.getByRole("button", { name: "Try now" }).click();
         await page.clock.fastForward(60_000);
         expect(await page.getByRole("alert").count()).toBe(1);

@@ -41,7 +41,7 @@ describe("with real workers", () => {
       await state(page, "awaiting answer");
       await page.getByText("Log of attempt 1").click();
       await page.locator(".task-log", { hasText: "reading the prompt" }).waitFor();
-      await part(page, "Holder").getByText("the lease stands still until the answer").waitFor();
+      await part(page, "Holder").getByText("the lease clock is stopped until the answer").waitFor();
 
       await page.keyboard.press("a");
       await page.getByRole("button", { name: "blue" }).click();
@@ -104,10 +104,10 @@ describe("what people do", () => {
         .getByLabel(/^Labels/)
         .fill("ui\napi, v2");
       await page.keyboard.press("Escape");
-      await dialog(page).getByText("Throw away what you changed?").waitFor();
-      await dialog(page).getByRole("button", { name: "Go on editing" }).click();
+      await dialog(page).getByText("Discard your changes?").waitFor();
+      await dialog(page).getByRole("button", { name: "Keep editing" }).click();
       await dialog(page)
-        .getByLabel(/^Waits for/)
+        .getByLabel(/^Depends on/)
         .fill(`${other} nothing-there`);
       await dialog(page)
         .getByLabel(/^Priority/)
@@ -115,12 +115,12 @@ describe("what people do", () => {
       await confirm(page, "Save");
       await dialog(page).getByText("There is no task nothing-there to depend on.").waitFor();
       await dialog(page)
-        .getByLabel(/^Waits for/)
+        .getByLabel(/^Depends on/)
         .fill(other);
       await world.patch(`/api/tasks/${id}`, { title: "Theirs", description: "from elsewhere" });
-      await dialog(page).getByText("Meanwhile somebody changed the title to “Theirs”.").waitFor();
+      await dialog(page).getByText("Another user has changed the title to “Theirs”.").waitFor();
       expect(await axeFindings(page)).toEqual([]);
-      await dialog(page).getByRole("button", { name: "Mine shall replace it" }).click();
+      await dialog(page).getByRole("button", { name: "Overwrite with mine" }).click();
       await confirm(page, "Save");
       await page.getByRole("heading", { name: "It's new" }).waitFor();
       await state(page, "blocked");
@@ -159,7 +159,7 @@ describe("what people do", () => {
       const late = { sessionId: "agent-7", epoch: 1, result: "too late, but good" };
       expect((await world.post(`/api/tasks/${id}/complete`, late)).status).toBe(404);
       await page.reload();
-      await story(page, "a result of attempt 1 came too late and was not taken")
+      await story(page, "a result of attempt 1 arrived too late and was not applied")
         .getByText(late.result)
         .waitFor();
       expectQuiet(visit);
@@ -225,9 +225,9 @@ describe("what it shows", () => {
       await state(page, "blocked");
       const why = part(page, "Why it is not running");
       await why.getByText(`dibs explain ${first}`).waitFor();
-      await part(page, "Part of").getByText("All of it").waitFor();
-      await part(page, "Waited for by").getByText("The third").waitFor();
-      const needed = part(page, "Waits for");
+      await part(page, "Subtask of").getByText("All of it").waitFor();
+      await part(page, "Dependents").getByText("The third").waitFor();
+      const needed = part(page, "Depends on");
       await needed.getByText("ready").waitFor();
 
       await world.post(`/api/tasks/${first}/claim`, { sessionId: "agent-7", start: true });
@@ -239,14 +239,14 @@ describe("what it shows", () => {
       await world.post(`/api/tasks/${first}/complete`, { sessionId: "agent-7", result: "yes" });
       await state(page, "ready");
       await story(page, "unblocked").getByRole("link", { name: first }).waitFor();
-      await part(page, "Waits for").getByRole("link").click();
+      await part(page, "Depends on").getByRole("link").click();
       await page.getByRole("heading", { name: "The first" }).waitFor();
       await part(page, "Result").getByText("yes").waitFor();
       await page.goto(`${world.url}/tasks/demo/${third}`);
       await part(page, "Why it is not running").getByRole("link", { name: id }).waitFor();
       await page.goto(`${world.url}/tasks/demo/${group}`);
-      await part(page, "Parts").getByText("1/2 completed").waitFor();
-      await part(page, "Parts").getByRole("link", { name: "The second" }).waitFor();
+      await part(page, "Subtasks").getByText("1/2 completed").waitFor();
+      await part(page, "Subtasks").getByRole("link", { name: "The second" }).waitFor();
       expectQuiet(visit);
     }),
   );

@@ -82,7 +82,9 @@ export function codeTable(): string {
     const { transient, means } = refusals[code];
     return `| \`${code}\` | ${httpStatus[code]} | ${exitCode[code]} | ${mcpError[code]} | ${transient ? "yes" : ""} | ${means} |`;
   });
-  return ["| code | HTTP | exit | MCP | transient | means |", "|---|---|---|---|---|---|", ...rows].join("\n");
+  return ["| code | HTTP | exit | MCP | transient | means |", "|---|---|---|---|---|---|", ...rows].join(
+    "\n",
+  );
 }
 
 interface Schema {

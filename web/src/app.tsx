@@ -186,8 +186,8 @@ function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
     default:
       return (
         <>
-          <h1>There is nothing at this address</h1>
-          <Empty title="Perhaps the link was cut off, or is of another version.">
+          <h1>Page not found</h1>
+          <Empty title="The link is incomplete or from another version of Dibs.">
             <Link href={hrefTo("/")}>Go to the fleet</Link>
           </Empty>
         </>

@@ -70,7 +70,7 @@ function endingOf({ type, actor, data }: DibsEvent, questionId: string): Ending 
   if (type === "task:response-received" && data.questionId === questionId)
     return { response: String(data.response), by: actor, note: "Answered" };
   if (type === "task:cancelled" || type === "task:failed" || type === "task:retry-scheduled")
-    return { response: null, by: actor, note: `No answer is needed any more: ${type.slice(5)}` };
+    return { response: null, by: actor, note: `The question is no longer open: ${type.slice(5)}` };
   return null;
 }
 
@@ -116,7 +116,7 @@ export function Answer({ ref, onMissed, ...asked }: AnswerProps) {
       leaveForm(form.current);
     } catch (error) {
       const { message, code } = troubleOf(error);
-      setTrouble(`Your answer was not taken: ${message}`);
+      setTrouble(`Your answer was rejected: ${message}`);
       const given = code === "TASK_NOT_AWAITING" || code === "QUESTION_MISMATCH";
       if (given) setEnding(await answerGiven(asked).catch(() => null));
     }

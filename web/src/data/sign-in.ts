@@ -26,6 +26,6 @@ async function post(path: string, body: unknown): Promise<Refused | null> {
     const { message, hint } = (await answer.json()) as Refused;
     return { message, hint };
   } catch {
-    return { message: "The server does not answer.", hint: "Is `dibs serve` still running?" };
+    return { message: "No answer from the server.", hint: "Is `dibs serve` still running?" };
   }
 }

@@ -23,11 +23,11 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
     if (!error) return this.props.children;
     return (
       <div className="trouble stack" role="alert">
-        <p className="strong">This view broke. Nothing is lost: it only shows what the store knows.</p>
+        <p className="strong">This view failed to render. No data is lost.</p>
         <pre>{error.message}</pre>
         <div>
           <button type="button" onClick={() => location.reload()}>
-            Load the page again
+            Reload the page
           </button>
         </div>
       </div>

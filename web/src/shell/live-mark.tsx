@@ -39,7 +39,8 @@ export function StaleBanner() {
   return (
     <div className="stale row wrapping" role="alert">
       <span>
-        No connection since {new Date(since).toLocaleTimeString()}: what you see may be old. Trying again…
+        No connection since {new Date(since).toLocaleTimeString()}: this page could be out of date.
+        Reconnecting…
       </span>
       <button type="button" className="small" onClick={() => stream.tryNow()}>
         Try now

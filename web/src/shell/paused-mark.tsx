@@ -27,7 +27,7 @@ export function PausedMark() {
           <div className="stack">
             {paused.map(({ id }) => (
               <div key={id} className="stack">
-                <p className="wraps">No task of {id} can be claimed. What is in flight goes on.</p>
+                <p className="wraps">No task of {id} can be claimed. Running tasks continue.</p>
                 <CopyText text={`dibs project resume ${id}`} label={`how to resume ${id}`} />
               </div>
             ))}

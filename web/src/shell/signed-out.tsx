@@ -2,7 +2,7 @@ import type { Refused } from "../data/sign-in.js";
 
 const usual: Refused = {
   message: "You are not signed in.",
-  hint: "Open the link that `dibs serve` prints when it starts, or ask for a fresh one: `dibs token link`. It works once; after that this browser is known.",
+  hint: "Open the link that `dibs serve` prints when it starts, or ask for a fresh one: `dibs token link`. The link works once; this browser then stays signed in.",
 };
 
 export function SignedOut({ refused }: { refused: Refused | null }) {

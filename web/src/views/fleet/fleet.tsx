@@ -56,7 +56,8 @@ export function Fleet() {
       </ol>
       {all > members.length && (
         <p className="quiet small fleet-cut">
-          The first {grouped(members.length)} of {grouped(all)} sessions, those that need somebody first.
+          The first {grouped(members.length)} of {grouped(all)} sessions; those that need attention come
+          first.
         </p>
       )}
     </>
@@ -82,9 +83,9 @@ function Tasks({ counts }: { counts: Record<string, number> }) {
 }
 
 function Nobody({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty title="No session is in that condition." />;
+  if (isFiltered) return <Empty title="No session matches." />;
   return (
-    <Empty title="No agent is here yet.">
+    <Empty title="No agents yet.">
       <p>
         Start one with <code>dibs work --agent claude</code>, or any command with{" "}
         <code>dibs work -- &lt;command&gt;</code>.

@@ -44,7 +44,7 @@ export function SessionCard({ member: { session, health, others }, now, withHost
         ) : health === "lost" ? (
           <LastLost session={session} now={now} />
         ) : (
-          <p className="quiet small">nothing in hand</p>
+          <p className="quiet small">Idle</p>
         )}
       </div>
       {others.length > 0 && <Others rows={others} now={now} />}
@@ -128,9 +128,9 @@ function CurrentTask({ task: { taskId, title, phase, state, claim }, project, no
       </p>
       <p className="row quiet small">
         <span className="cut grows" title={claim.progress?.note ?? ""}>
-          {state === "awaiting_response" ? "waits for an answer" : (claim.progress?.note ?? state)}
+          {state === "awaiting_response" ? "waiting for an answer" : (claim.progress?.note ?? state)}
         </span>
-        <span title={left === null ? "the lease stands still" : `lease until ${claim.expiresAt}`}>
+        <span title={left === null ? "the lease clock is stopped" : `lease until ${claim.expiresAt}`}>
           {left === null ? "lease paused" : `lease ${clock(left)}`}
         </span>
       </p>

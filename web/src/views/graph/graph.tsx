@@ -28,7 +28,7 @@ export default function Graph() {
   if (!hasAll.current)
     return <Empty title={progress.loaded > 0 ? `Loading… ${progress.loaded} tasks` : "Loading…"} />;
   if (rows.length > 0 && only === null) return <ChooseProject projects={projects} />;
-  if (only === null || own.length === 0) return <Empty title="There are no tasks to draw." />;
+  if (only === null || own.length === 0) return <Empty title="No tasks." />;
   return (
     <ReactFlowProvider key={only}>
       <ProjectGraph project={only} rows={own} />
@@ -40,7 +40,7 @@ function ChooseProject({ projects }: { projects: string[] }) {
   return (
     <>
       <h1>Graph</h1>
-      <Empty title="Tasks of different projects do not wait for each other. Which one?">
+      <Empty title="The graph shows one project. Choose a project:">
         <ul className="row wrapping graph-projects">
           {projects.map((name) => (
             <li key={name}>
@@ -88,12 +88,12 @@ function ProjectGraph({ project, rows }: { project: string; rows: readonly WireT
           {focus !== "" && <Hops focus={focus} hops={hops} onChange={setHops} />}
           <HowMuch selection={selection} focus={focus} isWhole={whole !== ""} show={show} />
           <Choice
-            label="fold what is finished"
+            label="collapse finished tasks"
             isOn={all === ""}
             onChange={(isOn) => setAll(isOn ? "" : "1")}
           />
           <Choice
-            label="follow what runs"
+            label="follow running tasks"
             isOn={follow !== ""}
             onChange={(isOn) => {
               // What runs next may be far from the chosen task.
@@ -118,7 +118,7 @@ function ProjectGraph({ project, rows }: { project: string; rows: readonly WireT
 function Told({ selection, focus }: { selection: Selection; focus: string }) {
   const { nodes, total, isPart, chainLength } = selection;
   const counted = nodes.length < total ? `${nodes.length} of ${total} tasks` : `${total} tasks`;
-  const what = isPart ? ", around what matters now" : focus ? ` near ${focus}` : "";
+  const what = isPart ? ", around active tasks" : focus ? ` near ${focus}` : "";
   return (
     <span className="quiet">
       {counted}
@@ -167,7 +167,7 @@ function HowMuch({ selection, focus, isWhole, show }: HowMuchProps) {
     <>
       {focus !== "" && !isSmall && (
         <button type="button" className="small" onClick={() => show.focus("")}>
-          Back to what matters
+          Back to active tasks
         </button>
       )}
       {(focus !== "" || selection.isPart) && (
@@ -177,7 +177,7 @@ function HowMuch({ selection, focus, isWhole, show }: HowMuchProps) {
       )}
       {focus === "" && isWhole && (
         <button type="button" className="small" onClick={() => show.whole("")}>
-          Only what matters
+          Only active tasks
         </button>
       )}
     </>

@@ -1,19 +1,19 @@
 const states = [
-  ["link", "at work"],
+  ["link", "running"],
   ["good", "ready or done"],
-  ["wait", "waits for an answer"],
+  ["wait", "waiting for an answer"],
   ["calm", "blocked or scheduled"],
   ["bad", "failed"],
 ] as const;
 
 const lines = [
-  ["dependency", "comes first"],
-  ["parent", "part of (the first parts only)"],
+  ["dependency", "dependency"],
+  ["parent", "subtask of (first subtasks only)"],
   ["critical", "longest open chain"],
 ] as const;
 
 const partsHint =
-  "Parts that wait for another part have no line to what they are part of: hover over their title.";
+  "Subtasks that depend on another subtask have no line to their parent: hover over their title.";
 
 export function Legend() {
   return (

@@ -20,7 +20,7 @@ export type TaskNode = Node<NodeFacts, "task">;
 
 export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskNode>) {
   const { id, title, parentTitle, standing, mark, line, folded, isCritical, onFocus } = data;
-  const whole = `${id} ${title}${parentTitle === null ? "" : `\npart of: ${parentTitle}`}`;
+  const whole = `${id} ${title}${parentTitle === null ? "" : `\nsubtask of: ${parentTitle}`}`;
   return (
     <div className={`graph-node ${toneOf(standing)}${isCritical ? " critical" : ""}`} data-state={standing}>
       <Handle type="target" position={Position.Left} isConnectable={false} />
@@ -33,15 +33,15 @@ export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskN
           {line}
         </span>
         {folded > 0 && (
-          <span className="graph-folded" title={`${folded} finished tasks beside it are not drawn`}>
+          <span className="graph-folded" title={`${folded} finished neighbours are hidden`}>
             +{folded} done
           </span>
         )}
         <button
           type="button"
           className="plain small graph-near nodrag"
-          title={`Only what is near ${id}`}
-          aria-label={`Only what is near ${id}`}
+          title={`Only neighbours of ${id}`}
+          aria-label={`Only neighbours of ${id}`}
           onClick={(event) => {
             event.stopPropagation();
             onFocus(id);

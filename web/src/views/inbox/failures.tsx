@@ -38,10 +38,10 @@ export function Failures({ failures, hasMore, onMore, isAllProjects, now }: Fail
         steady={steady}
       >
         <Link className="small" href={hrefTo("/queue", { q: "is:failed" })}>
-          All that failed
+          All failed tasks
         </Link>
       </PartHead>
-      {steady.shown.length === 0 && <p className="quiet">Nothing failed that nobody has seen.</p>}
+      {steady.shown.length === 0 && <p className="quiet">No new failures.</p>}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((failure) => (
           <FailureItem

@@ -7,7 +7,7 @@ interface MoreProps {
 /** Below a part of the inbox that is not shown whole. */
 export function More({ what, onMore }: MoreProps) {
   if (onMore === null)
-    return <p className="quiet small">There are more {what}; they follow when these are seen to.</p>;
+    return <p className="quiet small">There are more {what}; they appear when these are done.</p>;
   return (
     <button type="button" onClick={onMore}>
       Show more {what}

@@ -95,7 +95,7 @@ export function Notifications({ project, now }: { project: string; now: number }
         </button>
       </div>
       <Trouble live={live} />
-      {live.data && steady.shown.length === 0 && <p className="quiet">There is none.</p>}
+      {live.data && steady.shown.length === 0 && <p className="quiet">No notifications.</p>}
       <ol className="panel inbox-notes" {...steady.list} hidden={steady.shown.length === 0}>
         {steady.shown.map((note) => (
           <Note key={note.id} note={note} isGone={steady.gone.has(note.id)} project={project} now={now} />

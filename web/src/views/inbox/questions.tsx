@@ -35,9 +35,7 @@ export function Questions({ questions, hasMore, onMore, isAllProjects, now }: Qu
         steady={steady}
       />
       {steady.shown.length === 0 && (
-        <p className="quiet">
-          {steady.waiting > 0 ? "Somebody has just asked." : "Nobody waits for an answer."}
-        </p>
+        <p className="quiet">{steady.waiting > 0 ? "A new question has arrived." : "No open questions."}</p>
       )}
       <ol className="inbox-list" {...steady.list}>
         {steady.shown.map((task) => (
@@ -89,7 +87,7 @@ function QuestionItem({ task, isAllProjects, now }: ItemProps) {
       <Context task={task} now={now} />
       <Answer ref={answer} project={project} taskId={id} question={question} />
       <details className="small">
-        <summary className="quiet">What it was told</summary>
+        <summary className="quiet">Prompt</summary>
         <Folded text={prompt} name="the prompt" />
       </details>
     </li>
@@ -98,7 +96,9 @@ function QuestionItem({ task, isAllProjects, now }: ItemProps) {
 
 function Context({ task: { claim }, now }: { task: AskingTask; now: number }) {
   if (!claim) {
-    return <p className="quiet small">Who asked is gone; the next one to take the task gets the answer.</p>;
+    return (
+      <p className="quiet small">The agent that asked is gone. The next claim of the task gets the answer.</p>
+    );
   }
   const { progress } = claim;
   if (!progress) return null;

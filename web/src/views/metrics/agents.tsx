@@ -16,7 +16,7 @@ const heads: [string, string?][] = [
   ["Completed"],
   ["Failed"],
   ["Lost"],
-  ["Claim wait", "How long the tasks it claimed could have been claimed before, on average"],
+  ["Claim wait", "How long its tasks were ready before it claimed them, on average"],
   ["Time per task", "From start to completion, on average"],
   ["Human wait", "From its questions to their answers, on average"],
 ];
@@ -29,7 +29,7 @@ interface AgentsProps {
 }
 
 export function Agents({ rows, agent, hrefOf }: AgentsProps) {
-  if (rows.length === 0) return <Empty title="No agent has worked in this time." />;
+  if (rows.length === 0) return <Empty title="No agent worked in this period." />;
   return (
     <section className="panel metrics-agents" aria-labelledby="metrics-agents">
       <h2 id="metrics-agents">By agent</h2>

@@ -78,10 +78,10 @@ function Now({ stats, oldestReadyMs }: NowProps) {
   const figures: [string, string, string?][] = [
     ["completed per minute, last hour", throughput?.tasks_per_minute.toFixed(2) ?? unknown],
     ["waiting in the queue", count(by?.available), "is:queued"],
-    ["oldest that can be claimed", oldestReadyMs == null ? unknown : exactly(oldestReadyMs), "is:ready"],
+    ["oldest ready task", oldestReadyMs == null ? unknown : exactly(oldestReadyMs), "is:ready"],
     ["in flight", count(by && by.claimed + by.in_progress), "is:working,waiting"],
     ["failed", count(by?.failed), "is:failed"],
-    ["agents at work / idle", `${count(agents?.active)} / ${count(agents?.idle)}`],
+    ["agents busy / idle", `${count(agents?.active)} / ${count(agents?.idle)}`],
   ];
   return (
     <dl className="metrics-now">
@@ -149,7 +149,7 @@ function Charts({ history, range, agent }: ChartsProps) {
       />
       <Chart
         {...shared}
-        title="Time to do a task"
+        title="Time per task"
         summary={average((each) => each.duration)}
         isLine
         {...inTime}

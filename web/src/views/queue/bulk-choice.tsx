@@ -61,7 +61,7 @@ export function Choice({ choice, onChoice }: ChoiceProps) {
   return (
     <>
       <fieldset className="queue-kinds">
-        <legend className="only-read">What to do</legend>
+        <legend className="only-read">Action</legend>
         {kinds.map(([each, name]) => (
           <label key={each}>
             <input
@@ -81,12 +81,12 @@ export function Choice({ choice, onChoice }: ChoiceProps) {
             checked={choice.cascade}
             onChange={({ target }) => set({ cascade: target.checked })}
           />{" "}
-          also what is open below them
+          also their open subtasks
         </label>
       )}
       {(kind === "cancel" || kind === "release") && (
         <label className="field">
-          Reason, if there is one
+          Reason (optional)
           <input
             value={choice.reason}
             maxLength={500}

@@ -26,9 +26,7 @@ export function Reasons({ tally }: { tally: Tally }) {
         </li>
       ))}
       {tally.refusedCount > told && (
-        <li className="quiet">
-          and {(tally.refusedCount - told).toLocaleString()} more of one kind or another
-        </li>
+        <li className="quiet">and {(tally.refusedCount - told).toLocaleString()} more for other reasons</li>
       )}
     </ul>
   );

@@ -79,7 +79,7 @@ export function Bulk({ rows, which, onClose, onDone }: BulkProps) {
             >
               {deed
                 ? `${words[deed.kind].verb} ${preview.isChecked ? tasks(count) : "…"}`
-                : "Choose what to do"}
+                : "Choose an action"}
             </button>
           </div>
         </form>
@@ -155,7 +155,7 @@ function usePreview(deed: Deed | null, rows: readonly WireTaskRow[]): PreviewSta
 
 function Preview({ deed, preview, of }: { deed: Deed | null; preview: PreviewState; of: number }) {
   const { tally, isChecked, error } = preview;
-  if (!deed) return <p className="quiet">Nothing is done before you have seen what it would do.</p>;
+  if (!deed) return <p className="quiet">You see a preview before anything changes.</p>;
   if (error !== undefined) {
     const { message, hint } = troubleOf(error);
     return (
@@ -165,7 +165,7 @@ function Preview({ deed, preview, of }: { deed: Deed | null; preview: PreviewSta
     );
   }
   if (!isChecked || !tally)
-    return <Working label="Looking what would happen…" tally={tally ?? emptyTally()} of={of} />;
+    return <Working label="Loading the preview…" tally={tally ?? emptyTally()} of={of} />;
   return (
     <div role="status" className="queue-preview">
       <p>
@@ -198,7 +198,7 @@ function Stopped({ error, tally, of }: { error: unknown; tally: Tally; of: numbe
   const { message, hint } = troubleOf(error);
   return (
     <p className="bad" role="alert">
-      It stopped after {tally.asked.toLocaleString()} of {of.toLocaleString()}: {message} {hint}
+      Stopped after {tally.asked.toLocaleString()} of {of.toLocaleString()}: {message} {hint}
     </p>
   );
 }

@@ -56,7 +56,7 @@ export function NewTask({ project, onClose }: NewTaskProps) {
           <textarea rows={4} value={fields.prompt} onChange={({ target }) => set({ prompt: target.value })} />
         </label>
         <label className="field">
-          Title (else the first line)
+          Title (default: the first line)
           <input
             value={fields.title}
             maxLength={500}

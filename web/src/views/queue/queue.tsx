@@ -63,10 +63,7 @@ export function Queue() {
   });
 
   const mistakes = problemsOf(question, sortText);
-  const problems = [
-    ...mistakes,
-    ...(isCut ? ["Of those with the words in their prompts only the first are listed."] : []),
-  ];
+  const problems = [...mistakes, ...(isCut ? ["Only the first matches in prompts are listed."] : [])];
   const onReady = useCallback((focus: (() => void) | null) => {
     toList.current = focus;
   }, []);
@@ -161,8 +158,8 @@ function stillMatching(
 function whyNotAct({ filter }: Question, { complete }: Progress, chosen: number): string | null {
   const notAllowed = whyNot(registry.tasks.bulk.role);
   if (notAllowed) return notAllowed;
-  if (filter.problems.length > 0) return "Mend the filter first: a part of it is not understood.";
-  if (!complete && chosen === 0) return "Still reading the tasks: select some, or wait until all are known.";
+  if (filter.problems.length > 0) return "Fix the filter first: it has an error.";
+  if (!complete && chosen === 0) return "Still loading: select some tasks, or wait until all are loaded.";
   return null;
 }
 

@@ -104,7 +104,7 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
         {parentId && (
           <span
             className="cut queue-parent"
-            title={parentTitle ? `part of ${parentId}: ${parentTitle}` : `part of ${parentId}`}
+            title={parentTitle ? `subtask of ${parentId}: ${parentTitle}` : `subtask of ${parentId}`}
           >
             in {parentTitle ?? parentId}
           </span>
@@ -138,14 +138,18 @@ function Detail({
       </span>
     );
   }
-  return openChildren > 0 ? <span className="cut">{openChildren} parts open</span> : null;
+  return openChildren > 0 ? (
+    <span className="cut">
+      {openChildren} open {openChildren === 1 ? "subtask" : "subtasks"}
+    </span>
+  ) : null;
 }
 
 const marks: Record<ClaimMark, { tone: string; says: string }> = {
   "[*]": { tone: "link", says: "in flight" },
   "[!]": { tone: "bad", says: "in flight, but silent" },
-  "[?]": { tone: "wait", says: "waits for an answer" },
-  "--": { tone: "quiet", says: "available" },
+  "[?]": { tone: "wait", says: "waiting for an answer" },
+  "--": { tone: "quiet", says: "ready" },
   "": { tone: "", says: "" },
 };
 
@@ -166,7 +170,7 @@ function Claimed({ row, holder, now }: Pick<RowProps, "row" | "holder" | "now">)
           </div>
           <div
             className="cut quiet small"
-            title={`since ${exact(claim.claimedAt)}, last heard of ${since(claim.lastHeartbeat, now)}`}
+            title={`since ${exact(claim.claimedAt)}, last seen ${since(claim.lastHeartbeat, now)}`}
           >
             {[claim.agentType, since(claim.claimedAt, now)].filter(Boolean).join(" ")}
           </div>

@@ -73,7 +73,7 @@ interface NothingProps {
 
 export function NothingListed({ listed, project, onClear }: NothingProps) {
   if (listed.question === null || (listed.total === 0 && !listed.isWhole))
-    return <Empty title="Reading the tasks…" />;
+    return <Empty title="Loading tasks…" />;
   if (listed.total > 0) {
     return (
       <Empty title={listed.isWhole ? "No task matches this filter." : "No task so far matches this filter."}>
@@ -105,7 +105,7 @@ export function SortChoice({ sort, onSort }: { sort: Sort; onSort: (sort: Sort) 
       value={formatSort(sort)}
       onChange={({ target }) => onSort(parseSort(target.value)!)}
     >
-      <option value="">As a fleet is looked at</option>
+      <option value="">Default order</option>
       {columns.map((column) => (
         <option key={column} value={column}>
           By {columnNames[column] === "#" ? "number" : columnNames[column].toLowerCase()}

@@ -18,24 +18,21 @@ const plan = `- [ ] Parse the config file
 export function Start() {
   return (
     <div className="start stack">
-      <h1>Nothing to do yet</h1>
-      <p className="quiet">
-        Dibs hands out tasks to agents: each to exactly one, none gets lost. Three steps:
-      </p>
+      <h1>No tasks yet</h1>
+      <p className="quiet">Dibs assigns each task to exactly one agent, and loses none. Three steps:</p>
       <FirstTask />
       <section className="panel stack" aria-labelledby="start-agents">
-        <h2 id="start-agents">2. Let an agent take it</h2>
-        <p>In the project's directory; any command will do instead of an agent.</p>
+        <h2 id="start-agents">2. Start an agent</h2>
+        <p>Run this in the project's directory. Any command works in place of an agent.</p>
         <CopyText text="dibs work --agent claude" label="the command" />
         <CopyText text={"dibs work -- sh -c 'cat; echo done'"} label="the command for any program" />
         <p className="quiet">
-          Agents that speak MCP find Dibs after <code>dibs init --agent claude</code> (or codex, gemini,
-          cursor).
+          For MCP clients, run <code>dibs init --agent claude</code> (or codex, gemini, cursor).
         </p>
       </section>
       <section className="panel stack" aria-labelledby="start-plan">
-        <h2 id="start-plan">3. Bring a whole plan</h2>
-        <p>A checklist, JSON or text; indented items are parts of what stands above them.</p>
+        <h2 id="start-plan">3. Load a whole plan</h2>
+        <p>A checklist, JSON or text. Indented items are subtasks.</p>
         <pre className="start-plan">{plan}</pre>
         <CopyText text="dibs plan plan.md" label="the command for a plan" />
       </section>
@@ -61,7 +58,7 @@ function FirstTask() {
   return (
     <section className="panel" aria-labelledby="start-task">
       <form className="stack" onSubmit={add}>
-        <h2 id="start-task">1. Say what is to be done</h2>
+        <h2 id="start-task">1. Add a task</h2>
         <label className="field">
           What should an agent do?
           <textarea

@@ -26,7 +26,7 @@ export const isRetryable = ({ state }: Pick<Task, "state">) => state === "failed
 function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <label className="field">
-      Reason (may be left out)
+      Reason (optional)
       <input value={value} maxLength={reasonLengthMax} onChange={(event) => onChange(event.target.value)} />
     </label>
   );
@@ -53,7 +53,7 @@ export function Cancel({ task, onClose }: ActionProps) {
       {openChildren > 0 && (
         <label className="row">
           <input type="checkbox" checked={cascade} onChange={(event) => setCascade(event.target.checked)} />
-          Also its open parts ({openChildren}, and theirs)
+          Also its open subtasks ({openChildren}, and theirs)
         </label>
       )}
       <Reason value={reason} onChange={setReason} />
@@ -74,7 +74,7 @@ export function Retry({ task, onClose }: ActionProps) {
       onClose={onClose}
     >
       <p className="wraps">{title}</p>
-      <p>It goes back to the queue, and its counts of retries and lost workers back to zero.</p>
+      <p>The task returns to the queue. Its counts of retries and lost workers are reset.</p>
     </Confirm>
   );
 }
@@ -90,12 +90,14 @@ export function Release({ task, onClose }: ActionProps) {
       verb="Release by force"
       isDanger
       command={cliFor("release", { taskId: id, project: named, text })}
-      done={`${id} was taken from its holder.`}
+      done={`${id} was released.`}
       run={() => dibs.tasks.release({ project, taskId: id, force: true, ...(text ? { reason: text } : {}) })}
       onClose={onClose}
     >
       <p className="wraps">{title}</p>
-      <p>{claim?.sessionId} loses it at once; what it reports later is kept, but not taken.</p>
+      <p>
+        {claim?.sessionId} loses the task at once. A later result is kept on the attempt, but not applied.
+      </p>
       <Reason value={reason} onChange={setReason} />
     </Confirm>
   );
@@ -104,11 +106,11 @@ export function Release({ task, onClose }: ActionProps) {
 function callsFor(task: Task): [Action, string, Partial<Details>][] {
   const calls: [Action, string, Partial<Details>][] = [
     ["show", "Show it", {}],
-    ["explain", "Say why it is not running", {}],
+    ["explain", "Explain why it is not running", {}],
     ["events", "Its events", {}],
     ["attempts", "Its attempts", {}],
     ["log", "The log of its last attempt", {}],
-    ["blocked-by", "Who waits for it", {}],
+    ["blocked-by", "Its dependents", {}],
   ];
   if (task.question)
     calls.push(["answer", "Answer it", { text: task.question.default, questionId: task.question.id }]);
@@ -136,7 +138,7 @@ export function CopyCalls({ task, onClose }: { task: Task; onClose: () => void }
         </fieldset>
         {isCurl && (
           <p className="quiet small">
-            The token is taken from <code>DIBS_TOKEN</code>.
+            The token is read from <code>DIBS_TOKEN</code>.
           </p>
         )}
         {callsFor(task).map(([action, what, more]) => (

@@ -53,12 +53,12 @@ export function Edit({ task, onClose }: EditProps) {
         )}
         {isLeaving && (
           <div className="row wrapping" role="alert">
-            <span className="grows">Throw away what you changed?</span>
+            <span className="grows">Discard your changes?</span>
             <button type="button" onClick={() => setLeaving(false)}>
-              Go on editing
+              Keep editing
             </button>
             <button type="button" className="danger" onClick={onClose}>
-              Throw away
+              Discard
             </button>
           </div>
         )}
@@ -100,11 +100,11 @@ function Meanwhile({ before, now, theirs, onSeen }: MeanwhileProps) {
     <div className="trouble stack" role="alert">
       {both.map((name) => (
         <p key={name} className="wraps">
-          Meanwhile somebody changed the {labels[name].toLowerCase()} to “{theirs[name].slice(0, 500)}”.
+          Another user has changed the {labels[name].toLowerCase()} to “{theirs[name].slice(0, 500)}”.
         </p>
       ))}
       <button type="button" className="small" onClick={() => onSeen(seen)}>
-        Mine shall replace it
+        Overwrite with mine
       </button>
     </div>
   );
@@ -118,7 +118,7 @@ interface EditCommandProps {
 
 function EditCommand({ task: { id, project }, patch, isChanged }: EditCommandProps) {
   const named = useProjectToName(project);
-  if (!isChanged) return <p className="quiet small">Nothing is changed yet.</p>;
+  if (!isChanged) return <p className="quiet small">No changes yet.</p>;
   return (
     <CopyText text={cliFor("edit", { taskId: id, project: named, patch })} label="the edit as a command" />
   );
@@ -131,13 +131,13 @@ const labels: Record<FieldName, string> = {
   priority: "Priority (0 to 100)",
   phase: "Phase",
   labels: "Labels (one per line)",
-  dependsOn: "Waits for (ids; not while an agent holds it)",
+  dependsOn: "Depends on (ids; not while it is claimed)",
   assignee: "Assignee (a session)",
   agentType: "Agent type",
-  requires: "Needs (capabilities; not while an agent holds it)",
+  requires: "Required capabilities (not while it is claimed)",
   notBefore: "Not before",
   timeout: "Time limit (minutes)",
-  maxRetries: "Retries at most",
+  maxRetries: "Maximum retries",
   files: "Files it expects to touch (one per line)",
   metadata: "Metadata (JSON)",
 };

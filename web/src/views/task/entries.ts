@@ -56,13 +56,13 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     tone: "good",
   }),
   "task:failed": ({ error, durationMs }) => ({
-    what: after("failed for good", durationMs),
+    what: after("failed, no retry", durationMs),
     tone: "bad",
     text: textOf(error),
     isError: true,
   }),
   "task:retry-scheduled": ({ error, durationMs, retryAt }) => ({
-    what: `${after("failed", durationMs)}, will be tried again`,
+    what: `${after("failed", durationMs)}, will be retried`,
     tone: "bad",
     text: textOf(error),
     isError: true,
@@ -71,7 +71,7 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
   "task:retried": ({ from }) => ({ what: `retried${textOf(from) ? `, it was ${textOf(from)}` : ""}` }),
   "task:cancelled": (data) => ({ what: `cancelled${why(data, "cancelled")}` }),
   "task:released": (data) => ({ what: `released${why(data, "released")}` }),
-  "task:claim-expired": (data) => ({ what: `lost, the lease was over${why(data, "")}`, tone: "bad" }),
+  "task:claim-expired": (data) => ({ what: `lost, the lease expired${why(data, "")}`, tone: "bad" }),
   "task:claim-orphaned": ({ cause }) => ({
     what: `lost, its session is dead${textOf(cause) ? `: ${textOf(cause)!.replaceAll("_", " ")}` : ""}`,
     tone: "bad",
@@ -149,7 +149,7 @@ function withLateOnes(
   for (const { lateResult, epoch, sessionId } of attempts) {
     if (!lateResult || (hasOlder && lateResult.at < from) || (hasNewer && lateResult.at > to)) continue;
     const { at, error } = lateResult;
-    const what = `${error === null ? "a result" : "an error"} of attempt ${epoch} came too late and was not taken`;
+    const what = `${error === null ? "a result" : "an error"} of attempt ${epoch} arrived too late and was not applied`;
     const place = entries.findLastIndex((entry) => entry.at <= at) + 1;
     const who = `agent:${sessionId}`;
     entries.splice(place, 0, { key: `l${epoch}`, at, who, what, tone: "wait", late: lateResult });

@@ -20,13 +20,13 @@ export function Explain({ task, explanation }: Seen) {
   const isReady = explanation.claimable;
   if (reasons.length === 0 && !isReady) return null;
   return (
-    <Part title={isReady ? "Why nobody works on it" : "Why it is not running"} id="task-explain">
+    <Part title={isReady ? "Why no agent works on it" : "Why it is not running"} id="task-explain">
       <ul className="stack">
         {isReady && (
           <li>
             {reasons.length === 0
-              ? "It can be claimed; nothing stands in its way."
-              : "It could be claimed: nothing in the task stands in its way, but nobody is there to take it."}
+              ? "The task is ready."
+              : "The task is ready, but no live session can claim it."}
           </li>
         )}
         {reasons.map((reason) => (
@@ -66,7 +66,7 @@ function ReasonLine({ reason, task }: { reason: Reason; task: Task }) {
           </>
         )}
       </p>
-      {command && <CopyText text={command} label={`what helps: ${command}`} />}
+      {command && <CopyText text={command} label={`to fix it: ${command}`} />}
     </div>
   );
 }

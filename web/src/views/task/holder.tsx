@@ -34,7 +34,7 @@ export function Holder({ task }: { task: Task }) {
           <time dateTime={claim.claimedAt} title={`since ${claim.claimedAt}`}>
             for {duration(now - Date.parse(claim.claimedAt))}
           </time>{" "}
-          · heard of <When at={claim.lastHeartbeat} now={now} />
+          · last seen <When at={claim.lastHeartbeat} now={now} />
         </span>
       </div>
       <Progress claim={claim} taskId={task.id} now={now} />
@@ -44,7 +44,7 @@ export function Holder({ task }: { task: Task }) {
 
 function Lease({ claim, now }: { claim: Claim; now: number }) {
   const left = leaseLeftMs(claim, now);
-  if (left === null) return <span className="quiet">the lease stands still until the answer</span>;
+  if (left === null) return <span className="quiet">the lease clock is stopped until the answer</span>;
   return (
     <span title={`until ${claim.expiresAt}`}>
       lease <span className="strong">{clock(left)}</span>

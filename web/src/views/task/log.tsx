@@ -31,7 +31,7 @@ export function Log({ project, taskId, epoch, isRunning }: LogProps) {
     <div className="task-log">
       <Trouble live={live} />
       {live.data && lines.length === 0 && (
-        <p className="quiet small">{isRunning ? "Nothing was written yet." : "This attempt has no log."}</p>
+        <p className="quiet small">{isRunning ? "No output yet." : "This attempt has no log."}</p>
       )}
       {lines.length > 0 && <Lines text={text} name={`Log of attempt ${epoch}`} />}
       <div className="row wrapping small quiet">

@@ -28,10 +28,10 @@ export function Relations({ task }: { task: Task }) {
   const isLone = parentId === null && dependsOn.length + children.length + dependents.length === 0;
   return (
     <>
-      {parentId !== null && <Kinship title="Part of" kin={named([parentId])} project={project} />}
-      <Kinship title="Parts" kin={children} project={project} filter={`parent:${id}`} />
-      <Kinship title="Waits for" kin={named(dependsOn)} project={project} />
-      <Kinship title="Waited for by" kin={dependents} project={project} />
+      {parentId !== null && <Kinship title="Subtask of" kin={named([parentId])} project={project} />}
+      <Kinship title="Subtasks" kin={children} project={project} filter={`parent:${id}`} />
+      <Kinship title="Depends on" kin={named(dependsOn)} project={project} />
+      <Kinship title="Dependents" kin={dependents} project={project} />
       {!isLone && (
         <p className="small">
           <Link href={hrefTo("/graph", { project, focus: id })}>In the graph</Link>
@@ -117,5 +117,5 @@ export function StillLooking() {
   const now = useNow();
   const [since] = useState(now);
   if (index.progress.complete || now - since < 2_000) return null;
-  return <p className="quiet small">Still looking for parts and for tasks that wait for it…</p>;
+  return <p className="quiet small">Loading subtasks and dependents…</p>;
 }

@@ -40,7 +40,7 @@ const isUnknown = (error: unknown) => error instanceof DibsError && unknownCodes
 function Unknown({ project, id }: { project: string | undefined; id: string }) {
   return (
     <Empty title={`There is no task ${id}${project === undefined ? "" : ` in project ${project}`}.`}>
-      <p>It may be archived, or belong to another project.</p>
+      <p>It is archived, or belongs to another project.</p>
       <p>
         <Link href={hrefTo("/queue", { q: `id:${JSON.stringify(id)}`, project: "*" })}>
           Look for it in the queue
@@ -139,7 +139,7 @@ function OpenQuestion({ task, question, answer, onMissed, onClose }: OpenQuestio
         <span className="quiet small">
           asked <When at={question.askedAt} now={now} />
           {claim && ` by ${claim.sessionId}`}
-          {!claim && !onClose && "; who asked is gone, the next one gets the answer"}
+          {!claim && !onClose && "; the agent that asked is gone, so the next claim gets the answer"}
         </span>
       </h2>
       <p className="wraps">{question.text}</p>

@@ -1,4 +1,4 @@
-// One thing that happened, and the attempt that goes on.
+// One thing that happened, and the attempt that continues.
 
 import type { ReactNode } from "react";
 import { duration } from "../../../../src/client/view/words.js";
@@ -135,8 +135,8 @@ export function CurrentAttempt({ project, claim, logs, now }: CurrentProps) {
   return (
     <li className="task-entry" data-tone="link" data-now>
       <p className="task-entry-head">
-        <span className="strong">attempt {epoch} goes on</span>
-        {healthStatus === "paused" && <span className="quiet">waits for the answer</span>}
+        <span className="strong">attempt {epoch} continues</span>
+        {healthStatus === "paused" && <span className="quiet">waiting for the answer</span>}
         <span className="quiet small task-entry-time">
           <span className="wraps">{sessionId}</span> since <When at={claimedAt} now={now} />
         </span>
