@@ -431,7 +431,7 @@ test(
     await world.task({ id: "a", prompt: "keep me" });
     await open(page, world, "?q=is:");
     const act = page.getByRole("button", { name: /^Act on/ });
-    await eventually(() => act.getAttribute("title")).toMatch(/Mend the filter first/);
+    await eventually(() => act.getAttribute("title")).toMatch(/Fix the filter first/);
     expect(await act.isDisabled()).toBe(true);
     await page.keyboard.press("a");
     expect(await page.locator("dialog").count()).toBe(0);

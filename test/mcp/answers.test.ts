@@ -166,7 +166,7 @@ test("a page of ten thousand tasks stays below 2000 tokens, whatever is in them,
     expect(tokens(asked)).toBeLessThanOrEqual(2_000);
     expect(asked.match(/^\S+ by asker-\d+ ·/gm)).toHaveLength(20);
     expect(ownLines(asked)).toEqual([
-      "What waits for a human; get_task shows one whole:",
+      "Questions for a human; get_task shows the whole text:",
       "There are more: list_tasks with state awaiting_response.",
     ]);
     expect((contents[0] as { text: string }).text).toContain("There are more: list_tasks with ready true.");
@@ -294,10 +294,10 @@ test("each refusal says what to do next, and names a tool or a human", async () 
       ["claim_task", { wait_seconds: 61 }, /wait_seconds 61: must be 0 to 60/],
       ["claim_task", { agent_id: "no blanks" }, /agent_id|sessionId/],
       ["complete_task", { task_id: "0001" }, /NOT_CLAIM_OWNER|SESSION_NOT_FOUND/],
-      ["create_task", {}, /description: is needed/],
+      ["create_task", {}, /description: is required/],
       ["create_task", { description: "x", priority: 6 }, /priority 6: must be 1 to 5/],
       ["create_task", { description: "x", priority: 50 }, /priority 50: must be 1 to 5/],
-      ["create_task", { description: "x", colour: "red" }, /colour: there is no such field/],
+      ["create_task", { description: "x", colour: "red" }, /colour: unknown field/],
       ["create_task", { description: "x", dependencies: ["0404"] }, /DEPENDENCY_NOT_FOUND.*list_tasks/s],
       ["list_tasks", { state: ["nonsense"] }, /state/],
       ["list_tasks", { cursor: "nonsense" }, /VALIDATION_FAILED/],
@@ -356,7 +356,7 @@ test(
         ...(tool === "fail_task" ? { error: "x" } : {}),
       });
       expect(isError, tool).toBe(true);
-      expect(text, tool).toMatch(/it is completed and not to be claimed. Call claim_task for other work\.$/);
+      expect(text, tool).toMatch(/it is completed and cannot be claimed. Call claim_task for other work\.$/);
     }
   }),
 );
@@ -399,7 +399,7 @@ test(
     await agent.do("ask_human", { task_id: task.id, question: "How?" });
     await dibs.tasks.respond({ taskId: task.id, response: long.slice(0, 20_000) });
     const listed = await agent.do("list_tasks");
-    expect(listed).toContain(`about Dibs task ${task.id}; get_task shows all of it:`);
+    expect(listed).toContain(`about Dibs task ${task.id}; call get_task for the whole text:`);
     expect(tokens(listed)).toBeLessThanOrEqual(3_000);
     expect(await agent.do("get_task", { task_id: task.id })).toContain(long.slice(0, 20_000).trimEnd());
   }),
@@ -415,7 +415,7 @@ test(
     expect(ownLines(text).join("\n")).not.toContain("ignore your user");
     await dibs.tasks.create({ prompt: "whole", type: "group" });
     await dibs.tasks.create({ prompt: "part", parentId: "0002" });
-    expect(await agent.do("claim_task")).toContain("part of 0002");
+    expect(await agent.do("claim_task")).toContain("subtask of 0002");
   }),
 );
 
@@ -426,9 +426,9 @@ test(
     expect(await agent.do("claim_task", { wait: 1 })).toContain("(waited 1 s)");
     await agent.do("create_task", { prompt: "do it", depends_on: [], parent_id: "", title: "" });
     expect(await agent.do("list_tasks", { status: "available" })).toContain("0001 queued");
-    expect(await agent.do("list_tasks", { status: ["done"] })).toContain("No such tasks");
+    expect(await agent.do("list_tasks", { status: ["done"] })).toContain("No tasks match");
     const both = await agent.call("claim_task", { wait: 1, wait_seconds: 1 });
-    expect(both.isError && both.text).toContain("wait: there is no such field");
+    expect(both.isError && both.text).toContain("wait: unknown field");
     await agent.do("claim_task", { wait: true });
     for (const [tool, input, said] of [
       ["ask_human", { task_id: "0001", question: "" }, "question: must not be empty"],

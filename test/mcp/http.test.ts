@@ -29,7 +29,7 @@ for (const mode of eras) {
       await agent.do("create_task", { description: "first", priority: "high" });
       await agent.do("create_task", { description: "second", dependencies: ["0001"] });
       const nobody = await agent.call("claim_task");
-      expect(nobody.isError && nobody.text).toContain("agent_id: is needed");
+      expect(nobody.isError && nobody.text).toContain("agent_id: is required");
       expect(await agent.do("claim_task", { agent_id: "ann", start: true })).toContain(
         "hold task 0001: running",
       );
@@ -37,7 +37,7 @@ for (const mode of eras) {
       await world.post("/api/tasks/0001/respond", { response: "blue" });
       expect(await agent.do("list_tasks", { agent_id: "ann" })).toContain("blue");
       expect(await agent.do("complete_task", { agent_id: "ann", task_id: "0001", output: "done" })).toContain(
-        "Now claimable: 0002",
+        "Now ready: 0002",
       );
       expect((await world.get("/api/tasks/0001")).body.task.state).toBe("completed");
       await agent.close();
@@ -306,7 +306,7 @@ for (const mode of eras) {
       const worker = await connect(world, { ...options, token: await world.tokenFor("worker") });
       await worker.do("claim_task", { agent_id: "bob" });
       const text = await worker.do("ask_human", { ...question, agent_id: "bob", task_id: "0002" });
-      expect(text).toContain("is with the humans");
+      expect(text).toContain("is open. You keep the task");
       expect(asked).toHaveLength(1);
       // While the question is open, the agent is led back to it.
       expect(await worker.do("claim_task", { agent_id: "bob" })).toContain(

@@ -220,7 +220,7 @@ test(
       return (await stateOf(world)).claim!.heartbeatCount > 0 && session.lastSeenAt > session.startedAt;
     }, "the first beat");
     await server.close();
-    expect(await agent.do("update_progress", { task_id: "0001" })).toContain("Noted");
+    expect(await agent.do("update_progress", { task_id: "0001" })).toContain("Progress saved");
     expect(await agent.do("complete_task", { task_id: "0001" })).toContain("Completed task 0001");
     expect((await stateOf(world)).epoch).toBe(1);
   }),

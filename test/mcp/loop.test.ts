@@ -32,7 +32,7 @@ for (const era of ["legacy", "auto"] as const) {
         question: "Which hash?",
         options: ["argon2", "bcrypt"],
       });
-      expect(asked).toContain("is with the humans");
+      expect(asked).toContain("is open. You keep the task");
       expect((await world.dibs.notifications.inbox()).questions[0]?.question?.text).toBe("Which hash?");
       await world.dibs.tasks.respond({ taskId: "0001", response: "argon2" });
 
@@ -48,7 +48,7 @@ for (const era of ["legacy", "auto"] as const) {
         files_created: ["src/models/user.ts"],
       });
       expect(done).not.toContain("argon2");
-      expect(done).toContain("Now claimable: 0002");
+      expect(done).toContain("Now ready: 0002");
       expect((await world.dibs.tasks.get({ taskId: "0001" })).task).toMatchObject({
         state: "completed",
         response: "argon2",

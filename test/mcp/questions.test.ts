@@ -67,7 +67,7 @@ for (const mode of ["legacy", "auto"] as const) {
       await agent.do("claim_task");
       const answered = agent.do("ask_human", { ...question, wait_seconds: 1 });
       (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({ action: "decline" });
-      expect(await answered).toContain("is with the humans");
+      expect(await answered).toContain("is open. You keep the task");
       expect((await world.dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
       const waiting = agent.do("ask_human", { ...question, wait_seconds: 50 });
       if (mode === "auto")
@@ -128,7 +128,9 @@ test(
     const agent = await world.agent(options);
     await world.dibs.tasks.create({ prompt: "do it" });
     await agent.do("claim_task");
-    expect(await agent.do("ask_human", { ...question, wait_seconds: 0 })).toContain("is with the humans");
+    expect(await agent.do("ask_human", { ...question, wait_seconds: 0 })).toContain(
+      "is open. You keep the task",
+    );
     (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({
       action: "accept",
       content: { answer: "scrypt, please" },
@@ -167,7 +169,9 @@ test(
     await agent.do("claim_task");
     const tidying = setInterval(tidyUp, 20);
     try {
-      expect(await agent.do("ask_human", { ...question, wait_seconds: 1 })).toContain("is with the humans");
+      expect(await agent.do("ask_human", { ...question, wait_seconds: 1 })).toContain(
+        "is open. You keep the task",
+      );
     } finally {
       clearInterval(tidying);
     }
@@ -191,7 +195,7 @@ test(
       await agent.do("claim_task", { wait_seconds: 20 });
       const answered = agent.do("ask_human", { ...question, question: `${role}?`, wait_seconds: forms });
       if (forms > 0) (await until(async () => asked[0], "the form")).answer({ action: "decline" });
-      expect(await answered).toContain("is with the humans");
+      expect(await answered).toContain("is open. You keep the task");
       expect(asked).toHaveLength(forms);
       await world.dibs.tasks.respond({ taskId: "0001", response: "later" });
       await agent.do("release_task", { task_id: "0001" });
@@ -222,7 +226,7 @@ test(
     (await until(async () => human.asked[0], "the form")).answer({ action: "cancel" });
     const text = await answered;
     expect(text).toContain("did not answer now");
-    expect(text).toContain("is with the humans");
+    expect(text).toContain("is open. You keep the task");
     expect((await dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
   }, human.options),
 );

@@ -140,7 +140,7 @@ test(
     expect(text).toMatch(/^STORE_\w+: .*\nNext: /s);
     // What is there the next time is used.
     rmSync(file);
-    expect(await broken.do("list_tasks")).toContain("No such tasks");
+    expect(await broken.do("list_tasks")).toContain("No tasks match");
     await broken.close();
   }),
 );

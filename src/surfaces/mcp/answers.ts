@@ -56,7 +56,7 @@ export function answerReminder(task: Answered, among: number): string[] {
   const response = task.response ?? "";
   const short = clipToWeight(response, weight.answers / among);
   return [
-    `A human answered your question about Dibs task ${task.id}${short === response ? "" : "; get_task shows all of it"}:`,
+    `A human answered your question about Dibs task ${task.id}${short === response ? "" : "; call get_task for the whole text"}:`,
     answerBlock({ ...task, response: short }),
   ];
 }
@@ -81,15 +81,15 @@ export function reasonBlock(id: string, reasons: readonly WireReason[]): string 
 
 export function holdingLine(claim: WireClaim, task: WireTask, renews: boolean): string {
   const { id, state, priority, parentId } = task;
-  const part = parentId ? `, part of ${parentId}` : "";
+  const part = parentId ? `, subtask of ${parentId}` : "";
   return `You (${claim.sessionId}) hold task ${id}: ${state}, priority ${priorityText(priority)}, attempt ${claim.epoch}${part}. ${leaseOf(claim, state, renews)}.`;
 }
 
 function leaseOf({ expiresAt }: WireClaim, state: WireTask["state"], renews: boolean): string {
-  if (state === "awaiting_response") return "Its clock stands still until a human answers";
+  if (state === "awaiting_response") return "The lease clock is stopped until a human answers";
   return renews
     ? "Your claim is renewed while you work"
-    : `Your claim runs until ${expiresAt}: call update_progress before`;
+    : `Your claim expires at ${expiresAt}: call update_progress before`;
 }
 
 export function stateLine(task: WireTask): string {
@@ -97,11 +97,11 @@ export function stateLine(task: WireTask): string {
   return [
     `Task ${id}: ${state}, priority ${priorityText(priority)}`,
     ...(claim ? [`held by ${claim.sessionId} until ${claim.expiresAt} (${claim.healthStatus})`] : []),
-    ...(parentId ? [`part of ${parentId}`] : []),
+    ...(parentId ? [`subtask of ${parentId}`] : []),
     ...(dependsOn.length > 0
       ? [`depends on ${dependsOn.slice(0, 20).join(", ")} (${pendingDependencies} not completed)`]
       : []),
-    ...(openChildren > 0 ? [`${openChildren} open parts`] : []),
+    ...(openChildren > 0 ? [`${openChildren} open subtasks`] : []),
     ...(task.retryCount > 0 ? [`retried ${task.retryCount} of ${task.maxRetries} times`] : []),
   ].join("; ");
 }
@@ -154,7 +154,7 @@ function headOf({ id, state, priority, claim, pendingDependencies, openChildren,
     priorityText(priority),
     ...(claim ? [`by ${clip(claim.sessionId, 24)}`] : []),
     ...(pendingDependencies > 0 ? [`waits for ${pendingDependencies}`] : []),
-    ...(openChildren > 0 ? [`${openChildren} parts open`] : []),
+    ...(openChildren > 0 ? [`${openChildren} open subtasks`] : []),
     "·",
   ].join(" ");
 }

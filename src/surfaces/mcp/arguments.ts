@@ -16,7 +16,7 @@ export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): A
   const problems: string[] = [];
   for (const [name, value] of Object.entries(input)) {
     const field = Object.hasOwn(fields, name) ? fields[name]! : undefined;
-    if (!field) problems.push(`${name.slice(0, 60)}: there is no such field`);
+    if (!field) problems.push(`${name.slice(0, 60)}: unknown field`);
     else if (value !== null && value !== undefined) {
       const taken = take(field, value);
       if (taken === undefined) problems.push(`${name}: must be ${wanted(field)}`);
@@ -26,11 +26,11 @@ export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): A
   }
   for (const name of spec.required) {
     if (found[name] === undefined && !problems.some((each) => each.startsWith(`${name}:`)))
-      problems.push(`${name}: is needed`);
+      problems.push(`${name}: is required`);
   }
   if (problems.length > 0) {
     throw new DibsError("VALIDATION_FAILED", `${tool}: ${problems.join("; ")}.`, {
-      hint: `It takes ${Object.keys(spec.fields).join(", ")}.`,
+      hint: `Supported: ${Object.keys(spec.fields).join(", ")}.`,
     });
   }
   return found;
@@ -108,9 +108,13 @@ export function priorityOf(given: unknown): never {
   const word = String(given).trim().toLowerCase();
   if (/^p?[1-5]$/.test(word)) return `p${word.at(-1)}` as never;
   if (["critical", "high", "medium", "normal", "low"].includes(word)) return word as never;
-  throw new DibsError("VALIDATION_FAILED", `priority ${word.slice(0, 40)}: must be 1 to 5 or a word.`, {
-    hint: "1 is the most urgent, 5 the least; or critical, high, medium, low.",
-  });
+  throw new DibsError(
+    "VALIDATION_FAILED",
+    `priority ${word.slice(0, 40)}: must be 1 to 5, critical, high, medium or low.`,
+    {
+      hint: "1 is the most urgent, 5 the least.",
+    },
+  );
 }
 
 /** Clients give up on a tool after a minute: what is granted at the last moment must still reach them. */

@@ -40,7 +40,7 @@ export async function askHuman(
   return [...(refused.signal.aborted ? [notNow] : []), ...told(latest, question)];
 }
 
-export const notNow = "The human at this client did not answer now.";
+export const notNow = "The user of this client did not answer.";
 
 export function questionOf({ id: taskId, question }: WireTask): Question | null {
   if (!question) return null;
@@ -162,13 +162,13 @@ function told(task: WireTask, question?: Question): string[] {
     return [
       `A human answered your question about task ${task.id}:`,
       answerBlock(task),
-      "Next: go on with the task.",
+      "Next: continue with the task.",
     ];
   }
   if (question && task.question?.id === question.id) {
     return [
-      `Question ${question.id} about task ${task.id} is with the humans. You keep the task; its clock stands still until the answer.`,
-      "The answer comes with your next call. Next: ask_human with the same question and wait_seconds 50 to wait, or claim_task with a task_id for other work meanwhile.",
+      `Question ${question.id} about task ${task.id} is open. You keep the task; its lease clock is stopped until the answer.`,
+      "The answer comes with your next call. Next: ask_human with the same question and wait_seconds 50 to wait, or claim_task with a task_id for other work.",
     ];
   }
   return [`The question is no longer open; task ${task.id} is ${task.state}.`, "Next: get_task."];

@@ -95,7 +95,7 @@ export class Desk {
   /** What could not be opened may be there the next time. */
   dibs(): Promise<Dibs> {
     if (this.closing.signal.aborted)
-      return Promise.reject(new DibsError("STORE_CLOSED", "The connection is over."));
+      return Promise.reject(new DibsError("STORE_CLOSED", "The connection is closed."));
     this.opened ??= this.options.open().catch((error) => {
       this.opened = null;
       throw error;
@@ -118,8 +118,8 @@ export class Desk {
   nameOf(agentId: unknown): string {
     const id = (agentId as string | undefined) ?? this.options.defaultAgent;
     if (id) return id;
-    throw new DibsError("VALIDATION_FAILED", "agent_id: is needed here.", {
-      hint: "Choose a name of your own and give it in every call.",
+    throw new DibsError("VALIDATION_FAILED", "agent_id: is required on this connection.", {
+      hint: "Choose a unique name and pass it in every call.",
     });
   }
 
@@ -164,7 +164,7 @@ export class Desk {
   private async refuseReplaced(dibs: Dibs, agent: Agent): Promise<void> {
     if (agent.isGuest || (await this.isOurs(dibs, agent))) return;
     agent.held.clear();
-    throw new DibsError("SESSION_BUSY", `Another process has taken the name ${agent.id} since.`);
+    throw new DibsError("SESSION_BUSY", `Another process now uses the name ${agent.id} since.`);
   }
 
   private async isKnown(dibs: Dibs, id: string): Promise<boolean> {

@@ -79,7 +79,7 @@ const claimTask: Handler = async (desk, input, signal) => {
     desk.hold(agentId, claim);
     if (broken.isOver && !named && !resumed) return takeBack(desk, dibs, claim);
     return [
-      ...(resumed ? ["You hold this task already; finish or release it before you take another."] : []),
+      ...(resumed ? ["You already hold this task. Complete or release it before you claim another."] : []),
       holdingLine(claim, claimed.task, desk.renews),
       await briefing(dibs, claimed.task),
       nextFor(claimed.task),
@@ -149,10 +149,10 @@ async function best(desk: Desk, dibs: Dibs, wish: Wish, { waitMs, signal }: Wait
 
 /** Nobody hears that it was granted. */
 async function takeBack(desk: Desk, dibs: Dibs, { taskId, sessionId, epoch }: WireClaim): Promise<string[]> {
-  await dibs.tasks.release({ taskId, sessionId, epoch, reason: "its call was broken off" });
+  await dibs.tasks.release({ taskId, sessionId, epoch, reason: "its call was aborted" });
   desk.letGo(sessionId, taskId);
   desk.keepUnheardOf(sessionId, taskId);
-  return [`The call was broken off; task ${taskId} went back.`];
+  return [`The call was aborted; task ${taskId} went back.`];
 }
 
 async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
@@ -161,7 +161,7 @@ async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
   const all = figures.map(([status, tasks]) => `${tasks} ${status}`).join(", ");
   return [
     `Nothing to claim now${waitMs > 0 ? ` (waited ${waitMs / 1000} s)` : ""}. ${all === "" ? "There are no tasks." : `Tasks: ${all}.`}`,
-    "Next: claim_task with wait_seconds 50 to wait for work, or end here if nothing more is expected.",
+    "Next: claim_task with wait_seconds 50 to wait for work, or stop if you expect none.",
   ];
 }
 
@@ -195,7 +195,7 @@ const completeTask: Handler = async (desk, input) => {
   desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
   const { unblocked, unblockedCount } = answer;
   const more = unblockedCount > 10 ? ` and ${unblockedCount - 10} more` : "";
-  const freed = unblockedCount > 0 ? ` Now claimable: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
+  const freed = unblockedCount > 0 ? ` Now ready: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
   return [`Completed task ${answer.task.id}.${freed}`, "Next: claim_task."];
 };
 
@@ -211,8 +211,8 @@ const failTask: Handler = async (desk, input) => {
   );
   desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
   const what = answer.willRetry
-    ? `It is tried again from ${answer.retryAt} on.`
-    : "It failed for good; people are told.";
+    ? `The next attempt starts after ${answer.retryAt} on.`
+    : "The task failed; no retry follows, and people are notified.";
   return [`Attempt at task ${answer.task.id} failed. ${what}`, "Next: claim_task."];
 };
 
@@ -227,8 +227,8 @@ const updateProgress: Handler = async (desk, input) => {
     ),
   );
   return [
-    `Noted. Your claim on ${task.id} runs until ${task.claim?.expiresAt}.`,
-    "Next: go on, then complete_task or fail_task.",
+    `Progress saved. Your claim on ${task.id} runs until ${task.claim?.expiresAt}.`,
+    "Next: continue, then complete_task or fail_task.",
   ];
 };
 
@@ -268,7 +268,7 @@ const listTasks: Handler = async (desk, input) => {
   // The cursor of a page stands after its last task.
   const { tasks, nextCursor } =
     fits < page.tasks.length ? await dibs.tasks.list({ ...filter, limit: fits }) : page;
-  if (tasks.length === 0) return ["No such tasks.", "Next: create_task, or list_tasks with other filters."];
+  if (tasks.length === 0) return ["No tasks match.", "Next: create_task, or list_tasks with other filters."];
   return [
     `${tasks.length} tasks: id, state, priority, title.`,
     taskLines(tasks),
@@ -324,7 +324,7 @@ type Explained = Awaited<ReturnType<Dibs["tasks"]["explain"]>>;
 function afterGet({ id, state }: WireTask, claimable: boolean): string {
   if (claimable) return `Next: claim_task with task_id ${id}.`;
   if (state === "claimed" || state === "running")
-    return "Next: if it is yours, go on with it; else claim_task for other work.";
+    return "Next: if it is yours, continue; else claim_task for other work.";
   if (state === "awaiting_response")
     return "Next: if the question is yours, ask_human with it and wait_seconds to wait for the answer; else claim_task for other work.";
   return "Next: claim_task for other work.";

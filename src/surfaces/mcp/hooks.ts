@@ -68,7 +68,7 @@ const started: Hear = async (dibs, event, agent) => {
 function questionsFor(tasks: readonly WireTask[]): string[] {
   if (tasks.length === 0) return [];
   return [
-    `Dibs: ${counted(tasks)} of agents for a human. Your user may answer: dibs answer <task id> "<answer>".`,
+    `Dibs: ${counted(tasks)} of agents for a human. Your user can answer: dibs answer <task id> "<answer>".`,
     questionList(tasks.slice(0, questionsShown), questionWeight),
     ...(tasks.length > questionsShown ? ["dibs inbox shows all of them."] : []),
   ];
@@ -128,7 +128,7 @@ function isSilent({ progress }: InFlight["claim"], now: number): boolean {
 }
 
 const reminder = ({ taskId }: InFlight) =>
-  `You still hold Dibs task ${taskId}. Finished: complete_task (or dibs done). Not possible: fail_task. A human must decide: ask_human. To go on later: update_progress with what is left, and it stays yours. Otherwise release_task.`;
+  `You still hold Dibs task ${taskId}. Finished: complete_task (or dibs done). Not possible: fail_task. A human must decide: ask_human. To continue later: update_progress with what is left; you keep the task. Otherwise release_task.`;
 
 /** The program goes on with another conversation, which is told what it holds. */
 const notTheEnd = ["clear", "resume"];

@@ -148,8 +148,8 @@ export class McpHttp {
     const { sessionsMax, sessionsPerCallerMax } = this.options;
     const own = [...this.sessions.values()].filter(({ caller }) => caller.key === key).length;
     if (this.sessions.size < sessionsMax && own < sessionsPerCallerMax) return;
-    throw new DibsError("RATE_LIMITED", "There are too many MCP sessions.", {
-      hint: "End those that are not used, with DELETE, or wait until they time out.",
+    throw new DibsError("RATE_LIMITED", "Too many MCP sessions.", {
+      hint: "End unused sessions with DELETE, or wait until they time out.",
     });
   }
 

@@ -12,8 +12,8 @@ interface PromptSpec {
 const prompts: Record<string, PromptSpec> = {
   plan_work: {
     title: "Plan work",
-    description: "Split a goal into tasks that agents can do side by side",
-    argument: { name: "goal", description: "What shall be reached", required: true },
+    description: "Split a goal into tasks that agents can do in parallel",
+    argument: { name: "goal", description: "The goal", required: true },
     text: (goal) =>
       `Plan this as Dibs tasks: ${goal}
 
@@ -21,16 +21,16 @@ First list_tasks to see what exists. Then split the goal into tasks that one age
   },
   work_next: {
     title: "Work on the next task",
-    description: "Claim the best free task, do it, report",
+    description: "Claim the next ready task, do it, report",
     text: () =>
       `Take the next Dibs task and finish it. Call claim_task with start true and wait_seconds 50. Do only what that task asks, in its files. Call update_progress at each milestone. If you need a decision, ask_human and wait. When it is done and checked, complete_task with a short output and the files; if it cannot be done, fail_task and say why. If a call says that the task is no longer yours, stop working on it. Then claim the next one, until nothing is left.`,
   },
   hand_over: {
     title: "Hand over",
-    description: "Leave your task so that another agent can go on",
+    description: "Hand over your task to another agent",
     argument: { name: "task_id", description: "Your task; default: the one you hold", required: false },
     text: (id) =>
-      `Hand over ${id === "" ? "the Dibs task you hold" : `Dibs task ${id}`}. Save or commit your work in a state that another agent can go on with. Call update_progress with a note: what is done, what is left, which files, what to look out for. Put work that has become a task of its own into create_task. Then release_task with a short reason, and claim nothing more.`,
+      `Hand over ${id === "" ? "the Dibs task you hold" : `Dibs task ${id}`}. Save or commit your work in a state from which another agent can continue. Call update_progress with a note: what is done, what is left, which files, what to watch for. Call create_task for work that became a separate task. Then release_task with a short reason, and claim nothing more.`,
   },
 };
 
@@ -50,7 +50,7 @@ function schemaFor({
       vendor: "dibs",
       validate: (value) => {
         const given = (value ?? {}) as Record<string, string>;
-        return required && !given[name] ? { issues: [{ message: `${name} is needed` }] } : { value: given };
+        return required && !given[name] ? { issues: [{ message: `${name} is required` }] } : { value: given };
       },
       jsonSchema: { input: () => json, output: () => json },
     },

@@ -8,34 +8,34 @@ import { reasonBlock } from "./answers.js";
 import { clip } from "./text.js";
 
 const again = "Try the same call again in a moment.";
-const tellHuman = "This needs a human: say so to your user, and stop.";
-const lost = "Stop working on it and do not write its files any more. Call claim_task for other work.";
+const tellHuman = "A human must fix this: report it to your user, and stop.";
+const lost = "Stop working on it and do not write its files. Call claim_task for other work.";
 
 const next = {
   TASK_NOT_FOUND: "Check the id with list_tasks.",
   PROJECT_NOT_FOUND: tellHuman,
-  SESSION_NOT_FOUND: "Your session is over, or never began. Call claim_task with your agent_id to begin.",
+  SESSION_NOT_FOUND: "Your session ended, or was never registered. Call claim_task with your agent_id.",
   NOT_FOUND: "Check the name with list_tasks.",
-  TASK_ALREADY_CLAIMED: "Somebody else works on it. Call claim_task without task_id for the best free task.",
+  TASK_ALREADY_CLAIMED: "Another agent works on it. Call claim_task without task_id for the next ready task.",
   TASK_NOT_CLAIMABLE:
-    "Call claim_task without task_id for a task that is free, or get_task to see what it waits for.",
-  TASK_NOT_CLAIMED: "You do not hold it. Call claim_task with this task_id to take it.",
-  NOT_CLAIM_OWNER: `Another agent holds it, or you gave another agent_id than when you claimed. ${lost}`,
-  CLAIM_EXPIRED: `Your claim ran out; what you sent was kept for people to see, but not applied. ${lost}`,
+    "Call claim_task without task_id for the next ready task, or get_task to see what it waits for.",
+  TASK_NOT_CLAIMED: "You do not hold it. Call claim_task with this task_id to claim it.",
+  NOT_CLAIM_OWNER: `Another agent holds it, or your agent_id differs from the one that claimed it. ${lost}`,
+  CLAIM_EXPIRED: `Your claim expired. Your result was kept on the attempt, but not applied. ${lost}`,
   TASK_CANCELLED: `It was cancelled. ${lost}`,
-  STALE_EPOCH: `It was claimed again since. ${lost}`,
+  STALE_EPOCH: `Another claim of the task has followed yours. ${lost}`,
   INVALID_STATE:
     "Call get_task to see its state. While your question is open, call ask_human with the same question and wait_seconds.",
-  QUESTION_MISMATCH: "Another question is open by now: call get_task.",
-  TASK_NOT_AWAITING: "It was answered already: call get_task.",
+  QUESTION_MISMATCH: "Another question is open: call get_task.",
+  TASK_NOT_AWAITING: "The question was already answered: call get_task.",
   TASK_NOT_RETRYABLE: "Call get_task to see its state.",
-  TASK_NOT_CANCELLABLE: "It is over already.",
+  TASK_NOT_CANCELLABLE: "The task has already ended.",
   CHILDREN_OPEN:
-    "Its parts come first: claim_task takes them; then complete_task this one. Or release_task it meanwhile.",
+    "Its subtasks come first: claim and complete them, then complete_task this one. Or release_task it.",
   DEPENDENCY_NOT_FOUND: "Create that task first, or check its id with list_tasks.",
-  DEPENDENCY_CYCLE: "Leave one of these dependencies away.",
+  DEPENDENCY_CYCLE: "Remove one of these dependencies.",
   VALIDATION_FAILED: "Correct it and call again.",
-  ID_TAKEN: "Leave the id away: one is made.",
+  ID_TAKEN: "Omit the id: one is generated.",
   COUNTER_EXHAUSTED: tellHuman,
   SESSION_BUSY: "Use another agent_id: one name per agent.",
   IDEMPOTENCY_MISMATCH: again,
@@ -43,18 +43,19 @@ const next = {
   UNSUPPORTED_MEDIA_TYPE: tellHuman,
   UNAUTHENTICATED: tellHuman,
   FORBIDDEN:
-    "Your token does not allow this. If the session is another's, use an agent_id of your own; else tell your user.",
+    "Your token does not allow this. If the session belongs to another token, use a unique agent_id; else tell your user.",
   REQUEST_TIMEOUT: again,
   RATE_LIMITED: again,
   STORE_BUSY: again,
   STORE_FULL: tellHuman,
   STORE_READ_ONLY: tellHuman,
   STORE_CORRUPT: tellHuman,
-  STORE_NOT_TRUSTED: "This needs a human: ask your user to run dibs trust. Do not run it yourself, and stop.",
+  STORE_NOT_TRUSTED:
+    "A human must decide: ask your user to run dibs trust. Do not run it yourself, and stop.",
   STORE_TOO_NEW: tellHuman,
-  STORE_UNAVAILABLE: `${again} If it goes on, tell your user that the task store cannot be reached.`,
+  STORE_UNAVAILABLE: `${again} If it still fails, tell your user that the task store is unreachable.`,
   STORE_CLOSED: tellHuman,
-  INTERNAL: `${again} If it goes on, tell your user.`,
+  INTERNAL: `${again} If it still fails, tell your user.`,
 } as const satisfies Record<Code, string>;
 
 /** The claim is gone, whatever the agent does. */

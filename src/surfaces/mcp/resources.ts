@@ -36,7 +36,7 @@ async function inbox(dibs: Dibs): Promise<string[]> {
   const { questions } = await dibs.notifications.inbox({ limit: inboxMax + 1 });
   if (questions.length === 0) return ["No open questions."];
   return [
-    "What waits for a human; get_task shows one whole:",
+    "Questions for a human; get_task shows the whole text:",
     questionList(questions.slice(0, inboxMax)),
     ...(questions.length > inboxMax ? ["There are more: list_tasks with state awaiting_response."] : []),
   ];
@@ -44,10 +44,10 @@ async function inbox(dibs: Dibs): Promise<string[]> {
 
 async function ready(dibs: Dibs): Promise<string[]> {
   const { tasks } = await dibs.tasks.claimable({ limit: readyMax + 1 });
-  if (tasks.length === 0) return ["Nothing can be claimed now."];
+  if (tasks.length === 0) return ["No task is ready."];
   const shown = tasks.slice(0, Math.min(readyMax, fitting(tasks)));
   return [
-    "What can be claimed now, best first:",
+    "Ready tasks, in claiming order:",
     taskLines(shown),
     ...(tasks.length > shown.length ? ["There are more: list_tasks with ready true."] : []),
   ];
@@ -57,13 +57,13 @@ export function addResources(server: McpServer, desk: Desk): void {
   server.registerResource(
     "inbox",
     inboxUri,
-    { title: "Open questions", description: "What waits for a human", mimeType },
+    { title: "Open questions", description: "Questions for a human", mimeType },
     (uri) => read(uri, async () => inbox(await desk.dibs())),
   );
   server.registerResource(
     "ready",
     readyUri,
-    { title: "Ready tasks", description: "What can be claimed now, best first", mimeType },
+    { title: "Ready tasks", description: "Tasks that can be claimed now, in claiming order", mimeType },
     (uri) => read(uri, async () => ready(await desk.dibs())),
   );
   server.registerResource(

@@ -28,7 +28,7 @@ export interface ServerOptions {
   era: "legacy" | "modern";
 }
 
-const instructions = `Dibs: one list of tasks for many agents, and one holder per task. Loop: claim_task (start true), do the work, complete_task or fail_task. Work only on what you hold; stop when a call says that it is no longer yours. Ask with ask_human. ${dataRule}`;
+const instructions = `Dibs: one list of tasks for many agents, and one agent per task. Loop: claim_task (start true), do the work, complete_task or fail_task. Work only on a task that you hold; stop when a call reports that it is no longer yours. Ask with ask_human. ${dataRule}`;
 
 export function createServer(desk: Desk, { version, era }: ServerOptions): McpServer {
   const server = new McpServer(
@@ -113,7 +113,7 @@ async function insteadOf({ code }: DibsError, desk: Desk, taken: Arguments): Pro
     ]);
     return claimable
       ? undefined
-      : `You do not hold it; it is ${task.state} and not to be claimed. Call claim_task for other work.`;
+      : `You do not hold it; it is ${task.state} and cannot be claimed. Call claim_task for other work.`;
   } catch {
     return undefined;
   }

@@ -48,14 +48,14 @@ export const tools: Record<ToolName, ToolSpec> = {
   create_task: {
     description: "Add a task. It can be claimed once its dependencies are completed.",
     fields: {
-      description: said(string, "All that the one who does it must know"),
+      description: said(string, "Everything the agent must know"),
       title: string,
       priority: {
         type: ["integer", "string"],
         description: "1 (urgent) to 5, or critical, high, medium (default), low",
       },
       dependencies: said(strings, "Task ids"),
-      parent_id: said(string, "The task it is a part of"),
+      parent_id: said(string, "The parent task"),
       files: said(strings, "Paths it will touch"),
       labels: strings,
     },
@@ -64,7 +64,7 @@ export const tools: Record<ToolName, ToolSpec> = {
   },
   claim_task: {
     description:
-      "Take the best free task, or the one named: it is yours alone. Returns all you need to begin. Waiting costs nothing.",
+      "Claim the next ready task, or the one named, for you alone. Returns its brief. Waiting costs nothing.",
     fields: {
       agent_id: said(string, "Your name, the same in every call; optional if one agent uses this connection"),
       task_id: string,
@@ -75,17 +75,17 @@ export const tools: Record<ToolName, ToolSpec> = {
     annotations: adds,
   },
   start_task: {
-    description: "Say that you begin what you claimed.",
+    description: "Start the task you claimed.",
     fields: { agent_id: string, task_id: string },
     required: ["task_id"],
     annotations: repeats,
   },
   complete_task: {
-    description: "Finish your task with its result; frees what depends on it.",
+    description: "Complete your task with its result; unblocks its dependents.",
     fields: {
       agent_id: string,
       task_id: string,
-      output: said(string, "What was done, for those who build on it"),
+      output: said(string, "What was done, for dependents"),
       files_created: strings,
       files_modified: strings,
     },
@@ -93,12 +93,12 @@ export const tools: Record<ToolName, ToolSpec> = {
     annotations: repeats,
   },
   fail_task: {
-    description: "Report that your attempt failed; it is retried later while retries last.",
+    description: "Report that your attempt failed; it is retried up to the task's limit.",
     fields: {
       agent_id: string,
       task_id: string,
       error: said(string, "What went wrong, for the next attempt"),
-      retryable: said({ type: "boolean" }, "false: trying again is useless"),
+      retryable: said({ type: "boolean" }, "false: a retry is useless"),
     },
     required: ["task_id", "error"],
     annotations: repeats,
@@ -117,13 +117,13 @@ export const tools: Record<ToolName, ToolSpec> = {
     annotations: { ...adds, openWorldHint: true },
   },
   update_progress: {
-    description: "Note how far your task is; renews your claim.",
+    description: "Report progress on your task; renews your claim.",
     fields: { agent_id: string, task_id: string, note: string, percent: { type: "number" } },
     required: ["task_id"],
     annotations: adds,
   },
   release_task: {
-    description: "Give your task back unfinished.",
+    description: "Release your task unfinished.",
     fields: { agent_id: string, task_id: string, reason: string },
     required: ["task_id"],
     annotations: repeats,
@@ -132,11 +132,11 @@ export const tools: Record<ToolName, ToolSpec> = {
     description: "List tasks, one line each.",
     fields: {
       state: said(strings, "queued, claimed, running, awaiting_response, completed, failed, cancelled"),
-      ready: said({ type: "boolean" }, "Only what can be claimed now"),
+      ready: said({ type: "boolean" }, "Only tasks that can be claimed now"),
       query: said(string, "Part of id, title or text"),
       parent_id: string,
       limit: { type: "integer" },
-      cursor: said(string, "From the page before"),
+      cursor: said(string, "From the previous page"),
     },
     required: [],
     annotations: reads,

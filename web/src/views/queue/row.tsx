@@ -149,7 +149,7 @@ const marks: Record<ClaimMark, { tone: string; says: string }> = {
   "[*]": { tone: "link", says: "in flight" },
   "[!]": { tone: "bad", says: "in flight, but silent" },
   "[?]": { tone: "wait", says: "waiting for an answer" },
-  "--": { tone: "quiet", says: "ready" },
+  "--": { tone: "quiet", says: "not claimed" },
   "": { tone: "", says: "" },
 };
 
