@@ -185,7 +185,7 @@ function withoutWords(url: string, name: string, status: number): DibsError {
   const hint =
     status === 401
       ? "Pass a valid token to connectDibs."
-      : "Check the URL, and what stands between here and the server.";
+      : "Check the URL, and any proxy in front of the server.";
   return new DibsError(code, said, { hint });
 }
 

@@ -47,7 +47,7 @@ export function startWorker(
 }
 
 function unrenewed(cause: unknown): DibsError {
-  return new DibsError("CLAIM_EXPIRED", "The lease is over: it could not be renewed in time.", { cause });
+  return new DibsError("CLAIM_EXPIRED", "The lease expired: it could not be renewed in time.", { cause });
 }
 
 function refuseWork(message: string): never {

@@ -114,7 +114,7 @@ export class Lease {
     const ms = this.until - this.options.marginMs - performance.now();
     const lost = () =>
       this.options.onLost(
-        new DibsError("CLAIM_EXPIRED", "The lease is over: it could not be renewed in time."),
+        new DibsError("CLAIM_EXPIRED", "The lease expired: it could not be renewed in time."),
       );
     this.deadline = setTimeout(lost, timerMs(ms));
   }

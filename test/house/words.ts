@@ -99,10 +99,11 @@ function literalText(node: ts.Node): string | undefined {
   return node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join("");
 }
 
-/** Class names and selectors, and SQL, are no texts for people. */
+const notProse = /^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|PRAGMA|DROP|SET|:root)\b/;
+
+/** Class names, style sheets and SQL are no texts for people. */
 function isMarkup(node: ts.Node): boolean {
+  if (notProse.test(literalText(node) ?? "")) return true;
   const { parent } = node;
-  if (/^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|PRAGMA|DROP|SET)\b/.test(literalText(node) ?? ""))
-    return true;
   return ts.isJsxAttribute(parent) && /^(className|d|viewBox|style)$/.test(parent.name.getText());
 }
