@@ -152,7 +152,7 @@ test("an agent hears over MCP that a human has to trust the store, and a hook do
   const { clone } = await attack();
   const mcp = await dibs(clone, ["mcp"], { input: initialize });
   expect(mcp.out).toContain("is not trusted");
-  expect(mcp.out).toContain("This needs a human");
+  expect(mcp.out).toContain("A human must decide");
   expect(mcp.out).not.toContain("touch pwned");
   const hook = await dibs(clone, ["hook"], { input: hookInput(clone) });
   expect(hook).toMatchObject({ code: 0, out: "", err: expect.stringContaining("is not trusted") });

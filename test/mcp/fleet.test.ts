@@ -45,7 +45,7 @@ test(
     expect(await client.do("claim_task", { agent_id: "a" })).toContain("hold task 0001");
     expect(await client.do("claim_task", { agent_id: "b" })).toContain("hold task 0002");
     const again = await client.do("claim_task", { agent_id: "a" });
-    expect(again).toContain("You hold this task already");
+    expect(again).toContain("You already hold this task");
     expect(again).toContain("hold task 0001");
     const foreign = await client.call("complete_task", { agent_id: "a", task_id: "0002" });
     expect(foreign.isError && foreign.text).toContain("NOT_CLAIM_OWNER");

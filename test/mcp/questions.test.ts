@@ -225,7 +225,7 @@ test(
     const answered = agent.do("ask_human", { ...question, wait_seconds: 60 });
     (await until(async () => human.asked[0], "the form")).answer({ action: "cancel" });
     const text = await answered;
-    expect(text).toContain("did not answer now");
+    expect(text).toContain("The user of this client did not answer.");
     expect(text).toContain("is open. You keep the task");
     expect((await dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
   }, human.options),
@@ -255,7 +255,7 @@ test(
     await agent.do("claim_task", { start: true });
     await agent.do("ask_human", question);
     const text = await agent.do("claim_task");
-    expect(text).toContain("You hold this task already");
+    expect(text).toContain("You already hold this task");
     expect(text).toContain("Which hash?");
     expect(text).toContain("argon2 | bcrypt");
     expect(text).not.toContain("update_progress");
