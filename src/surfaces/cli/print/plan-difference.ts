@@ -4,7 +4,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { Look, Style } from "./look.js";
 import { table } from "./table.js";
-import { plain } from "./text.js";
+import { plain, wrap } from "./text.js";
 
 export type Difference = NonNullable<OutputOf<OperationNamed<"tasks.batch">>["plan"]>;
 type Change = Difference["changes"][number];
@@ -46,21 +46,29 @@ export function differenceText(difference: Difference, look: Look): string {
     ],
     look,
   );
-  return `${changes.length > 0 ? rows : ""}${summary(difference)}`;
+  return `${changes.length > 0 ? rows : ""}${[...replaced(difference, look), summary(difference)].join("\n")}`;
 }
 
-function effect(
-  { change, state, fields, overwritten, notApplied, reason }: Change,
-  isPreview: boolean,
-): string {
+/** What is lost is never cut. */
+function replaced({ changes, dryRun }: Difference, look: Look): string[] {
+  return changes.flatMap(({ taskId, overwritten }) => {
+    if (overwritten.length === 0) return [];
+    const verb = dryRun ? "replaces" : "replaced";
+    return wrap(
+      `warning: the plan ${verb} edits of ${plain(taskId ?? "")}: ${list(overwritten)}`,
+      look.columns,
+    );
+  });
+}
+
+function effect({ change, state, fields, notApplied, reason }: Change, isPreview: boolean): string {
   const now = state === null ? "archived" : state === "awaiting_response" ? "awaiting answer" : state;
   switch (change) {
     case "new":
       return "new";
     case "changed": {
-      const edits = overwritten.length > 0 ? [`replaces edits of ${list(overwritten)}`] : [];
       const kept = notApplied.length > 0 ? [`keeps its ${list(notApplied)}`] : [];
-      return [list(fields), ...edits, ...kept].join("; ");
+      return [list(fields), ...kept].join("; ");
     }
     case "untouched":
       return `${now}, keeps its ${list(notApplied)}`;
