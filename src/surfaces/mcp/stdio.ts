@@ -53,7 +53,7 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
 }
 
 function tooLong(id: string | number) {
-  const message = `The message is longer than ${messageBytesMax} bytes. Write long output to a file and name the file.`;
+  const message = `The message has more than ${messageBytesMax} bytes. Write long output to a file and name the file.`;
   return { jsonrpc: "2.0" as const, id, error: { code: ProtocolErrorCode.InvalidRequest, message } };
 }
 
