@@ -27,7 +27,7 @@ test(
     await world.post("/api/tasks/axe/claim", { sessionId: "fin", start: true });
     await node("axe").locator("[data-state=running]").getByText("fin", { exact: true }).waitFor();
 
-    await node("theme").getByRole("button", { name: "Only neighbours of theme" }).click();
+    await node("theme").getByRole("button", { name: "Only tasks near theme" }).click();
     await says(page, "steps around theme");
     await node("api").waitFor({ state: "detached" });
     expect(page.url()).toContain("focus=theme");

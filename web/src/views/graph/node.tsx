@@ -40,8 +40,8 @@ export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskN
         <button
           type="button"
           className="plain small graph-near nodrag"
-          title={`Only neighbours of ${id}`}
-          aria-label={`Only neighbours of ${id}`}
+          title={`Only tasks near ${id}`}
+          aria-label={`Only tasks near ${id}`}
           onClick={(event) => {
             event.stopPropagation();
             onFocus(id);
