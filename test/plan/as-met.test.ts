@@ -69,6 +69,13 @@ test("a table says more about tasks that headings describe", () => {
   expect(taskOf(plan, "One")).toMatchObject({ priority: 80, description: "First." });
 });
 
+test("prose never makes subtasks wait for what waits for their parent", () => {
+  const plan = planOf(
+    "## Task 1: Alpha\n\nRevisit it after task 2.\n\n- [ ] One\n- [ ] Two\n\n## Task 2: Beta\n\nDepends on: 1\n",
+  );
+  expect(outline(plan)).toEqual(["Alpha", "  One", "  Two", "Beta ← Alpha"]);
+});
+
 test("prose never makes tasks wait for each other: the sentence gives way, and a note says so", () => {
   const plan = planOf("## Task 1: Alpha\n\nRevisit it after task 2.\n\n## Task 2: Beta\n\nDepends on: 1\n");
   expect(outline(plan)).toEqual(["Alpha", "Beta ← Alpha"]);

@@ -51,6 +51,8 @@ export function assemble(
   if (report.problems.length > 0) return empty;
   const inward = parentsFirst(tasks, children);
   for (const task of inward.toReversed()) settleDone(task, children.get(task) ?? [], report);
+  // Before subtasks inherit them, and once more for cycles that only inherited ones close.
+  dropSoftCycles(tasks, children, links, report);
   const inherited = new Inheritance(links, report);
   for (const task of inward) inherited.handDown(task, children.get(task) ?? []);
   if (report.problems.length > 0) return empty;
@@ -173,7 +175,7 @@ class Inheritance {
     if (parts.length === 0 || own.tasks.size + own.ids.size === 0) return;
     const isGroup = task.type === "group";
     const handed = [...own.tasks].filter(([other]) => (isGroup || !other.done) && !isWithin(other, task));
-    if (handed.length + own.ids.size > 0) for (const part of parts) this.give(part, handed, own.ids);
+    if (handed.length + own.ids.size > 0) for (const part of parts) this.give(part, handed, own);
     if (!isGroup) return;
     this.links.set(task, { tasks: new Map(), soft: new Set(), ids: new Set() });
     this.report.note(
@@ -181,7 +183,7 @@ class Inheritance {
     );
   }
 
-  private give(part: RawTask, handed: [RawTask, At][], ids: Set<string>): void {
+  private give(part: RawTask, handed: [RawTask, At][], { soft, ids }: Links): void {
     this.count += handed.length + ids.size;
     if (this.count > linksMax) {
       if (this.report.problems.length === 0)
@@ -189,7 +191,11 @@ class Inheritance {
       return;
     }
     const theirs = this.links.get(part)!;
-    for (const [other, at] of handed) if (!theirs.tasks.has(other)) theirs.tasks.set(other, at);
+    for (const [other, at] of handed) {
+      if (theirs.tasks.has(other)) continue;
+      theirs.tasks.set(other, at);
+      if (soft.has(other)) theirs.soft.add(other);
+    }
     for (const id of ids) theirs.ids.add(id);
   }
 }

@@ -1,4 +1,4 @@
-// The brief: what an agent is told about a task before it starts. The runner and MCP's claim answer use the same one.
+// The brief: what an agent reads about a task before it starts. The runner and MCP's claim answer use the same one.
 
 import type { WireAttempt, WireTask } from "../../contract/shapes.js";
 import { bytesOf, clipped, shortened } from "./bytes.js";

@@ -46,10 +46,10 @@ export async function readInbox(dibs: Reads, project: string, limit: number): Pr
   const inbox = await dibs.notifications.inbox({ project, limit });
   const questions = byWaiting(inbox.questions);
   const isAll = inbox.notifications.length < limit;
-  const told = isAll
+  const failed = isAll
     ? { failures: await failuresIn(dibs, inbox.notifications), unread: inbox.notifications, isCut: false }
     : await readFailures(dibs, project, limit);
-  const failures = told.failures.slice(0, limit);
+  const failures = failed.failures.slice(0, limit);
   const shown = new Set([
     ...questions.map((task) => keyOf(task.project, task.id)),
     ...failures.map(({ row }) => keyOf(row.project, row.id)),
@@ -57,11 +57,11 @@ export async function readInbox(dibs: Reads, project: string, limit: number): Pr
   return {
     questions,
     failures,
-    notes: told.unread.filter(
+    notes: failed.unread.filter(
       ({ project: own, taskId }) => taskId === null || !shown.has(keyOf(own, taskId)),
     ),
     hasMoreQuestions: inbox.questions.length === limit,
-    hasMoreFailures: told.isCut || told.failures.length > limit,
+    hasMoreFailures: failed.isCut || failed.failures.length > limit,
   };
 }
 

@@ -1,19 +1,14 @@
 // How times, states and priorities are said to people: the same words in the terminal, on the page and in a table.
 
+import { durationUnits } from "../../contract/duration.js";
 import { priorityLabel } from "../../contract/priority.js";
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
-
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-] as const;
 
 /** `3d`, `2h`, `45s`; the largest unit that fits. */
 export function duration(ms: number): string {
   const size = Math.abs(ms);
-  for (const [unit, length] of units) if (size >= length) return `${Math.floor(size / length)}${unit}`;
+  for (const [unit, length] of durationUnits)
+    if (size >= length) return `${Math.floor(size / length)}${unit}`;
   return "0s";
 }
 

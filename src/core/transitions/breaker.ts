@@ -23,7 +23,7 @@ export interface Breaker {
   /** Open: the instant of the next probe. */
   probeAt: number | null;
   /** The id of the notification about it. */
-  told: string | null;
+  notificationId: string | null;
   /** An attempt went well after quick failures; they are counted from 0 again. */
   workedAt?: number;
 }
@@ -148,7 +148,9 @@ export function countQuickFailure(draft: Draft, task: Task, claim: Claim, how: Q
   const taskId = failures === 1 || before?.taskId === task.id ? task.id : null;
   const isOpen = failures >= failuresMax;
   const { agentType } = origin;
-  const told = isOpen ? (before?.told ?? tell(draft, claim, { failures, taskId, ...how })) : null;
+  const notificationId = isOpen
+    ? (before?.notificationId ?? notifyFailing(draft, claim, { failures, taskId, ...how }))
+    : null;
   const probeAt = isOpen && how.isRunner ? draft.now + pauseMs(draft, origin.project, failures) : null;
   const workedAt = before?.workedAt;
   put(draft, origin, {
@@ -157,7 +159,7 @@ export function countQuickFailure(draft: Draft, task: Task, claim: Claim, how: Q
     taskId,
     failedAt: draft.now,
     probeAt,
-    told,
+    notificationId,
     ...(workedAt !== undefined && { workedAt }),
   });
 }
@@ -173,7 +175,7 @@ const firstLines = (error: string) =>
     300,
   );
 
-function tell(
+function notifyFailing(
   draft: Draft,
   { project, sessionId, agentType }: Claim,
   { failures, taskId, error, isRunner }: QuickFailure & { failures: number; taskId: string | null },
@@ -198,13 +200,13 @@ export function closeBreaker(draft: Draft, claim: Claim): void {
   for (const origin of [own, { ...own, isForeign: true }]) {
     const breaker = find(draft, origin);
     if (!breaker || breaker.failures === 0) continue;
-    if (breaker.told !== null) markRead(draft, breaker.told);
+    if (breaker.notificationId !== null) markRead(draft, breaker.notificationId);
     put(draft, origin, {
       ...breaker,
       failures: 0,
       taskId: null,
       probeAt: null,
-      told: null,
+      notificationId: null,
       workedAt: draft.now,
     });
   }

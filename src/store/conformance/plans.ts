@@ -214,7 +214,7 @@ export function plans(driver: Driver): void {
       expect(told(await load(world, more))).toEqual([]);
     });
 
-    it("a new subtask of a task that is held stands alone: the work under way can be completed", async (world) => {
+    it("a new subtask of a held task is created next to it: the work under way can be completed", async (world) => {
       const parent = { title: "T", key: "t" };
       const { ids } = await load(world, [parent]);
       const epoch = await world.claim(ids[0]!, "w", { start: true });
