@@ -38,3 +38,24 @@ describe.each(ways)("%s", (way) => {
     expect((await runner.ended).code).toBe(0);
   });
 });
+
+test("an agent that commits before it fails is not a broken one, also without a worktree", async () => {
+  const place = await openPlace();
+  place.git("commit", "--quiet", "--allow-empty", "-m", "first");
+  await place.says(["project", "set", "retry.delayMs", "1"]);
+  await place.add({ title: "One", prompt: "x", maxRetries: 1 });
+  const script = 'git commit --quiet --allow-empty -m "$DIBS_EPOCH"; exit 3';
+  const { code, out } = await place.dibs(["work", "--until-empty", "--", ...sh(script)]);
+  expect([code, out]).toEqual([1, expect.stringMatching(/0001 +failed +2 +One/)]);
+  expect(place.git("log", "--format=%s").split("\n")).toEqual(["2", "1", "first"]);
+});
+
+test("--until-idle exits with 1 while the agent is held back", async () => {
+  const place = await openPlace();
+  await place.says(["project", "set", "retry.delayMs", "600000"]);
+  await place.add(...Array.from({ length: 7 }, (_, n) => ({ title: `Task ${n}`, prompt: "x" })));
+  for (const command of ["false", "true"]) {
+    const { code, err } = await place.dibs(["work", "--until-idle", "-q", "--", command]);
+    expect([code, err]).toEqual([1, expect.stringContaining("failed at once 5 times in a row")]);
+  }
+});

@@ -29,6 +29,18 @@ describe.each(ways)("a plan that is loaded again, %s", (way) => {
     expect(await titles(desk)).toEqual(["Schema", "API", "Docs"]);
   });
 
+  test("names every edit that it replaces, however many there are", async () => {
+    const desk = await openDesk(way);
+    plan(desk, "- [ ] Schema\n  Labels: a\n  Files: a.ts\n  Assignee: ann\n");
+    await desk.says(["plan", "plan.md", "--yes"]);
+    const edits = ["--label", "mine", "--files", "b.ts", "--assignee", "bob", "--prompt", "by hand"];
+    await desk.says(["edit", "0001", ...edits]);
+    plan(desk, "- [ ] Schema\n  Labels: b\n  Files: c.ts\n  Assignee: eve\n  More text.\n");
+    const said = (await desk.says(["plan", "plan.md", "--yes"])).replace(/\s+/g, " ");
+    const warning = /warning: the plan replaced edits of 0001: ([^.]*?) 1 changed/.exec(said)?.[1] ?? said;
+    expect(warning.split(", ").sort()).toEqual(["assignee", "files", "labels", "prompt"]);
+  });
+
   test("edited, shows the difference, asks, and applies it", async () => {
     const desk = await loaded();
     await desk.says(["claim", "0003", "--start"], as);

@@ -66,6 +66,8 @@ test("changes are logged at info, other requests at debug", async () => {
   const loud = await serving(newDatabase(), { args: ["--log-level", "debug"] });
   for (const server of [quiet, loud]) {
     await server.get("/api/tasks");
+    // A preview changes nothing.
+    await server.post("/api/tasks/batch", { plan: "p.md", dryRun: true, tasks: [{ title: "One" }] });
     await server.post("/api/sessions", { id: "a" });
     await server.post("/api/tasks/claim-next", { sessionId: "a" });
     await server.post("/api/sessions/a/heartbeat", {});
@@ -85,6 +87,7 @@ test("changes are logged at info, other requests at debug", async () => {
   expect(lines(quiet, "request")).toEqual([]);
   expect(lines(loud, "request").map(({ route }) => route)).toEqual([
     "/api/tasks",
+    "/api/tasks/batch",
     "/api/tasks/claim-next",
     "/api/sessions/:sessionId/heartbeat",
   ]);
