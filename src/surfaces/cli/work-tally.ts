@@ -10,6 +10,9 @@ export class WorkTally {
   isHeldBack = false;
   private readonly begunAt = performance.now();
 
+  /** Without a list of tasks at the end it keeps none: a runner can work for months. */
+  constructor(private readonly options: { listsTasks: boolean }) {}
+
   /** The options, with this one counting along. */
   watching<Options extends RunnerOptions>(options: Options): Options {
     const titles = new Map<string, string>();
@@ -20,7 +23,8 @@ export class WorkTally {
         options.onStart?.(claim, task);
       },
       onEnd: (end) => {
-        this.count(end, titles.get(end.taskId) ?? "");
+        if (this.options.listsTasks) this.count(end, titles.get(end.taskId) ?? "");
+        titles.delete(end.taskId);
         if (end.outcome !== "failed") this.isHeldBack = false;
         options.onEnd?.(end);
       },

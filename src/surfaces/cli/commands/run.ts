@@ -157,7 +157,7 @@ const work: SingleCommand["run"] = async (context) => {
   if (context.on("until-empty") && context.on("until-idle")) {
     throw usageError("--until-empty and --until-idle exclude each other.");
   }
-  const tally = new WorkTally();
+  const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
