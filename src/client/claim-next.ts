@@ -1,8 +1,8 @@
 // claim-next over HTTP. A wait can end while the server is granting a claim: nobody may give up before knowing. The key decides,
 // in the store itself: whoever uses it first wins, the claim or the one who takes the wait back.
 
+import { Ending, pause } from "../common/abort.js";
 import { DibsError } from "../contract/error.js";
-import { Ending, pause } from "./ending.js";
 import type { Effort, HttpConnection } from "./http.js";
 import { isOurs, newKey } from "./keys.js";
 

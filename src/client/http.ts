@@ -1,13 +1,14 @@
 // A server over HTTP as the client's other side. Answers get lost on networks, so every call that changes something carries a key
 // and may be sent again: it acts once. (What can be said twice anyway needs none: a key costs the store a row.) Everything is bounded: a try by its timeout, the tries by number and time, the end by a grace.
 
+import { Ending, pause, within } from "../common/abort.js";
+import { backoffMs } from "../common/retry.js";
 import { DibsError } from "../contract/error.js";
 import type { Operation } from "../contract/operation.js";
 import { type OperationName, operations } from "../contract/registry.js";
 import type { WireEvent } from "../contract/shapes.js";
 import { claimNext } from "./claim-next.js";
 import type { CallOptions, Connection, FollowOptions } from "./client.js";
-import { backoffMs, Ending, pause, within } from "./ending.js";
 import { newKey, refuseBadKey } from "./keys.js";
 import { follow } from "./stream.js";
 import {

@@ -1,10 +1,11 @@
 // From a server's stream of events to an endless, exact sequence: connections come and go, the number of the last event stays.
 // Nothing is collected: an event is read from the socket when somebody asks for it.
 
+import { Ending, onAbort, pause, within } from "../common/abort.js";
+import { backoffMs } from "../common/retry.js";
 import { DibsError } from "../contract/error.js";
 import type { WireEvent } from "../contract/shapes.js";
 import type { FollowOptions, LogEnds } from "./client.js";
-import { backoffMs, Ending, onAbort, pause, within } from "./ending.js";
 import type { HttpOptions } from "./http.js";
 import { type SseItem, SseParser } from "./sse.js";
 import { closedError, fetchOptions, headersFor, lost, queryOf, refusalIn, Trouble } from "./wire.js";

@@ -1,7 +1,8 @@
 // Events as sentences, for the log under the table and for output that is not a terminal.
 
+import { plain } from "../common/text.js";
 import type { DibsEvent } from "../index.js";
-import { messageOf, plain, type Style, seconds } from "./text.js";
+import { messageOf, type Style, seconds } from "./text.js";
 
 type Titles = ReadonlyMap<string, string>;
 

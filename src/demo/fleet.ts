@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { plain } from "./text.js";
+import { plain } from "../common/text.js";
 
 export const agents: readonly string[] = ["ada", "bob", "cyd", "dee"];
 const graceMs = 3_000;

@@ -1,8 +1,9 @@
 // Where the demo shows itself: a table redrawn in place on a terminal, else one line per event.
 
 import type { WriteStream } from "node:tty";
+import { padTo } from "../common/text.js";
 import { agentLines, type Picture, taskLines, titleLine } from "./table.js";
-import { colour, noColour, type Paint, padTo, type Style, seconds } from "./text.js";
+import { colour, noColour, type Paint, type Style, seconds } from "./text.js";
 
 export interface Output {
   /** A line of the log; a minor one tells what the table shows anyway. */

@@ -1,9 +1,10 @@
 // The end of the demo: what happened, and whether it is true that every task was completed exactly once. The store is asked, not
 // the demo's memory.
 
+import { plain } from "../common/text.js";
 import type { Attempt, Dibs, Task } from "../index.js";
 import type { Story } from "./story.js";
-import { plain, seconds } from "./text.js";
+import { seconds } from "./text.js";
 
 export interface Summary {
   lines: string[];

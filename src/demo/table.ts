@@ -1,7 +1,8 @@
 // The live picture as lines of text: a function of what the store says now, with no terminal in it.
 
+import { padTo, plain } from "../common/text.js";
 import type { Session, Task } from "../index.js";
-import { type Paint, padTo, plain, type Style, seconds } from "./text.js";
+import { type Paint, type Style, seconds } from "./text.js";
 
 export interface Picture {
   tasks: Task[];

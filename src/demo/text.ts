@@ -1,20 +1,8 @@
-/** Text of a task or an agent as a terminal may show it: one line, nothing that moves the cursor or changes its look. */
-export function plain(text: unknown): string {
-  return String(text ?? "")
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ")
-    .trim();
-}
+import { plain } from "../common/text.js";
 
 /** A worker reports an error with its stack; its message is enough here. */
 export function messageOf(error: unknown): string {
   return plain(String(error ?? "").split("\n", 1)[0]).replace(/^Error: /, "");
-}
-
-/** Exactly `width` characters. */
-export function padTo(text: string, width: number): string {
-  const characters = Array.from(text);
-  if (characters.length <= width) return text + " ".repeat(width - characters.length);
-  return width < 1 ? "" : `${characters.slice(0, width - 1).join("")}…`;
 }
 
 export function seconds(ms: number): string {

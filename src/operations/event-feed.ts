@@ -1,6 +1,7 @@
 // From a cursor to an endless, exact sequence of events: read a page, and when there is none wait for a commit, by this process
 // or another. The listener is set before reading, so that nothing committed in between is missed.
 
+import { Wake } from "../common/wake.js";
 import type { DibsEvent, EventType } from "../core/event.js";
 import { limits } from "../core/limits.js";
 import type { Store } from "../store/store.js";
@@ -79,35 +80,5 @@ async function* eventsFrom(
   } finally {
     stop();
     signal?.removeEventListener("abort", onAbort);
-  }
-}
-
-/** One waiter, any number of rings; a ring before the wait is not lost. */
-export class Wake {
-  private rung = false;
-  private resolve: (() => void) | null = null;
-
-  get isRung(): boolean {
-    return this.rung;
-  }
-
-  arm(): void {
-    this.rung = false;
-  }
-
-  ring(): void {
-    this.rung = true;
-    this.resolve?.();
-  }
-
-  async wait(ms: number): Promise<void> {
-    if (this.rung) return;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.resolve = resolve;
-      timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
-    this.resolve = null;
   }
 }

@@ -1,9 +1,10 @@
 // Live events for many readers: one follower per org reads the log once, renders each event once and keeps the last ones in a
 // ring. Readers pull from the ring at their own pace, and from the store when they are further behind: nobody is buffered for.
 
+import { Wake } from "../common/wake.js";
 import type { DibsEvent, EventType } from "../core/event.js";
 import type { Store } from "../store/store.js";
-import { followEvents, type LogEnds, Wake } from "./event-feed.js";
+import { followEvents, type LogEnds } from "./event-feed.js";
 
 export interface ReaderOptions {
   /** Number of the last event already seen. */

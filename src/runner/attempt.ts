@@ -4,7 +4,16 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type HolderOf, isLost } from "../client/reporting.js";
+import {
+  HeldClaim,
+  type HolderOf,
+  isLost,
+  isTransient,
+  type Outcome,
+  Reports,
+  storable,
+  waitsForAnswer,
+} from "../client/holding/index.js";
 import { exactDuration, quickMs } from "../contract/duration.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
@@ -12,15 +21,13 @@ import { briefFor } from "./brief.js";
 import { needsBrief, orderFor } from "./command.js";
 import { gitOr } from "./git.js";
 import type { Group } from "./group.js";
-import { Lease } from "./lease.js";
 import { Log } from "./log.js";
-import type { AttemptEnd, Outcome, RunnerOptions, Timings } from "./options.js";
+import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
-import { isPassing } from "./patience.js";
-import { errorText, type LastWords, Reporter, waitsForAnswer } from "./report.js";
 import { type Left, nothing, readResultFile, type TaskOutcome } from "./result.js";
 import { endSurvivors } from "./survivors.js";
+import { TimeLimit } from "./time-limit.js";
 import { openWorktree, type Worktree } from "./worktree.js";
 
 export interface AttemptParts {
@@ -31,10 +38,11 @@ export interface AttemptParts {
   task: WireTask;
   /** By this process's clock, when the claim was asked for. */
   askedAt: number;
-  beatMs: number;
   /** The task was made for this command: if that cannot be started, it is of no use to others. */
   isOwn: boolean;
-  last: LastWords;
+  /** From here on every report is tried once; from `silence` on nothing is sent. */
+  hurry: AbortSignal;
+  silence: AbortSignal;
 }
 
 /** Why the command is ended before its own end; the first reason counts. */
@@ -46,8 +54,9 @@ type Verdict =
 
 export class Attempt {
   private readonly by: HolderOf;
-  private readonly lease: Lease;
-  private readonly reporter: Reporter;
+  private readonly held: HeldClaim;
+  private readonly timeLimit: TimeLimit;
+  private readonly reports: Reports<TaskOutcome>;
   private readonly log: Log;
   private readonly output: Output;
   private verdict: Verdict | null = null;
@@ -61,26 +70,27 @@ export class Attempt {
   private afterReport: NodeJS.Timeout | null = null;
 
   constructor(private readonly parts: AttemptParts) {
-    const { options, timings, claim, task, askedAt, beatMs } = parts;
+    const { options, timings, claim, task, askedAt, hurry, silence } = parts;
     const { dibs } = options;
     const { epoch, sessionId, ttlMs } = claim;
     this.by = { project: task.project, taskId: task.id, sessionId, epoch };
-    this.lease = new Lease({
-      dibs,
+    this.timeLimit = new TimeLimit(task.timeoutMs, () => this.decide({ kind: "timeout" }));
+    this.held = new HeldClaim({
+      dibs: () => dibs,
       by: this.by,
       ttlMs,
-      beatMs,
       askedAt,
+      // The command must have ended when the lease does.
       marginMs: Math.min(timings.killGraceMs, ttlMs / 4),
-      timeoutMs: task.timeoutMs,
       onLost: (error) => void this.lose(error),
-      onTimeout: () => this.decide({ kind: "timeout" }),
+      onWaiting: (isWaiting) => this.runTimeLimit(!isWaiting),
       onTrouble: (error) => options.onTrouble?.(error),
     });
-    this.reporter = new Reporter(dibs, this.by, {
+    this.reports = new Reports<TaskOutcome>(dibs, this.held, {
       retryMs: timings.retryMs,
-      isLate: () => !this.lease.isWaiting && performance.now() > this.lease.until,
-      ...parts.last,
+      hurry,
+      silence,
+      shorten: ({ output }) => ({ output: output.slice(0, 1_000), filesCreated: [], filesModified: [] }),
       onTrouble: (error) => options.onTrouble?.(error),
     });
     this.log = new Log({
@@ -96,16 +106,21 @@ export class Attempt {
   }
 
   get isWaiting(): boolean {
-    return this.lease.isWaiting;
+    return this.held.isWaiting;
   }
 
   notice(event: WireEvent): void {
-    this.lease.notice(event);
+    this.held.notice(event);
   }
 
-  /** After events may have been missed. */
-  look(): void {
-    void this.lease.beat();
+  renew(signal?: AbortSignal): Promise<boolean> {
+    return this.held.renew(signal);
+  }
+
+  /** From the start of the command, except while a question is open. */
+  private runTimeLimit(runs: boolean): void {
+    if (runs && this.startedAt > 0) this.timeLimit.run();
+    else this.timeLimit.pause();
   }
 
   /** Ends the command and gives the task back. */
@@ -123,7 +138,8 @@ export class Attempt {
     } catch (error) {
       return await this.giveUp(error);
     } finally {
-      this.lease.end();
+      this.held.end();
+      this.timeLimit.pause();
       if (this.afterReport) clearTimeout(this.afterReport);
       await group.end();
       await this.removeFiles();
@@ -133,7 +149,7 @@ export class Attempt {
   private async runCommand(): Promise<AttemptEnd> {
     const { group, options, timings, task } = this.parts;
     if (this.verdict) return this.report(nobodySaw, nothing);
-    void this.lease.beat();
+    void this.held.renew();
     const ended = await endSurvivors(
       options.dibs,
       { project: task.project, taskId: task.id, epoch: this.by.epoch },
@@ -143,7 +159,7 @@ export class Attempt {
     for (const pgid of ended)
       options.onTrouble?.(new Error(`ended process group ${pgid} of an earlier attempt`));
     if (options.worktree) this.worktree = await openWorktree(options.worktree, task, this.by);
-    await this.reporter.start();
+    await this.reports.start();
     const { resultFile, brief } = await this.prepareFiles();
     // Stopped or lost before anything was started.
     if (this.verdict) return this.report(nobodySaw, nothing);
@@ -162,9 +178,9 @@ export class Attempt {
       env: { ...(options.env ?? process.env), ...this.worktree?.env },
       connectionEnv: options.connectionEnv ?? {},
     });
-    this.lease.started();
     if (!this.worktree) this.head = await headOf(this.cwd);
     this.startedAt = performance.now();
+    this.runTimeLimit(!this.held.isWaiting);
     await group.run(order, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
     if (this.verdict) void group.end();
     const exit = await group.exited;
@@ -184,7 +200,7 @@ export class Attempt {
     const resultFile = join(this.directory, "result");
     const place = { resultFile, branch: this.worktree?.branch ?? null };
     const brief = needsBrief(options)
-      ? await this.reporter.persistently(() => briefFor(options.dibs, task, place))
+      ? await this.reports.untilAnswered(() => briefFor(options.dibs, task, place))
       : "";
     const texts = { "{promptFile}": ["prompt", task.prompt], "{briefFile}": ["brief", brief] } as const;
     for (const [placeholder, [name, text]] of Object.entries(texts)) {
@@ -215,7 +231,7 @@ export class Attempt {
     if (verdict?.kind === "lost") return this.end("lost", exit, String((verdict.error as Error).message));
     if (verdict?.kind === "reported") return this.end("reported", exit);
     if (verdict?.kind === "stopped") {
-      return this.end(await this.reporter.release("stopped", "released"), exit, "stopped");
+      return this.end(await this.reports.release("stopped"), exit, "stopped");
     }
     if (verdict?.kind === "timeout" || exit.code !== 0 || left.error !== null) {
       const why =
@@ -229,7 +245,7 @@ export class Attempt {
       const where = isKept ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
       const text = left.error ?? `${why}\n${this.output.lastLines}`.trim();
       const { retryable } = left;
-      const outcome = await this.reporter.fail(errorText(text + where), { retryable, quick });
+      const outcome = await this.reports.fail(storable(text + where), { retryable, quick });
       return this.end(outcome, exit, left.error ?? why);
     }
     const result: TaskOutcome = left.result ?? {
@@ -237,17 +253,17 @@ export class Attempt {
       filesCreated: [],
       filesModified: [],
     };
-    if (this.lease.isWaiting) {
-      const outcome = await this.reporter.release(waitsForAnswer, "awaiting");
-      return this.end(outcome, exit, this.reporter.releasedFor);
+    if (this.held.isWaiting) {
+      const outcome = await this.reports.release(waitsForAnswer);
+      return this.end(outcome, exit, this.reports.releasedFor);
     }
     const commit = (await worktree?.commit()) ?? null;
     const note = worktree ? await worktree.tidy() : null;
     if (note) result.output = `${result.output}\n\n${note}`.trim();
     if (commit !== null) result.commit = commit;
     if (commit !== null && !worktree?.isRemoved) result.branch = worktree?.branch;
-    const outcome = await this.reporter.complete(result);
-    return this.end(outcome, exit, this.reporter.releasedFor);
+    const outcome = await this.reports.complete(result);
+    return this.end(outcome, exit, this.reports.releasedFor);
   }
 
   /** The command never ran, or something broke on the way: the task goes back, unless it is the task's own fault. */
@@ -258,24 +274,24 @@ export class Attempt {
     const exit = nobodySaw;
     if (this.verdict?.kind === "lost" || isLost(error)) return this.end("lost", exit, messageOf(error));
     if (this.verdict?.kind === "stopped") {
-      return this.end(await this.reporter.release("stopped", "released"), exit, "stopped");
+      return this.end(await this.reports.release("stopped"), exit, "stopped");
     }
     if (error instanceof Unstartable && error.code === "E2BIG") {
       const text = "The prompt is too long to be an argument; give it on standard input or as {promptFile}.";
-      return this.end(await this.reporter.fail(text, forGood), exit, text);
+      return this.end(await this.reports.fail(text, forGood), exit, text);
     }
     if (error instanceof Unstartable && error.code !== "WARDEN") {
       const reason = `cannot start ${this.parts.options.command[0]}`;
-      if (this.parts.isOwn) await this.reporter.fail(errorText(`${reason}: ${error.message}`), forGood);
-      else await this.reporter.release(reason.slice(0, 500), "released");
+      if (this.parts.isOwn) await this.reports.fail(storable(`${reason}: ${error.message}`), forGood);
+      else await this.reports.release(reason.slice(0, 500));
       throw new DibsError("VALIDATION_FAILED", `Cannot start the command: ${error.message}`, {
         hint: "Check that it exists, can be executed, and that the directory is there.",
         cause: error,
       });
     }
-    if (!isPassing(error)) this.parts.options.onTrouble?.(error);
+    if (!isTransient(error)) this.parts.options.onTrouble?.(error);
     const reason = messageOf(error).slice(0, 500) || "the runner had a trouble";
-    return this.end(await this.reporter.release(reason, "released"), exit, reason);
+    return this.end(await this.reports.release(reason), exit, reason);
   }
 
   /** A holder's call was refused, or an event says that the claim is over. */
@@ -286,7 +302,7 @@ export class Attempt {
       return;
     }
     const mayBeItsOwn = error instanceof DibsError && error.code === "TASK_NOT_CLAIMED";
-    if (mayBeItsOwn && (await this.reporter.wasReported().catch(() => false))) {
+    if (mayBeItsOwn && (await this.reports.wasReported().catch(() => false))) {
       if (this.verdict || this.isReporting) return;
       this.verdict = { kind: "reported" };
       // It has said how it went; what is left is to say goodbye.

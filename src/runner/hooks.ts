@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import type { HolderOf } from "../client/reporting.js";
+import type { HolderOf } from "../client/holding/index.js";
 import { git, gitOr } from "./git.js";
 
 const fenced = ["pre-commit", "pre-merge-commit", "pre-push", "reference-transaction"];

@@ -1,5 +1,6 @@
 // The agent runner: claims tasks, runs a command for each, and reports how it went.
 
+export { type Outcome, waitsForChildren } from "../client/holding/index.js";
 export { askFence, type FenceAnswer, type Held, isHeld } from "./fence.js";
 export {
   type Leftovers,
@@ -12,7 +13,6 @@ export { type OnConflict, type OnceEnd, type OnceOptions, runOnce } from "./once
 export {
   type AttemptEnd,
   defaultTimings,
-  type Outcome,
   type RunnerOptions,
   type Timings,
   type WorktreeOptions,
@@ -20,7 +20,6 @@ export {
 export type { StreamName } from "./output.js";
 export { type AgentName, agentNames, presetFor } from "./presets.js";
 export type { Machine } from "./processes.js";
-export { waitsForChildren } from "./report.js";
 export { warningsFor } from "./warnings.js";
 export { type Runner, runWork, type Summary, type WorkOptions } from "./work.js";
 export { type LeftWorktree, leftWorktrees, removeUnlessLost, whatWouldBeLost } from "./worktree.js";

@@ -2,7 +2,7 @@
 // may go loses the middle of what it printed, not the beginning or the end of it.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLost } from "../client/reporting.js";
+import { isLost } from "../client/holding/index.js";
 import { DibsError } from "../contract/error.js";
 
 export interface LogOptions {

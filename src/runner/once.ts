@@ -3,7 +3,7 @@
 
 import { DibsError } from "../contract/error.js";
 import type { WireLock } from "../contract/shapes.js";
-import { Bench, type Claimed } from "./bench.js";
+import { Attempts, type Claimed } from "./attempts.js";
 import { refuseBadCommand } from "./command.js";
 import { type AttemptEnd, defaultTimings, type RunnerOptions } from "./options.js";
 import { ownProcess } from "./processes.js";
@@ -116,21 +116,24 @@ function newTask({ project, prompt = "", title }: OnceOptions) {
 
 async function run(options: OnceOptions, sessionId: string) {
   const timings = { ...defaultTimings, ...options.timings };
-  const bench = new Bench(options, timings);
-  await bench.open();
-  const group = bench.newGroup(sessionId);
+  const attempts = new Attempts(options, timings);
+  await attempts.open();
+  const group = attempts.newGroup(sessionId);
   let stopWatching = () => {};
   try {
-    await bench.introduce([sessionId]);
-    const claimed = await claim(bench, options, sessionId, group);
-    const running = bench.run(claimed, group, { isOwn: options.taskId === undefined });
-    stopWatching = stopOn(bench, options);
+    await attempts.introduce([sessionId]);
+    const claimed = await claim(attempts, options, sessionId, group);
+    const running = attempts.run(claimed, group, { isOwn: options.taskId === undefined });
+    stopWatching = stopOn(attempts, options);
     return { type: "ran" as const, taskId: claimed.task.id, end: await running };
   } finally {
     stopWatching();
     await group.end();
-    await bench.endSession(sessionId).catch(() => undefined);
-    await bench.close();
+    await attempts
+      .session(sessionId)
+      .end(attempts.silence)
+      .catch(() => undefined);
+    await attempts.close();
   }
 }
 
@@ -139,13 +142,13 @@ async function run(options: OnceOptions, sessionId: string) {
  * anybody may go on with it.
  */
 async function claim(
-  bench: Bench,
+  attempts: Attempts,
   options: OnceOptions,
   sessionId: string,
-  group: Parameters<Bench["run"]>[1],
+  group: Parameters<Attempts["run"]>[1],
 ): Promise<Claimed> {
   const { dibs } = options;
-  const input = bench.claimInput(sessionId, group);
+  const input = attempts.claimInput(sessionId, group);
   let { taskId } = options;
   if (taskId === undefined) {
     const { task } = await dibs.tasks.create({ ...newTask(options), assignee: sessionId, maxRetries: 0 });
@@ -155,14 +158,14 @@ async function claim(
   const { claim, task } = await dibs.tasks.claim({ ...input, taskId });
   if (options.taskId === undefined) {
     // A worker's token may not edit; then it stays this session's.
-    await dibs.tasks.update({ ...bench.project, taskId, assignee: null }).catch(() => undefined);
+    await dibs.tasks.update({ ...attempts.project, taskId, assignee: null }).catch(() => undefined);
   }
   return { claim, task, askedAt };
 }
 
-function stopOn(bench: Bench, { signal, killSignal }: OnceOptions): () => void {
-  const gently = () => bench.stop({ now: false });
-  const atOnce = () => bench.stop({ now: true });
+function stopOn(attempts: Attempts, { signal, killSignal }: OnceOptions): () => void {
+  const gently = () => attempts.stop({ now: false });
+  const atOnce = () => attempts.stop({ now: true });
   if (signal?.aborted) gently();
   if (killSignal?.aborted) atOnce();
   signal?.addEventListener("abort", gently);

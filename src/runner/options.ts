@@ -1,6 +1,7 @@
 // What callers of the runner pass.
 
 import type { Dibs } from "../client/client.js";
+import type { Outcome } from "../client/holding/index.js";
 import type { WireBreaker, WireClaim, WireTask } from "../contract/shapes.js";
 import type { StreamName } from "./output.js";
 import type { Machine } from "./processes.js";
@@ -86,18 +87,6 @@ export interface RunnerOptions {
   /** The warden's program; default: the built one. */
   wardenFile?: string;
 }
-
-export type Outcome =
-  | "completed"
-  | "failed"
-  /** Given back: stopped, or with children still open. */
-  | "released"
-  /** A question is open; the answer will queue the task again. */
-  | "awaiting"
-  /** The command completed or failed its task itself. */
-  | "reported"
-  /** The claim was lost or the task cancelled; the command was ended. */
-  | "lost";
 
 export interface AttemptEnd {
   taskId: string;

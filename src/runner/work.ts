@@ -1,22 +1,21 @@
-// Claim, run, report, repeat. Every slot has a session of its own and one group of processes at a time. Nothing is stranded: a stop
-// lets what runs finish, and ends and releases it after the grace.
+// `dibs work`: tasks for a command. Every slot has a session of its own and one group of processes at a time. A stop lets what runs
+// finish, and ends and releases it after the grace.
 
 import { randomBytes } from "node:crypto";
+import {
+  type Answer,
+  type Outcome,
+  untilAnswered,
+  WorkLoop,
+  waitsForAnswer,
+  waitsForChildren,
+} from "../client/holding/index.js";
 import { newKey } from "../client/keys.js";
 import { DibsError } from "../contract/error.js";
-import type { WireBreaker } from "../contract/shapes.js";
-import { Bench, type Claimed } from "./bench.js";
+import { Attempts, type Claimed } from "./attempts.js";
 import { refuseBadCommand } from "./command.js";
 import type { Group } from "./group.js";
-import {
-  type AttemptEnd,
-  defaultTimings,
-  type Outcome,
-  type RunnerOptions,
-  type Timings,
-} from "./options.js";
-import { persistently } from "./patience.js";
-import { waitsForAnswer, waitsForChildren } from "./report.js";
+import { type AttemptEnd, defaultTimings, type RunnerOptions, type Timings } from "./options.js";
 import { repositoryOf } from "./worktree.js";
 
 export interface WorkOptions extends RunnerOptions {
@@ -38,9 +37,9 @@ export interface WorkOptions extends RunnerOptions {
 export type Summary = Record<Outcome, number>;
 
 export interface Runner {
-  /** Rejects if the runner could not go on. */
+  /** Rejects if the runner could not continue. */
   readonly done: Promise<Summary>;
-  /** Claims nothing more. What runs may finish within the grace, with `now` it is ended at once; its tasks are released. */
+  /** Claims nothing more. What runs can finish within the grace, with `now` it is ended at once; its tasks are released. */
   stop(options?: { now?: boolean }): Promise<void>;
 }
 
@@ -55,29 +54,24 @@ export function runWork(options: WorkOptions): Runner {
       `concurrency must be a whole number from 1 to ${concurrencyMax}, not ${concurrency}.`,
     );
   }
-  return new WorkLoop(options, { ...defaultTimings, ...options.timings });
+  return new CommandRunner(options, { ...defaultTimings, ...options.timings });
 }
 
 export const newSessionId = () => `run-${process.pid}-${randomBytes(4).toString("hex")}`;
 
-/** What a claim brought, or why there is nothing. */
-interface Answer {
-  claimed: Claimed | null;
-  scheduledAt?: string | undefined;
-  breaker?: WireBreaker | undefined;
+/** A claim, with the process group that it names. */
+interface Granted extends Claimed {
+  group: Group;
 }
 
-class WorkLoop implements Runner {
+class CommandRunner implements Runner {
   readonly done: Promise<Summary>;
-  private readonly bench: Bench;
-  private readonly slots: number;
-  private isStopping = false;
-  /** The agent fails at once, and that was reported. */
-  private isHeldBack = false;
-  /** Ends the claims that wait now; renewed after each use. */
-  private waiting = new AbortController();
-  private readonly stopping = new AbortController();
-  /** How often tasks went back because of their children, the latest at the end. */
+  private readonly attempts: Attempts;
+  private readonly loop: WorkLoop<Granted>;
+  private readonly sessionIds: string[];
+  /** By slot: the next group, started ahead. */
+  private readonly groups: (Group | undefined)[] = [];
+  /** How often tasks went back because of their subtasks, the latest last. */
   private readonly rounds = new Map<string, number>();
   private readonly summary: Summary = {
     completed: 0,
@@ -92,87 +86,101 @@ class WorkLoop implements Runner {
     private readonly options: WorkOptions,
     private readonly timings: Timings,
   ) {
-    this.bench = new Bench(options, timings);
-    this.slots = options.once ? 1 : (options.concurrency ?? 1);
+    const { once = false, concurrency = 1, untilEmpty, untilIdle, signal } = options;
+    const slots = once ? 1 : concurrency;
+    const base = options.sessionId ?? newSessionId();
+    this.sessionIds = Array.from({ length: slots }, (_, n) => (slots === 1 ? base : `${base}-${n + 1}`));
+    this.attempts = new Attempts(options, timings);
+    this.loop = new WorkLoop<Granted>({
+      slots,
+      once,
+      ends: untilEmpty ? "empty" : untilIdle ? "idle" : "never",
+      claimWaitMs: timings.claimWaitMs,
+      idleWaitMs: timings.emptyWaitMs,
+      claim: (slot, ask) => this.claim(slot, ask),
+      run: (slot, granted) => this.attempt(slot, granted),
+      endSlot: (slot) => this.endSlot(slot),
+      onBreaker: options.onBreaker,
+    });
     const onSignal = () => void this.stop().catch(() => undefined);
-    if (options.signal?.aborted) this.stopClaiming();
-    else options.signal?.addEventListener("abort", onSignal, { once: true });
-    this.done = this.run().finally(() => options.signal?.removeEventListener("abort", onSignal));
+    if (signal?.aborted) this.loop.stop();
+    else signal?.addEventListener("abort", onSignal, { once: true });
+    this.done = this.run().finally(() => signal?.removeEventListener("abort", onSignal));
     this.done.catch(() => undefined);
   }
 
   async stop({ now = false } = {}): Promise<void> {
-    this.stopClaiming();
-    this.bench.stop({ now });
+    this.loop.stop();
+    this.attempts.stop({ now });
     await this.done;
-  }
-
-  private stopClaiming(): void {
-    this.isStopping = true;
-    this.stopping.abort();
-    this.wakeWaits();
-  }
-
-  private wakeWaits(): void {
-    const { waiting } = this;
-    this.waiting = new AbortController();
-    waiting.abort();
   }
 
   private async run(): Promise<Summary> {
     const { worktree } = this.options;
     if (worktree) await repositoryOf(worktree.root);
-    await this.bench.open();
+    await this.attempts.open();
     try {
-      const base = this.options.sessionId ?? newSessionId();
-      const ids = Array.from({ length: this.slots }, (_, n) =>
-        this.slots === 1 ? base : `${base}-${n + 1}`,
-      );
-      await this.persistently(() => this.bench.introduce(ids));
-      const slots = ids.map((sessionId) =>
-        this.slot(sessionId).catch((error) => {
-          this.stopClaiming();
-          throw error;
-        }),
-      );
-      const failed = (await Promise.allSettled(slots)).find((slot) => slot.status === "rejected");
-      if (failed) throw failed.reason;
+      await this.untilAnswered(() => this.attempts.introduce(this.sessionIds));
+      await this.loop.run();
       return this.summary;
     } finally {
-      await this.bench.close();
+      await this.attempts.close();
     }
   }
 
-  private async slot(sessionId: string): Promise<void> {
-    let group: Group | null = null;
-    // Without waiting at first: an answer that comes at once says why there is nothing.
-    let waits = false;
-    try {
-      while (!this.isStopping) {
-        if (!group?.isReady) group = this.bench.newGroup(sessionId);
-        // A wait that was ended may have missed what a report has just set free; the last look does not wait.
-        const isLastLook = !waits && this.isIdle();
-        const answer: Answer | null = await this.claim(sessionId, group, { waits });
-        if (answer?.claimed) {
-          const end: AttemptEnd = await this.attempt(answer.claimed, group);
-          group = null;
-          waits = false;
-          this.summary[end.outcome]++;
-          if (end.outcome !== "failed") this.isHeldBack = false;
-          if (this.options.once) return;
-          if (this.isToComeBack(end)) await this.forgetWhatWasGivenBack(sessionId);
-        } else {
-          if (isLastLook && this.isIdle() && !this.isMoreToCome(answer)) return;
-          waits = !(waits && this.ends);
-        }
-      }
-    } finally {
-      await group?.end();
-      await this.bench.endSession(sessionId).catch((error) => this.options.onTrouble?.(error));
-    }
+  private async endSlot(slot: number): Promise<void> {
+    await this.groups[slot]?.end();
+    const { silence } = this.attempts;
+    await this.session(slot)
+      .end(silence)
+      .catch((error) => this.options.onTrouble?.(error));
   }
 
-  /** Whether it is taken again as soon as others have done their part: there are only so many rounds of that. */
+  private session(slot: number) {
+    return this.attempts.session(this.sessionIds[slot]!);
+  }
+
+  private async claim(
+    slot: number,
+    { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  ): Promise<Answer<Granted> | null> {
+    const { labels, once } = this.options;
+    const session = this.session(slot);
+    let group = this.groups[slot];
+    if (!group?.isReady) group = this.attempts.newGroup(session.id);
+    this.groups[slot] = group;
+    const input = {
+      ...this.attempts.claimInput(session.id, group),
+      resume: false,
+      // With --once a person asks for one task, and sees the failure.
+      heedBreaker: !once,
+      waitMs,
+      ...(labels === undefined ? {} : { labels }),
+    };
+    // One key for all attempts: a claim whose answer was lost would be held without anyone knowing.
+    const idempotencyKey = newKey();
+    let askedAt = 0;
+    const claim = () => {
+      askedAt = performance.now();
+      return this.attempts.dibs.tasks.claimNext(input, { signal, idempotencyKey });
+    };
+    const answer = await this.untilAnswered(() => session.known(claim));
+    if (!answer) return null;
+    if (!answer.claim || !answer.task) return { claimed: null, ...answer };
+    // How long the claim waited before it was granted is unknown here; the first heartbeat makes it exact.
+    askedAt = Math.max(askedAt, performance.now() - answerMsMax);
+    return { claimed: { claim: answer.claim, task: answer.task, askedAt, group } };
+  }
+
+  private async attempt(slot: number, { group, ...claimed }: Granted): Promise<Outcome> {
+    const end = await this.attempts.run(claimed, group, { isStopping: this.loop.isStopping });
+    this.groups[slot] = undefined;
+    this.summary[end.outcome]++;
+    if (this.isToComeBack(end) && !this.options.once) await this.registerAnew(slot);
+    return end.outcome;
+  }
+
+  /** Whether it is claimed again as soon as others have done their part: there are only so many rounds of that. */
   private isToComeBack({ project, taskId, reason }: AttemptEnd): boolean {
     if (reason === waitsForAnswer) return true;
     if (reason !== waitsForChildren) return false;
@@ -184,111 +192,35 @@ class WorkLoop implements Runner {
     return rounds <= roundsMax;
   }
 
-  /** A session is not handed for a while what it gave back; here that is ready as soon as others have done their part. */
-  private async forgetWhatWasGivenBack(sessionId: string): Promise<void> {
-    await this.persistently(async () => {
-      await this.bench.endSession(sessionId);
-      await this.bench.register(sessionId);
+  /** For a while a session does not get what it gave back. Here that is ready as soon as others have done their part. */
+  private async registerAnew(slot: number): Promise<void> {
+    const session = this.session(slot);
+    await this.untilAnswered(async () => {
+      await session.end(this.attempts.silence);
+      await session.register();
     });
   }
 
-  private async attempt(claimed: Claimed, group: Group): Promise<AttemptEnd> {
+  /** Repeats the call while the store cannot answer; null: stopped meanwhile. */
+  private async untilAnswered<T>(call: () => Promise<T>): Promise<T | null> {
+    const isStopped = () => this.loop.isStopping;
     try {
-      return await this.bench.run(claimed, group, { isStopping: this.isStopping });
-    } finally {
-      if (this.ends && this.bench.running.size === 0) this.wakeWaits();
-    }
-  }
-
-  private get ends(): boolean {
-    const { untilEmpty, untilIdle } = this.options;
-    return untilEmpty === true || untilIdle === true;
-  }
-
-  /** Nothing runs that could set something free. */
-  private isIdle(): boolean {
-    return this.ends && this.bench.running.size === 0;
-  }
-
-  /** Whether time alone gives this runner something to do. An agent that does not recover is given up. */
-  private isMoreToCome(answer: Answer | null): boolean {
-    if (!this.options.untilEmpty || !answer) return false;
-    const { scheduledAt, breaker } = answer;
-    return breaker ? breaker.failures < failuresMax : scheduledAt !== undefined;
-  }
-
-  private async claim(
-    sessionId: string,
-    group: Group,
-    { waits }: { waits: boolean },
-  ): Promise<Answer | null> {
-    const { labels, once } = this.options;
-    const { claimWaitMs, emptyWaitMs } = this.timings;
-    const input = {
-      ...this.bench.claimInput(sessionId, group),
-      resume: false,
-      // One task is asked for by a person, who sees how it goes.
-      heedBreaker: !once,
-      waitMs: !waits ? 0 : this.isIdle() ? Math.min(emptyWaitMs, claimWaitMs) : claimWaitMs,
-      ...(labels === undefined ? {} : { labels }),
-    };
-    // One key for all tries: a claim whose answer was lost would be held by nobody who knows.
-    const idempotencyKey = newKey();
-    const { signal } = this.waiting;
-    let askedAt = 0;
-    const claim = () => {
-      askedAt = performance.now();
-      return this.bench.dibs.tasks.claimNext(input, { signal, idempotencyKey });
-    };
-    const answer = await this.persistently(() => this.asKnown(sessionId, claim));
-    if (!answer) return null;
-    if (!answer.claim || !answer.task) {
-      if ("breaker" in answer && answer.breaker) this.holdBack(answer.breaker);
-      return { claimed: null, ...answer };
-    }
-    // How long it waited before it was granted is not known here; the first heartbeat makes it exact.
-    askedAt = Math.max(askedAt, performance.now() - answerMsMax);
-    return { claimed: { claim: answer.claim, task: answer.task, askedAt } };
-  }
-
-  private holdBack(breaker: WireBreaker): void {
-    if (!this.isHeldBack) this.options.onBreaker?.(breaker);
-    this.isHeldBack = true;
-  }
-
-  /** A session that was away for long is forgotten. */
-  private async asKnown<T>(sessionId: string, call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") throw error;
-      await this.bench.register(sessionId);
-      return call();
-    }
-  }
-
-  /** Goes through troubles of the store until it is stopped; null then. */
-  private async persistently<T>(call: () => Promise<T>): Promise<T | null> {
-    try {
-      return await persistently(call, {
+      return await untilAnswered(call, {
         retryMs: this.timings.retryMs,
-        isHopeless: () => this.isStopping,
+        isStopped,
         onTrouble: (error) => this.options.onTrouble?.(error),
-        signal: this.stopping.signal,
+        signal: this.loop.stopping,
       });
     } catch (error) {
-      if (this.isStopping) return null;
+      if (isStopped()) return null;
       throw error;
     }
   }
 }
 
-/** An orchestrator splits its work in a few rounds; one that always finds more parts must not keep a runner busy for ever. */
+/** An orchestrator splits its work in a few rounds; one that always finds more subtasks must not keep a runner busy indefinitely. */
 const roundsMax = 3;
 const tasksMax = 1_000;
-
-/** So many quick failures in a row, with pauses of 15 minutes by then: it takes a person to repair the agent. */
-const failuresMax = 11;
 
 /** An answer is not longer on its way than this. */
 const answerMsMax = 1_000;

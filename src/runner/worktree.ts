@@ -3,8 +3,8 @@
 
 import { existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { HolderOf } from "../client/reporting.js";
+import type { HolderOf } from "../client/holding/index.js";
+import { retry } from "../common/retry.js";
 import { DibsError } from "../contract/error.js";
 import { id as idSchema } from "../contract/fields.js";
 import type { WireTask } from "../contract/shapes.js";
@@ -84,17 +84,13 @@ function refuseBadId(taskId: string): void {
 }
 
 /** Git gives up at once when another process has a lock. */
-async function patiently<T>(act: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried++) {
-    try {
-      return await act();
-    } catch (error) {
-      const isBusy =
-        error instanceof GitError && /could not lock|unable to create .*lock/i.test(error.stderr);
-      if (!isBusy || tried === 20) throw error;
-      await sleep(25 * tried);
-    }
-  }
+function patiently<T>(act: () => Promise<T>): Promise<T> {
+  return retry(act, {
+    isTransient: (error) =>
+      error instanceof GitError && /could not lock|unable to create .*lock/i.test(error.stderr),
+    pauseMs: (failures) => 25 * (failures + 1),
+    triesMax: 20,
+  });
 }
 
 const suffixesMax = 100;

@@ -1,7 +1,7 @@
 // What people do to tasks. Every refusal becomes a line at the bottom, and every deed says which command would have done it.
 
 import { type Action, cliFor, type Details } from "../client/view/commands.js";
-import { plain } from "../client/view/text.js";
+import { plain } from "../common/text.js";
 import type { WireTask } from "../contract/shapes.js";
 import type { TaskName } from "./detail.js";
 import { Editor } from "./editor.js";

@@ -2,7 +2,7 @@
 
 import { Box, renderToString } from "ink";
 import type { ReactNode } from "react";
-import { widthOf } from "../client/view/text.js";
+import { widthOf } from "../common/text.js";
 import { Above, Bottom, promptLead, Top } from "./bars.js";
 import { Fleet } from "./fleet.js";
 import { Inbox } from "./inbox.js";

@@ -4,8 +4,8 @@
 import { Box } from "ink";
 import type { ReactNode } from "react";
 import { badgeOf } from "../client/view/inbox.js";
-import { plain, widthOf } from "../client/view/text.js";
 import { duration } from "../client/view/words.js";
+import { plain, widthOf } from "../common/text.js";
 import { answerOf } from "./actions.js";
 import { choicesFor } from "./keyboard.js";
 import { Cell, type Line, type Part, Parts, T, type Tone } from "./parts.js";

@@ -1,6 +1,6 @@
 // One line of text that somebody types, with a caret. What people see as one character is moved over and deleted as one.
 
-import { characters, cut, widthOf } from "../client/view/text.js";
+import { characters, cut, widthOf } from "../common/text.js";
 import type { Key } from "./keys.js";
 
 const lengthMax = 64 * 1024;

@@ -2,8 +2,8 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
-import { plain, widthOf, wrap } from "../client/view/text.js";
 import { ago } from "../client/view/words.js";
+import { plain, widthOf, wrap } from "../common/text.js";
 import type { InboxItem } from "./inbox-items.js";
 import { bodyRows } from "./layout.js";
 import { Cell, type Line, Lines, type Part, Parts, T } from "./parts.js";

@@ -5,6 +5,7 @@ import type { Dibs } from "../client/client.js";
 import { clockSkewMs } from "../client/view/health.js";
 import { type InboxContent, readInbox } from "../client/view/inbox.js";
 import { TaskIndex } from "../client/view/rows.js";
+import { pause } from "../common/abort.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { WireEvent, WireProject } from "../contract/shapes.js";
@@ -193,18 +194,4 @@ export class Live {
     }, quietMs);
     this.catchingUp = { count, timer };
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

@@ -2,8 +2,8 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
-import { plain } from "../client/view/text.js";
 import { ago, duration } from "../client/view/words.js";
+import { plain } from "../common/text.js";
 import { bodyRows } from "./layout.js";
 import { type Line, Lines, type Part } from "./parts.js";
 import type { Overlay, State } from "./state.js";

@@ -2,7 +2,7 @@
 
 import { Box, Text } from "ink";
 import { createContext, type ReactNode, useContext } from "react";
-import { cut, harmless } from "../client/view/text.js";
+import { cut, harmless } from "../common/text.js";
 
 /** Whether colours are wanted (NO_COLOR). */
 export const Colours = createContext(true);

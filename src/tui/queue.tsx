@@ -3,8 +3,8 @@
 import { Box } from "ink";
 import type { ReactNode } from "react";
 import { claimMark } from "../client/view/health.js";
-import { plain, widthOf } from "../client/view/text.js";
 import { duration, percent, phaseTag, priorityText, standing, stateWord } from "../client/view/words.js";
+import { plain, widthOf } from "../common/text.js";
 import { type PriorityLabel, priorityLabel } from "../contract/priority.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 import { bodyRows } from "./layout.js";

@@ -1,7 +1,7 @@
 // One task in full, as lines: what it is, why it does not run, what happened to it, what came of it.
 
-import { plain, plainLines, wrap } from "../client/view/text.js";
 import { ago, duration, percent, phaseTag, priorityText, stateWord } from "../client/view/words.js";
+import { plain, plainLines, wrap } from "../common/text.js";
 import type { WireAttempt, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Detail } from "./detail.js";
 import type { Line, Part, Tone } from "./parts.js";

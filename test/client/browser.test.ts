@@ -19,9 +19,9 @@ function loaded(path: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("the client, the contract, the core and zod are all that it loads", () => {
+test("the client, the contract, the core, common helpers and zod are all that it loads", () => {
   const others = [...loaded("src/client/connect.ts")].filter(
-    (path) => !/^src\/(client|contract|core)\//.test(path),
+    (path) => !/^src\/(client|contract|core|common)\//.test(path),
   );
   expect(others).toEqual(["zod"]);
 });

@@ -13,13 +13,13 @@ const files = readdirSync(source, { recursive: true, encoding: "utf8" })
   .filter((name) => /\.tsx?$/.test(name))
   .map((name) => join(source, name));
 
-test("the dashboard imports only itself, the client and the contract", () => {
+test("the dashboard imports only itself, the client, the contract and common helpers", () => {
   const strangers = files.flatMap((file) => {
     const text = readFileSync(file, "utf8");
     const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, name]) =>
       resolve(file, "..", name!),
     );
-    const allowed = [source, join(root, "src/client"), join(root, "src/contract")];
+    const allowed = [source, join(root, "src/client"), join(root, "src/contract"), join(root, "src/common")];
     return imports
       .filter((path) => !allowed.some((room) => path.startsWith(`${room}/`)))
       .map((path) => `${relative(root, file)} imports ${relative(root, path)}`);

@@ -83,7 +83,10 @@ function mortal(dibs: Dibs): Dibs {
         return (...given: unknown[]) => (killer ? killer.async(() => method(...given)) : method(...given));
       },
     });
-  return new Proxy(dibs, { get: (target, name) => group(Reflect.get(target, name) as object) });
+  // A client is awaited like any other value: it has no `then`.
+  return new Proxy(dibs, {
+    get: (target, name) => (name === "then" ? undefined : group(Reflect.get(target, name) as object)),
+  });
 }
 
 const dead = 2 ** 22 + 1;

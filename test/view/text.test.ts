@@ -1,7 +1,7 @@
 // Text for terminals is measured by what people see, in time that grows with its length only.
 
 import { expect, test } from "vitest";
-import { characters, cut, padTo, widthOf, wrap } from "../../src/client/view/text.js";
+import { characters, cut, padTo, widthOf, wrap } from "../../src/common/text.js";
 
 const samples = [
   "plain",

@@ -1,10 +1,12 @@
 // Fields in the lines of a text, and how their values are read.
 
+import { unitMs } from "../../common/duration.js";
+import { plain } from "../../common/text.js";
 import { priority as priorityField } from "../../contract/fields.js";
 import { type Field, fieldNamed } from "./field-names.js";
 import type { At, RawTask } from "./plan.js";
 import type { Report } from "./report.js";
-import { plain, quote, unwrap, withoutEmphasis } from "./words.js";
+import { quote, unwrap, withoutEmphasis } from "./words.js";
 
 export interface FieldLine {
   field: Field;
@@ -218,16 +220,12 @@ export function isPlausible({ field, value }: FieldLine): boolean {
 }
 
 const retries = /^(\d{1,4})(?:\s?(?:x|times|retries))?$/i;
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-
 /** `15s`, `5 min`, `2 hours`; undefined when it is no duration. */
 export function durationMs(value: string): number | undefined {
   const found = /^(\d{1,6}(?:\.\d{1,3})?)\s?(ms|s|m|h)(?:ec|ecs|econds?|in|ins|inutes?|r|rs|ours?)?$/i.exec(
     value.trim(),
   );
-  return found
-    ? Math.round(Number(found[1]) * units[found[2]!.toLowerCase() as keyof typeof units])
-    : undefined;
+  return found ? Math.round(Number(found[1]) * unitMs[found[2]!.toLowerCase()]!) : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 // JSON plans: our own field names, those of S2 and S3, and task-master's; flat or nested, wrapped or not.
 
+import { plain } from "../../common/text.js";
 import { type Field, fieldNamed } from "./field-names.js";
 import {
   add,
@@ -17,7 +18,7 @@ import {
 import { type JsonNode, toJson } from "./json-parse.js";
 import { newTask, type RawTask } from "./plan.js";
 import type { Report } from "./report.js";
-import { plain, quote } from "./words.js";
+import { quote } from "./words.js";
 
 const childNames = ["tasks", "subtasks", "children", "items", "steps", "todos"];
 const groupNames = ["phases", "groups", "epics", "milestones", "stages", "features", "stories"];

@@ -1,9 +1,9 @@
 // What a plan will do, for people: a tree, the waves in which its tasks become claimable, and its longest chain.
 
 import { priorityText } from "../../client/view/words.js";
+import { plain } from "../../common/text.js";
 import { openTasks } from "./batch.js";
 import type { Plan, PlannedTask } from "./plan.js";
-import { plain } from "./words.js";
 
 export interface Preview {
   /** Keys that can be claimed at the same time, wave by wave, if every task takes as long as any other. */

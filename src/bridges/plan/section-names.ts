@@ -1,7 +1,7 @@
 // Names of sections and bullets: which are about the plan, which group tasks, which say something about a task.
 
+import { plain } from "../../common/text.js";
 import { splitLabel } from "./labels.js";
-import { plain } from "./words.js";
 
 /** Sections about the plan, not parts of it. */
 export const asides =

@@ -1,12 +1,13 @@
 // Tables whose rows are tasks: one column has the titles, the others are fields or text.
 
+import { plain } from "../../common/text.js";
 import { type Field, fieldNamed } from "./field-names.js";
 import { addText, isPlausible, setField } from "./fields.js";
 import type { Line } from "./lines.js";
 import { newTask, type RawTask } from "./plan.js";
 import type { Report } from "./report.js";
 import { readTitle } from "./titles.js";
-import { plain, withoutEmphasis } from "./words.js";
+import { withoutEmphasis } from "./words.js";
 
 const titles =
   /^(?:tasks?|task (?:name|title)|title|name|item|step|work ?item|story|ticket|issue|feature|activity|deliverable|what|aufgabe|titel|schritt|tâche|titre|étape|tarea|título|paso|tarefa|任务|任務|标题|步骤|タスク|タイトル|作業)$/i;

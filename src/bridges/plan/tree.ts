@@ -1,9 +1,9 @@
 // A Markdown document as a tree: every line is in exactly one node, so that none can fall through.
 
+import { plain } from "../../common/text.js";
 import { fieldLine, isCriteria } from "./fields.js";
 import type { Line } from "./lines.js";
 import { type Item, isUnder, type Piece } from "./outline.js";
-import { plain } from "./words.js";
 
 /** Items on the same level of the same list, all numbered or all not. */
 export interface List {

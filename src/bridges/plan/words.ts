@@ -1,9 +1,6 @@
 // Titles as people and models repeat them: with other case, quotes, numbering and emphasis.
 
-/** One line without control characters: what a terminal may show. */
-export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
-}
+import { plain } from "../../common/text.js";
 
 /** Untrusted text in a message. */
 export function quote(text: string, lengthMax = 80): string {

@@ -4,7 +4,7 @@
 
 import { join } from "node:path";
 import type { Dibs } from "../../client/client.js";
-import { isLost, storable } from "../../client/reporting.js";
+import { hasCode, isLost, storable } from "../../client/holding/index.js";
 import { DibsError } from "../../contract/error.js";
 import type { Hold } from "./hold.js";
 import type { Ledger } from "./ledger.js";
@@ -113,7 +113,7 @@ export class Desk {
       if (shelf.withdraw(paper)) this.drop(hold);
     } else if (now() >= hold.giveBackAt)
       await this.release(hold, paper, "its time limit ran while it waited");
-    else if (now() >= hold.leaseUntil) hold.isWithdrawn = shelf.withdraw(paper);
+    else if (hold.claim.isLate) hold.isWithdrawn = shelf.withdraw(paper);
   }
 
   private async workedOn(hold: Hold, paper: Paper): Promise<void> {
@@ -130,9 +130,9 @@ export class Desk {
     const gone = this.whyGone(hold);
     if (gone !== null) return this.lose(hold, paper, gone);
     if (hold.isStarted) return;
-    await dibs.tasks.start(hold.by).catch((error) => {
+    await dibs.tasks.start(hold.claim.by).catch((error) => {
       // It asks already.
-      if (!(error instanceof DibsError) || error.code !== "INVALID_STATE") throw error;
+      if (!hasCode(error, "INVALID_STATE")) throw error;
     });
     hold.isStarted = true;
   }
@@ -151,7 +151,7 @@ export class Desk {
     const result = resultOf(tree, paper, onOddity);
     try {
       await dibs.tasks
-        .complete({ ...hold.by, result })
+        .complete({ ...hold.claim.by, result })
         .catch((error) => this.completeShortly(error, hold, paper));
     } catch (error) {
       const reason = error instanceof DibsError ? notYet[error.code] : undefined;
@@ -168,12 +168,16 @@ export class Desk {
 
   /** The work is done, whatever is wrong with the words about it. */
   private async completeShortly(error: unknown, hold: Hold, paper: Paper): Promise<void> {
-    const isAboutResult =
-      error instanceof DibsError && ["PAYLOAD_TOO_LARGE", "VALIDATION_FAILED"].includes(error.code);
-    if (!isAboutResult) throw error;
+    if (!hasCode(error, "PAYLOAD_TOO_LARGE", "VALIDATION_FAILED")) throw error;
     const { dibs, tree, onOddity } = this.parts;
-    onOddity(join(paper.directory, paper.file), `has a result that cannot be kept: ${error.message}`);
-    await dibs.tasks.complete({ ...hold.by, result: `The result is in ${tree.shown(paper.directory)}.` });
+    onOddity(
+      join(paper.directory, paper.file),
+      `has a result that cannot be kept: ${(error as Error).message}`,
+    );
+    await dibs.tasks.complete({
+      ...hold.claim.by,
+      result: `The result is in ${tree.shown(paper.directory)}.`,
+    });
   }
 
   private async fail(hold: Hold, paper: Paper, errorPath: string): Promise<void> {
@@ -181,7 +185,7 @@ export class Desk {
     this.markTaken(hold);
     if (!settling.isSettled(errorPath, tree.stats(errorPath))) return;
     const error = storable(errorOf(tree, errorPath));
-    const { willRetry } = await dibs.tasks.fail({ ...hold.by, error });
+    const { willRetry } = await dibs.tasks.fail({ ...hold.claim.by, error });
     shelf.toStale(paper, this.mark(hold, "failed"));
     this.drop(hold);
     tell({ type: "failed", ...onTask(hold), error, willRetry });
@@ -220,7 +224,7 @@ export class Desk {
     const { dibs, shelf, slots, tell } = this.parts;
     if (paper && !shelf.withdraw(paper)) return;
     hold.isWithdrawn = true;
-    await dibs.tasks.release({ ...hold.by, reason });
+    await dibs.tasks.release({ ...hold.claim.by, reason });
     await slots.end(hold.record.sessionId);
     this.drop(hold);
     tell({ type: "released", ...onTask(hold), reason });
@@ -247,7 +251,7 @@ export class Desk {
   private async handInLate(hold: Hold, paper: Paper): Promise<void> {
     const { dibs, tree, onOddity } = this.parts;
     try {
-      await dibs.tasks.complete({ ...hold.by, result: resultOf(tree, paper, onOddity) });
+      await dibs.tasks.complete({ ...hold.claim.by, result: resultOf(tree, paper, onOddity) });
     } catch (error) {
       if (!(error instanceof DibsError) || error.retryable) throw error;
     }
@@ -257,8 +261,9 @@ export class Desk {
   private async noteLoss(hold: Hold, error: unknown): Promise<void> {
     const { dibs, project } = this.parts;
     const { taskId, epoch } = hold.record;
-    const isForgotten = error instanceof DibsError && error.code === "TASK_NOT_FOUND";
-    const attempts = isForgotten ? [] : (await dibs.tasks.attempts({ ...project, taskId })).attempts;
+    const attempts = hasCode(error, "TASK_NOT_FOUND")
+      ? []
+      : (await dibs.tasks.attempts({ ...project, taskId })).attempts;
     const reason = attempts.find((each) => each.epoch === epoch)?.releaseReason;
     if (reason === "completed") hold.isReported = true;
     else hold.lost = (error as Error).message;
@@ -276,26 +281,12 @@ export class Desk {
     tell({ type: "completed", ...onTask(hold) });
   }
 
-  /** Renews the lease; learns of its loss. */
+  /** Renews the claim; learns of its loss. */
   async beat(hold: Hold, beatMs: number): Promise<void> {
-    const { dibs, now } = this.parts;
     if (hold.lost !== null || hold.isReported) return;
-    const askedAt = now();
-    try {
-      await dibs.tasks.heartbeat(hold.by).catch((error) => this.beatWhileAsking(error, hold));
-      hold.leaseUntil = askedAt + hold.record.ttlMs;
-      hold.beatAt = askedAt + beatMs;
-    } catch (error) {
-      if (!isLost(error)) throw error;
-      await this.noteLoss(hold, error);
-    }
-  }
-
-  /** With a question open the lease stands still, and only the session can be heard of. */
-  private async beatWhileAsking(error: unknown, hold: Hold): Promise<void> {
-    if (!(error instanceof DibsError) || error.code !== "INVALID_STATE") throw error;
-    const { dibs, project } = this.parts;
-    await dibs.sessions.heartbeat({ ...project, sessionId: hold.record.sessionId });
+    const askedAt = this.parts.now();
+    if (await hold.claim.renew()) hold.beatAt = askedAt + beatMs;
+    else if (hold.refusal) await this.noteLoss(hold, hold.refusal);
   }
 
   private mark({ record }: Hold, outcome: string) {
@@ -303,6 +294,7 @@ export class Desk {
   }
 
   private drop(hold: Hold): void {
+    hold.claim.end();
     this.parts.ledger.remove(hold.record.name);
     this.parts.drop(hold);
   }

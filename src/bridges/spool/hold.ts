@@ -1,14 +1,16 @@
-// One task that this spool holds, as this process knows it: its record, its lease by our own clock, and what has been told.
+// One task that this spool holds: its record, its claim, and what has been reported about it.
 
-import type { HolderOf } from "../../client/reporting.js";
+import type { Dibs } from "../../client/client.js";
+import { HeldClaim } from "../../client/holding/index.js";
 import type { Held } from "./ledger.js";
 
 export interface Hold {
   record: Held;
-  by: HolderOf;
+  claim: HeldClaim;
+  /** The refusal that ended the claim. */
+  refusal: unknown;
   isStarted: boolean;
-  /** When the lease is over unless renewed, and when it is to be renewed. */
-  leaseUntil: number;
+  /** When the claim is to be renewed. */
   beatAt: number;
   /** While it waits in `to_execute`: the task's own time limit runs, and must not run out before anybody has begun. */
   giveBackAt: number;
@@ -27,21 +29,37 @@ export interface Hold {
   waitsFor: string | null;
 }
 
+export interface HoldParts {
+  dibs: Dibs;
+  project: { project?: string };
+  now(): number;
+  onTrouble(error: unknown): void;
+}
+
+/** `isKnown`: held since an earlier run of the spool. How long it has waited since then is unknown. */
 export function holdOf(
   record: Held,
-  project: { project?: string },
-  at: { askedAt: number; isKnown: boolean },
-) {
+  { dibs, project, now, onTrouble }: HoldParts,
+  { askedAt, isKnown }: { askedAt: number; isKnown: boolean },
+): Hold {
   const { taskId, sessionId, epoch, ttlMs, timeoutMs } = record;
   const hold: Hold = {
     record,
-    by: { ...project, taskId, sessionId, epoch },
+    claim: new HeldClaim({
+      dibs: () => dibs,
+      by: { ...project, taskId, sessionId, epoch },
+      ttlMs,
+      askedAt,
+      now,
+      onLost: (error) => {
+        hold.refusal = error;
+      },
+      onTrouble,
+    }),
+    refusal: null,
     isStarted: false,
-    leaseUntil: at.askedAt + ttlMs,
-    beatAt: at.askedAt,
-    // How long it has waited before this process came is not known.
-    giveBackAt:
-      timeoutMs === null ? Number.POSITIVE_INFINITY : at.askedAt + (at.isKnown ? 0 : timeoutMs * 0.75),
+    beatAt: askedAt,
+    giveBackAt: timeoutMs === null ? Number.POSITIVE_INFINITY : askedAt + (isKnown ? 0 : timeoutMs * 0.75),
     missingSince: null,
     isFresh: false,
     namelessSince: null,

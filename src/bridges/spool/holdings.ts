@@ -21,6 +21,7 @@ export interface HoldingParts {
   fileOf(task: WireTask): string | null;
   /** What lies in `completed` and `stale` under that name from now on is its own. */
   unsettle(name: string): void;
+  onTrouble(error: unknown): void;
 }
 
 export class Holdings {
@@ -62,9 +63,9 @@ export class Holdings {
 
   /** What was held when this spool last ran. */
   load(): void {
-    const { ledger, project, now, onOddity } = this.parts;
+    const { ledger, now, onOddity } = this.parts;
     for (const record of ledger.load(onOddity)) {
-      this.byName.set(record.name, holdOf(record, project, { askedAt: now(), isKnown: true }));
+      this.byName.set(record.name, holdOf(record, this.parts, { askedAt: now(), isKnown: true }));
     }
   }
 
@@ -80,7 +81,7 @@ export class Holdings {
 
   /** A file of that name lies there already. */
   hold(name: string, { claim, task, askedAt }: Claimed): Hold {
-    const { project, ledger, unsettle } = this.parts;
+    const { ledger, unsettle } = this.parts;
     const { sessionId, epoch, ttlMs } = claim;
     const record = {
       name,
@@ -96,7 +97,7 @@ export class Holdings {
     };
     ledger.write(record);
     unsettle(name);
-    const hold = holdOf(record, project, { askedAt, isKnown: false });
+    const hold = holdOf(record, this.parts, { askedAt, isKnown: false });
     this.byName.set(name, hold);
     return hold;
   }

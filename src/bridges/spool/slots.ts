@@ -3,6 +3,7 @@
 
 import type { Dibs } from "../../client/client.js";
 import { everyClaim } from "../../client/every-claim.js";
+import { HeldSession, hasCode } from "../../client/holding/index.js";
 import { newKey } from "../../client/keys.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
@@ -25,8 +26,7 @@ export interface SlotOptions {
 }
 
 export class Slots {
-  /** Registered by this process. */
-  private readonly registered = new Set<string>();
+  private readonly sessions = new Map<string, HeldSession>();
   /** A claim whose answer was lost may be held by nobody who knows. */
   isUncertain = true;
 
@@ -45,23 +45,30 @@ export class Slots {
     return sessionId.startsWith(`${prefix}-`) && /^\d+$/.test(sessionId.slice(prefix.length + 1));
   }
 
+  private session(id: string): HeldSession {
+    const known = this.sessions.get(id);
+    if (known) return known;
+    const { dibs, project, agent, heartbeats } = this.options;
+    const session = new HeldSession(() => dibs, {
+      ...{ ...project, id, name: agent, agentType: agent, capacity: 1, heartbeats },
+    });
+    this.sessions.set(id, session);
+    return session;
+  }
+
   async register(sessionId: string, heartbeats = this.options.heartbeats): Promise<void> {
-    const { dibs, project, agent } = this.options;
-    const who = { id: sessionId, name: agent, agentType: agent };
-    await dibs.sessions.register({ ...project, ...who, capacity: 1, heartbeats });
-    this.registered.add(sessionId);
+    await this.session(sessionId).register({ heartbeats });
   }
 
   /** What it held goes back, counted as lost. */
   async end(sessionId: string): Promise<void> {
-    const { dibs, project } = this.options;
-    this.registered.delete(sessionId);
-    await dibs.sessions.end({ ...project, sessionId }).catch(unlessCode("SESSION_NOT_FOUND"));
+    await this.session(sessionId).end();
   }
 
   /** All that this process has registered and that hold nothing. */
   async endIdle(used: ReadonlySet<string>): Promise<void> {
-    for (const sessionId of this.registered) if (!used.has(sessionId)) await this.end(sessionId);
+    for (const session of this.sessions.values())
+      if (session.isRegistered && !used.has(session.id)) await session.end();
   }
 
   async claimNext(sessionId: string): Promise<Claimed | null> {
@@ -70,7 +77,7 @@ export class Slots {
     const idempotencyKey = newKey();
     this.isUncertain = true;
     const askedAt = now();
-    const answer = await this.known(sessionId, () => dibs.tasks.claimNext(input, { idempotencyKey }));
+    const answer = await this.session(sessionId).known(() => dibs.tasks.claimNext(input, { idempotencyKey }));
     this.isUncertain = false;
     return answer.claim && answer.task ? { claim: answer.claim, task: answer.task, askedAt } : null;
   }
@@ -79,10 +86,12 @@ export class Slots {
     const { dibs, project, now, agent } = this.options;
     const input = { ...project, taskId, sessionId, metadata: { spool: agent } };
     const askedAt = now();
-    const { claim, task } = await this.known(sessionId, () => dibs.tasks.claim(input)).catch((error) => {
-      if (!(error instanceof DibsError) || error.retryable) this.isUncertain = true;
-      throw error;
-    });
+    const { claim, task } = await this.session(sessionId)
+      .known(() => dibs.tasks.claim(input))
+      .catch((error) => {
+        if (!(error instanceof DibsError) || error.retryable) this.isUncertain = true;
+        throw error;
+      });
     return { claim, task, askedAt };
   }
 
@@ -99,23 +108,11 @@ export class Slots {
     this.isUncertain = false;
     return claimed;
   }
-
-  /** A session that was silent for long is forgotten. */
-  private async known<T>(sessionId: string, call: () => Promise<T>): Promise<T> {
-    if (!this.registered.has(sessionId)) await this.register(sessionId);
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof DibsError) || error.code !== "SESSION_NOT_FOUND") throw error;
-      await this.register(sessionId);
-      return call();
-    }
-  }
 }
 
 function unlessCode(code: DibsError["code"]): (error: unknown) => null {
   return (error) => {
-    if (error instanceof DibsError && error.code === code) return null;
-    throw error;
+    if (!hasCode(error, code)) throw error;
+    return null;
   };
 }

@@ -11,6 +11,7 @@
 
 import { join } from "node:path";
 import type { Dibs } from "../../client/client.js";
+import { beatMsFor, claimSettings } from "../../client/holding/index.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireEvent } from "../../contract/shapes.js";
 import { Counters } from "./counters.js";
@@ -101,6 +102,7 @@ export class Spool {
       ...{ dibs, project, tree, ledger, shelf, settling, slots, machine, timings, now },
       tell: reports.tell,
       onOddity: reports.oddity,
+      onTrouble: (error: unknown) => reports.trouble(error),
     };
     const holdings: Holdings = new Holdings({
       ...shared,
@@ -144,10 +146,8 @@ export class Spool {
   async open(): Promise<void> {
     const { dibs, tree, project } = this;
     const { agent, machine, lockDirectory } = this.options;
-    const { settings } = (await dibs.projects.get(project.project ? { id: project.project } : {})).project;
-    const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = settings.claim;
-    const third = Math.floor(Math.min(defaultTtlMs, orphanThresholdMs) / 3);
-    this.beatMs = this.timings.heartbeatMs ?? Math.max(1, Math.min(heartbeatIntervalMs, third));
+    const settings = await claimSettings(dibs, project.project);
+    this.beatMs = this.timings.heartbeatMs ?? beatMsFor(settings);
     const name = `spool-${agent}-${this.ledger.spoolId}`;
     this.lock = await ProxyLock.acquire({ dibs, tree, project, machine, agent, name, lockDirectory });
     this.lockAt = this.now() + this.beatMs;
@@ -276,7 +276,7 @@ export class Spool {
   }
 
   private isToComeBack(hold: Hold): boolean {
-    return hold.isWithdrawn && isWaiting(hold) && this.now() < hold.leaseUntil;
+    return hold.isWithdrawn && isWaiting(hold) && !hold.claim.isLate;
   }
 
   /** Troubles of the store or the disk pass, or are told until somebody mends them; the next look tries again. */

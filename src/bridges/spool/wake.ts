@@ -3,22 +3,13 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import type { Dibs } from "../../client/client.js";
+import { pause } from "../../common/abort.js";
 import type { WireEvent } from "../../contract/shapes.js";
 import type { SpoolClock } from "./options.js";
 
 export const systemClock: SpoolClock = {
   now: () => performance.now(),
-  wait: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      signal.addEventListener("abort", end);
-    }),
+  wait: pause,
 };
 
 export class Wake {

@@ -3,6 +3,9 @@
 
 import { renameSync, rmSync, watch } from "node:fs";
 import type { Dibs } from "../../client/client.js";
+import { pause } from "../../common/abort.js";
+import { backoffMs } from "../../common/retry.js";
+import { Wake } from "../../common/wake.js";
 import { DibsError } from "../../contract/error.js";
 import { type Base, digestOf, emptyBase, readBase } from "./base.js";
 import type { Dialect } from "./dialect.js";
@@ -12,7 +15,6 @@ import { readWhole, TaskFile } from "./file.js";
 import { FileLock, type Machine } from "./lock.js";
 import { Mirror } from "./mirror.js";
 import { isFinal, type News } from "./report.js";
-import { Wake, within } from "./wake.js";
 
 export interface Timings {
   /** So long news are collected before the file is written. */
@@ -175,7 +177,7 @@ class Keeper {
         await this.wake.wait(Math.min(this.timings.pollMs, this.untilLeaseEnds()));
         // Whatever else happens now is written with it.
         const pauseMs = Math.max(this.timings.debounceMs, this.notBefore - Date.now());
-        if (!signal.aborted) await within(pauseMs, signal);
+        if (!signal.aborted) await pause(pauseMs, signal);
       }
       if (failure !== undefined) throw failure;
       await this.flush();
@@ -229,7 +231,7 @@ class Keeper {
     const times = isNew ? 1 : this.trouble!.times + 1;
     this.trouble = { kind, times };
     if (isNew) this.options.tell({ what: "trouble", message });
-    await within(Math.min(backoffMsMax, 500 * 2 ** times), this.stopping.signal);
+    await pause(backoffMs(500, times, backoffMsMax), this.stopping.signal);
   }
 
   /** What is committed by now is in the file before we go. */

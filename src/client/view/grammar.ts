@@ -5,6 +5,7 @@
 // All terms must hold; of several values one; a leading minus turns a term round. What cannot be understood is told with its place
 // and left out, never thrown: people look at lists while they still type.
 
+import { durationUnits } from "../../common/duration.js";
 import { priorityLabel, priorityWords } from "../../contract/priority.js";
 import { type Piece, piecesOf, quoted } from "./pieces.js";
 
@@ -143,13 +144,7 @@ function priorityTestOf(text: string): Understood<PriorityTest> {
   return { value: { op, value: /^p\d$/.test(word) ? number : priorityLabel(number) } };
 }
 
-const unitMs: Record<string, number> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+const unitMs: Record<string, number> = { ...Object.fromEntries(durationUnits), w: 604_800_000 };
 
 function timeTestOf(text: string): Understood<TimeTest> {
   const [, op = ">=", rest = ""] = comparison.exec(text)!;
@@ -178,7 +173,7 @@ function formatTerm(term: Term): string {
 }
 
 function spelled(ms: number): string {
-  const units = Object.entries(unitMs).reverse();
+  const units = Object.entries(unitMs).sort(([, a], [, b]) => b - a);
   const [unit, length] = units.find(([, each]) => ms >= each && ms % each === 0) ?? ["s", 1_000];
   return `${ms / length}${unit}`;
 }

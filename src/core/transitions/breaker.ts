@@ -3,9 +3,9 @@
 // probe, with growing pauses, until an attempt ends any other way. All breakers of a project are one document, so that a command
 // finds its own without a second lookup.
 
+import { exactDuration } from "../../common/duration.js";
 import type { Attempt, Claim } from "../claim.js";
 import type { Draft } from "../draft.js";
-import { exactDuration } from "../duration.js";
 import { beginningOf, limits, quickMs } from "../limits.js";
 import { canRead } from "../refusal.js";
 import type { Task } from "../task.js";

@@ -1,7 +1,7 @@
+import { exactDuration } from "../../common/duration.js";
 import { type Attempt, type AttemptEnd, type Claim, workedMs } from "../claim.js";
 import type { FailCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { exactDuration } from "../duration.js";
 import { accept, type Outcome } from "../refusal.js";
 import { retryDelayMs, spreadOf } from "../retry.js";
 import type { Task } from "../task.js";

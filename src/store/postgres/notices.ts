@@ -2,6 +2,7 @@
 // makes it quick; a lost one, a lost listener or a pooler that swallows them costs time, nothing else.
 
 import { randomUUID } from "node:crypto";
+import { backoffMs } from "../../common/retry.js";
 import type { Database } from "./connection.js";
 
 const channel = "dibs";
@@ -90,8 +91,8 @@ export class Notices {
         this.deaf(`the server refuses LISTEN (${(error as Error).message})`);
       }
       this.isHeard = false;
-      const pause = Math.min(againMs.first * 2 ** tries, againMs.max) * (0.5 + Math.random());
-      await new Promise((resolve) => setTimeout(resolve, pause).unref());
+      const pauseMs = backoffMs(againMs.first, tries, againMs.max);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
     }
   }
 

@@ -1,3 +1,4 @@
+import { backoffMs, retry } from "../../common/retry.js";
 import { isConflict, isConnectionLoss, isLockTimeout, translate } from "./errors.js";
 
 /** How long a lost connection or a restarting server is waited for. */
@@ -10,16 +11,14 @@ export async function persistently<T>(
   attempt: () => Promise<T>,
   { patienceMs = patienceMsUsual, isPatientWithLocks = false } = {},
 ): Promise<T> {
-  const deadline = performance.now() + patienceMs;
-  for (let tries = 0; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const mayPass =
-        isConnectionLoss(error) || isConflict(error) || (isPatientWithLocks && isLockTimeout(error));
-      if (!mayPass || performance.now() > deadline) throw translate(error, where);
-    }
-    const pause = Math.min(pauseMs.first * 2 ** tries, pauseMs.max) * (0.5 + Math.random());
-    await new Promise((resolve) => setTimeout(resolve, pause));
+  try {
+    return await retry(attempt, {
+      isTransient: (error) =>
+        isConnectionLoss(error) || isConflict(error) || (isPatientWithLocks && isLockTimeout(error)),
+      pauseMs: (failures) => backoffMs(pauseMs.first, failures, pauseMs.max),
+      withinMs: patienceMs,
+    });
+  } catch (error) {
+    throw translate(error, where);
   }
 }

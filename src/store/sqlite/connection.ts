@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { retry } from "../../common/retry.js";
 import { StoreError } from "../store.js";
 import { corrupt, isBusy, translate } from "./errors.js";
 import { foreignObject } from "./known-schema.js";
@@ -353,15 +354,13 @@ const patienceMs = 15_000;
 
 /** Runs something that needs a lock, waiting between tries without blocking the event loop. */
 export async function patiently<T>(file: string, attempt: () => T): Promise<T> {
-  let deadline = 0;
-  for (let tries = 0; ; tries++) {
-    try {
-      return attempt();
-    } catch (error) {
-      deadline ||= performance.now() + patienceMs;
-      if (!isBusy(error) || performance.now() > deadline) throw translate(error, file);
-    }
-    const pauseMs = Math.random() * Math.min(1 + tries, 10);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  try {
+    return await retry(attempt, {
+      isTransient: isBusy,
+      pauseMs: (failures) => Math.random() * Math.min(1 + failures, 10),
+      withinMs: patienceMs,
+    });
+  } catch (error) {
+    throw translate(error, file);
   }
 }

@@ -10,8 +10,9 @@ import {
   type FollowOptions,
   type LogEnds,
 } from "../../client/client.js";
-import { backoffMs, Ending, pause } from "../../client/ending.js";
 import { newKey } from "../../client/keys.js";
+import { Ending, pause } from "../../common/abort.js";
+import { backoffMs } from "../../common/retry.js";
 import { DibsError } from "../../contract/error.js";
 import { type OperationName, operations } from "../../contract/registry.js";
 import type { WireEvent } from "../../contract/shapes.js";

@@ -3,7 +3,7 @@
 
 import { questionEvents } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
-import { Ending, pause } from "../../client/ending.js";
+import { Ending, pause } from "../../common/abort.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock } from "./answers.js";
 import { type Arguments, waitMsMax, waitMsOf } from "./arguments.js";

@@ -3,11 +3,11 @@
 // with its pid, renews what they hold while they are heard of, and ends their sessions with itself.
 
 import type { Dibs } from "../../client/client.js";
+import { beatMsFor, claimSettings, Heartbeat, HeldClaim, HeldSession } from "../../client/holding/index.js";
 import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireSession, WireTask } from "../../contract/shapes.js";
-import { Pulse } from "./pulse.js";
-import { asDibsError, lostCodes } from "./refusals.js";
+import { asDibsError } from "./refusals.js";
 
 export interface ProcessName {
   pid: number;
@@ -34,20 +34,18 @@ export interface DeskOptions {
 }
 
 interface Held {
-  epoch: number;
+  claim: HeldClaim;
   ttlMs: number;
-  /** When its lease was last known to be good. */
-  renewedAt: number;
-  /** The runner's, who renews it. */
-  isGiven?: true;
+  /** Claimed by the runner, which renews it. */
+  isGiven: boolean;
 }
 
 interface Agent {
   id: string;
+  /** Null: its session is renewed and ended by another process; what it claimed here is renewed here. */
+  session: HeldSession | null;
   /** Settled when its session is registered. */
   ready: Promise<void>;
-  /** Its session is not ours to renew or to end; what it claimed here is. */
-  isGuest: boolean;
   lastCallAt: number;
   held: Map<string, Held>;
   /** What it must hear with its next call. */
@@ -72,7 +70,7 @@ export class Desk {
   private opened: Promise<Dibs> | null = null;
   private readonly agents = new Map<string, Agent>();
   private readonly closing = new AbortController();
-  private readonly pulse = new Pulse(() => this.beat());
+  private readonly heartbeat = new Heartbeat(() => this.beat());
   private beatMs = idleBeatMs;
   private closed: Promise<void> | null = null;
   private readonly under = new Set<Promise<unknown>>();
@@ -136,7 +134,7 @@ export class Desk {
     const dibs = await this.dibs();
     // Only who claims is registered; who acts on a task without ever having claimed one hears so from the store.
     if (isHolder && !(await this.isKnown(dibs, agentId))) return action(dibs);
-    const agent = this.agentOf(dibs, agentId);
+    const agent = this.agentOf(agentId);
     agent.lastCallAt = this.now();
     try {
       await agent.ready;
@@ -148,11 +146,11 @@ export class Desk {
     try {
       return await action(dibs);
     } catch (error) {
-      const isOver = asDibsError(error).code === "SESSION_NOT_FOUND" && !agent.isGuest && this.renews;
+      const isOver = asDibsError(error).code === "SESSION_NOT_FOUND" && agent.session !== null && this.renews;
       if (!isOver || this.closing.signal.aborted) throw error;
       // The machine slept, or somebody ended the session: the agent goes on under its name, without what it held.
       for (const taskId of agent.held.keys()) this.lose(agent, taskId, "SESSION_NOT_FOUND");
-      agent.ready = this.register(dibs, agent);
+      agent.ready = this.register(agent);
       await agent.ready;
       return await action(dibs);
     } finally {
@@ -162,7 +160,7 @@ export class Desk {
 
   /** Two processes under one name would be handed the same task: the later one has it. */
   private async refuseReplaced(dibs: Dibs, agent: Agent): Promise<void> {
-    if (agent.isGuest || (await this.isOurs(dibs, agent))) return;
+    if (!agent.session || (await this.isOurs(dibs, agent))) return;
     agent.held.clear();
     throw new DibsError("SESSION_BUSY", `Another process now uses the name ${agent.id} since.`);
   }
@@ -191,7 +189,7 @@ export class Desk {
     }
   }
 
-  private agentOf(dibs: Dibs, id: string): Agent {
+  private agentOf(id: string): Agent {
     const known = this.agents.get(id);
     if (known) return known;
     if (this.agents.size >= agentsMax) {
@@ -200,60 +198,80 @@ export class Desk {
     const { held } = this.options;
     const agent: Agent = {
       id,
+      session: this.sessionFor(id),
       ready: Promise.resolve(),
-      isGuest: false,
       lastCallAt: this.now(),
-      held: new Map(
-        held?.sessionId === id
-          ? [
-              [
-                held.taskId,
-                { epoch: held.epoch, ttlMs: idleBeatMs * 3, renewedAt: this.now(), isGiven: true },
-              ],
-            ]
-          : [],
-      ),
+      held: new Map(),
       notices: [],
     };
-    agent.ready = this.register(dibs, agent);
+    if (held?.sessionId === id) this.keep(agent, { ...held, ttlMs: idleBeatMs * 3 }, true);
+    agent.ready = this.register(agent);
     this.agents.set(id, agent);
     return agent;
   }
 
-  private async register(dibs: Dibs, agent: Agent): Promise<void> {
+  /**
+   * Whoever started this process for a task keeps that session alive; registering it here would take it away. Over HTTP another
+   * connection can serve the same agent.
+   */
+  private sessionFor(id: string): HeldSession | null {
     const { process, agentType = "autonomous", capabilities, held } = this.options;
-    // Whoever started this process for a task keeps that session alive; registering it here would take it away. Over HTTP another
-    // connection may speak for the same agent.
-    agent.isGuest = !process || held?.sessionId === agent.id;
-    if (!process || agent.isGuest) return;
-    await dibs.sessions.register({
-      id: agent.id,
+    if (!process || held?.sessionId === id) return null;
+    return new HeldSession(() => this.dibs(), {
+      id,
       agentType,
       ...(capabilities === undefined ? {} : { capabilities }),
       heartbeats: true,
       ...process,
     });
-    // The settings tell how often to beat; the first beat learns them.
-    this.pulse.within(0);
+  }
+
+  private async register({ session }: Agent): Promise<void> {
+    if (!session) return;
+    await session.register();
+    // The first beat learns from the settings how often to beat.
+    this.heartbeat.within(0);
   }
 
   /** The fence for what an agent does with a task. */
   holder(agentId: string, taskId: string): { taskId: string; sessionId: string; epoch?: number } {
     const held = this.agents.get(agentId)?.held.get(taskId);
-    return { taskId, sessionId: agentId, ...(held ? { epoch: held.epoch } : {}) };
+    return held?.claim.by ?? { taskId, sessionId: agentId };
   }
 
-  hold(agentId: string, { taskId, epoch, ttlMs }: WireClaim): void {
+  hold(agentId: string, claim: WireClaim): void {
+    const agent = this.agents.get(agentId);
+    if (!agent) return;
     const { held: given } = this.options;
     // What the runner claimed stays the runner's, also when its agent claims it once more.
-    const isGiven = given?.sessionId === agentId && given.taskId === taskId && given.epoch === epoch;
-    const held = { epoch, ttlMs, renewedAt: this.now(), ...(isGiven ? { isGiven } : {}) };
-    this.agents.get(agentId)?.held.set(taskId, held);
-    if (this.renews) this.pulse.within(Math.max(20, ttlMs / 3));
+    const isGiven =
+      given?.sessionId === agentId && given.taskId === claim.taskId && given.epoch === claim.epoch;
+    this.keep(agent, claim, isGiven);
+    if (this.renews) this.heartbeat.within(Math.max(20, claim.ttlMs / 3));
+  }
+
+  private keep(
+    agent: Agent,
+    { taskId, epoch, ttlMs }: Pick<WireClaim, "taskId" | "epoch" | "ttlMs">,
+    isGiven: boolean,
+  ): void {
+    agent.held.get(taskId)?.claim.end();
+    const claim: HeldClaim = new HeldClaim({
+      dibs: () => this.dibs(),
+      by: { taskId, sessionId: agent.id, epoch },
+      ttlMs,
+      askedAt: this.now(),
+      now: this.now,
+      onLost: (error) => this.lose(agent, taskId, asDibsError(error).code),
+      onTrouble: (error) => this.trouble(error),
+    });
+    agent.held.set(taskId, { claim, ttlMs, isGiven });
   }
 
   letGo(agentId: string, taskId: string): void {
-    this.agents.get(agentId)?.held.delete(taskId);
+    const held = this.agents.get(agentId)?.held;
+    held?.get(taskId)?.claim.end();
+    held?.delete(taskId);
   }
 
   /** The runner's task, while this agent has not ended it. */
@@ -283,12 +301,8 @@ export class Desk {
     const agent = this.agents.get(agentId);
     if (!agent || !this.renews) return;
     agent.lastCallAt = this.now();
-    const doubtful = [...agent.held].filter(
-      ([, { isGiven, renewedAt, ttlMs }]) => !isGiven && this.now() - renewedAt >= ttlMs,
-    );
-    if (doubtful.length === 0) return;
-    const dibs = await this.dibs();
-    await Promise.all(doubtful.map(([taskId, { epoch }]) => this.renew(dibs, agent, taskId, epoch)));
+    const doubtful = ownClaims(agent).filter((claim) => claim.isLate);
+    await Promise.all(doubtful.map((claim) => claim.renew()));
   }
 
   /** What happened to its tasks meanwhile; each is told once. */
@@ -304,15 +318,15 @@ export class Desk {
     return tasks.map(({ task }) => task).filter(({ responsePending }) => responsePending);
   }
 
-  /** Sessions are heard of, leases are renewed. What fails is tried again with the next beat. */
+  /** What fails is tried again with the next beat. */
   private async beat(): Promise<number> {
     const opening = this.dibs();
     try {
       const dibs = await opening;
-      const { project } = await dibs.projects.get({});
-      const { heartbeatIntervalMs, orphanThresholdMs, startTimeoutMs, maxTtlMs } = project.settings.claim;
-      this.beatMs = Math.min(heartbeatIntervalMs, orphanThresholdMs / 3, startTimeoutMs / 3);
-      await Promise.all([...this.agents.values()].map((agent) => this.keepAlive(dibs, agent, maxTtlMs)));
+      const settings = await claimSettings(dibs);
+      this.beatMs = beatMsFor(settings, settings.maxTtlMs);
+      const agents = [...this.agents.values()];
+      await Promise.all(agents.map((agent) => this.keepAlive(dibs, agent, settings.maxTtlMs)));
     } catch (error) {
       if (asDibsError(error).code === "STORE_UNAVAILABLE") this.reconnect(opening);
       this.trouble(error);
@@ -323,32 +337,17 @@ export class Desk {
 
   private async keepAlive(dibs: Dibs, agent: Agent, maxTtlMs: number): Promise<void> {
     await agent.ready;
-    if (!agent.isGuest) {
+    if (agent.session) {
       if (!(await this.isOurs(dibs, agent))) return;
-      await dibs.sessions.heartbeat({ sessionId: agent.id }).catch((error) => this.trouble(error));
+      await agent.session.heartbeat().catch((error) => this.trouble(error));
     }
-    // Of an agent that says nothing for so long, nobody knows whether it still works.
+    // Whether an agent that is silent for so long still works is unknown.
     if (this.now() - agent.lastCallAt > maxTtlMs) return;
-    const own = [...agent.held].filter(([, { isGiven }]) => !isGiven);
-    await Promise.all(own.map(([taskId, { epoch }]) => this.renew(dibs, agent, taskId, epoch)));
-  }
-
-  private async renew(dibs: Dibs, agent: Agent, taskId: string, epoch: number): Promise<void> {
-    const held = agent.held.get(taskId);
-    const renewedAt = this.now();
-    try {
-      await dibs.tasks.heartbeat({ taskId, sessionId: agent.id, epoch });
-    } catch (error) {
-      const { code } = asDibsError(error);
-      // The agent may have ended it itself meanwhile, or hold it anew.
-      if (lostCodes.has(code) && agent.held.get(taskId)?.epoch === epoch) this.lose(agent, taskId, code);
-      // With an open question the lease clock stands still.
-      if (code !== "INVALID_STATE") return lostCodes.has(code) ? undefined : this.trouble(error);
-    }
-    if (held) held.renewedAt = renewedAt;
+    await Promise.all(ownClaims(agent).map((claim) => claim.renew()));
   }
 
   private lose(agent: Agent, taskId: string, code: Code): void {
+    agent.held.get(taskId)?.claim.end();
     agent.held.delete(taskId);
     if (agent.notices.length >= noticesMax) return;
     agent.notices.push(`Task ${taskId} is no longer yours (${code}): stop working on it.`);
@@ -369,7 +368,7 @@ export class Desk {
 
   private async end({ endSessions, isElsewhere }: Required<Leaving>): Promise<void> {
     this.closing.abort();
-    this.pulse.stop();
+    this.heartbeat.stop();
     await Promise.allSettled(this.under);
     const leaving = [...this.agents.values()].filter(({ id }) => !isElsewhere(id));
     if (!endSessions || leaving.length === 0) return;
@@ -379,22 +378,24 @@ export class Desk {
   }
 
   private async goodbye(dibs: Dibs, agent: Agent): Promise<void> {
-    const { id: sessionId, isGuest, held } = agent;
-    if (!isGuest) {
+    const { id: sessionId, session } = agent;
+    if (session) {
       if (await this.isOurs(dibs, agent)) await dibs.sessions.end({ sessionId });
       return;
     }
-    const own = [...held].filter(([, { isGiven }]) => !isGiven);
+    const own = ownClaims(agent).map(({ by }) => by);
     if (own.length === 0) return;
     const { inFlight } = await dibs.tasks.inFlight({ sessionId });
     // With everything that its session holds, the session itself can go; unless it is a runner's, or works elsewhere, too.
-    if (!this.renews && inFlight.every(({ taskId }) => own.some(([id]) => id === taskId))) {
+    if (!this.renews && inFlight.every((each) => own.some(({ taskId }) => each.taskId === taskId))) {
       await dibs.sessions.end({ sessionId });
       return;
     }
     const reason = "client gone";
-    await Promise.allSettled(
-      own.map(([taskId, { epoch }]) => dibs.tasks.release({ taskId, sessionId, epoch, reason })),
-    );
+    await Promise.allSettled(own.map((by) => dibs.tasks.release({ ...by, reason })));
   }
 }
+
+/** What it claimed here. */
+const ownClaims = ({ held }: Agent): HeldClaim[] =>
+  [...held.values()].filter(({ isGiven }) => !isGiven).map(({ claim }) => claim);

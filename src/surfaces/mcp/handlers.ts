@@ -3,7 +3,7 @@
 import { renderBrief } from "../../client/brief/brief.js";
 import { gatherFacts } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
-import { Ending, pause } from "../../client/ending.js";
+import { Ending, pause } from "../../common/abort.js";
 import type { WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
 import {
   answerBlock,

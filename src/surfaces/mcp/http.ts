@@ -13,7 +13,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Dibs } from "../../client/client.js";
-import { Ending } from "../../client/ending.js";
+import { Ending } from "../../common/abort.js";
 import { DibsError } from "../../contract/error.js";
 import { Desk } from "./desk.js";
 import { createServer } from "./server.js";

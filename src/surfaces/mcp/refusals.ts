@@ -58,17 +58,6 @@ const next = {
   INTERNAL: `${again} If it still fails, tell your user.`,
 } as const satisfies Record<Code, string>;
 
-/** The claim is gone, whatever the agent does. */
-export const lostCodes: ReadonlySet<Code> = new Set<Code>([
-  "TASK_NOT_FOUND",
-  "SESSION_NOT_FOUND",
-  "TASK_CANCELLED",
-  "CLAIM_EXPIRED",
-  "TASK_NOT_CLAIMED",
-  "NOT_CLAIM_OWNER",
-  "STALE_EPOCH",
-]);
-
 export function asDibsError(error: unknown): DibsError {
   if (error instanceof DibsError) return error;
   return new DibsError("INTERNAL", (error as Error)?.message ?? String(error), { cause: error });

@@ -9,7 +9,8 @@ import {
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
 import { dataRule } from "../../client/brief/data.js";
-import { Ending } from "../../client/ending.js";
+import { isLost } from "../../client/holding/index.js";
+import { Ending } from "../../common/abort.js";
 import type { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { answerBlock, answerReminder } from "./answers.js";
@@ -19,7 +20,7 @@ import type { Desk } from "./desk.js";
 import { answerIn, byAnotherCall, byRequest, canElicit } from "./elicitation.js";
 import { explained, handlers } from "./handlers.js";
 import { addPrompts } from "./prompts.js";
-import { asDibsError, lostCodes, refusalText } from "./refusals.js";
+import { asDibsError, refusalText } from "./refusals.js";
 import { addResources } from "./resources.js";
 import { inputSchemaOf, type ToolName, toolNames, tools } from "./tools.js";
 
@@ -93,7 +94,7 @@ async function call(
     return Array.isArray(answer) ? said(desk, taken, answer, unheard) : answer;
   } catch (error) {
     const refusal = asDibsError(error);
-    if (lostCodes.has(refusal.code)) forget(desk, taken);
+    if (isLost(refusal)) forget(desk, taken);
     if (refusal.code === "INTERNAL") desk.options.onTrouble?.(error);
     if (refusal.code === "STORE_UNAVAILABLE") desk.reconnect(connection);
     const text = refusalText(refusal, await insteadOf(refusal, desk, taken));

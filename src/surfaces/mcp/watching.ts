@@ -2,7 +2,7 @@
 // remembered: nothing is missed when the stream breaks, or when the server is gone and the store is found anew.
 
 import type { Dibs } from "../../client/client.js";
-import { Ending, pause } from "../../client/ending.js";
+import { Ending, pause } from "../../common/abort.js";
 import { asDibsError } from "./refusals.js";
 import { changedBy, inboxUri, readyUri } from "./resources.js";
 

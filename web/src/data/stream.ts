@@ -2,6 +2,7 @@
 // closes, the next one goes on where it was. Events are numbered without gaps, so every tab knows whether it missed one: then it is
 // told to read everything anew. Where a browser has no locks (plain http from another machine), every tab follows by itself.
 
+import { pause } from "../../../src/common/abort.js";
 import { askStore, storeNow } from "./clock.js";
 import type { DibsEvent as Event } from "./dibs.js";
 import { dibs, isSignedOut, lastHeardAt } from "./dibs.js";
@@ -163,17 +164,6 @@ class SharedStream {
     this.tell({ kind: "status", status, seq: this.seq });
     for (const listener of this.onStatuses) listener();
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 function added<T>(set: Set<T>, item: T): () => void {

@@ -1,5 +1,5 @@
 import type { Dibs } from "../../../client/client.js";
-import { Ending } from "../../../client/ending.js";
+import { Ending } from "../../../common/abort.js";
 import type { Code } from "../../../contract/codes.js";
 import { DibsError } from "../../../contract/error.js";
 import type { InputOf } from "../../../contract/operation.js";

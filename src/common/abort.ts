@@ -1,5 +1,5 @@
-// When a call must end: its own signals, the client's end, its time. Signals outlive calls, so every call lets go of them again;
-// and a signal that many calls share gets one listener only, because platforms warn of more.
+// Abort signals. A signal can outlive the calls that listen to it, so every listener is removed again. A signal that many calls
+// share gets one listener only, because platforms warn of more.
 
 const listeners = new WeakMap<AbortSignal, Set<() => void>>();
 
@@ -74,12 +74,12 @@ export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<
 }
 
 /** Returns early when the signal fires. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return;
   let release = () => {};
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, ms);
-    const stop = onAbort(signal, resolve);
+    const stop = signal ? onAbort(signal, resolve) : () => {};
     release = () => {
       clearTimeout(timer);
       stop();
@@ -88,7 +88,5 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   release();
 }
 
-/** Exponential, and spread so that clients which lost the same server do not come back at the same instant. */
-export function backoffMs(baseMs: number, failures: number, maxMs: number): number {
-  return Math.min(maxMs, baseMs * 2 ** Math.min(failures, 30)) * (1 + Math.random() / 2);
-}
+/** The longest time a timer can take; a longer one would fire at once. */
+export const timerMsMax = 2 ** 31 - 1;

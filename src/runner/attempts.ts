@@ -1,13 +1,13 @@
-// What runs of any kind share: a session, the pace of its heartbeats, a claim that names its group, and eyes on the events.
+// What `dibs work` and `dibs run` share: sessions, claims that name their process group, heartbeats, and events passed on to the
+// attempts that run.
 
 import type { Dibs } from "../client/client.js";
-import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
+import { beatMsFor, claimSettings, Heartbeat, HeldSession, watchTasks } from "../client/holding/index.js";
+import type { WireClaim, WireTask } from "../contract/shapes.js";
 import { Attempt } from "./attempt.js";
 import { Group } from "./group.js";
-import { watchedTypes } from "./lease.js";
-import { type Names, registerNamed } from "./names.js";
+import { registerNamed } from "./names.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
-import { pause } from "./patience.js";
 import { ownProcess } from "./processes.js";
 import { recordName } from "./survivors.js";
 
@@ -17,18 +17,21 @@ export interface Claimed {
   askedAt: number;
 }
 
-/** Runs attempts, and tells them what events say. */
-export class Bench {
+/** A beat of a busy machine takes its time. */
+const beatTimeoutMsMin = 1_000;
+
+export class Attempts {
   readonly running = new Set<Attempt>();
   private beatMs = 0;
-  private names: Names = new Map();
+  private readonly sessions = new Map<string, HeldSession>();
+  private readonly heartbeat = new Heartbeat(() => this.beat());
   private readonly quiet = new AbortController();
   private watching: Promise<void> = Promise.resolve();
   private hasGrace = false;
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly hurrying = new AbortController();
   private readonly silencing = new AbortController();
-  /** The time to stop is over: what is to be said is said once more, and until `silence` at the latest. */
+  /** The grace has ended: reports are tried once more, and until `silence` at the latest. */
   readonly hurry: AbortSignal = this.hurrying.signal;
   readonly silence: AbortSignal = this.silencing.signal;
 
@@ -47,23 +50,36 @@ export class Bench {
   }
 
   async open(): Promise<void> {
-    const { project } = await this.dibs.projects.get(
-      this.options.project === undefined ? {} : { id: this.options.project },
-    );
-    const { heartbeatIntervalMs, defaultTtlMs, orphanThresholdMs } = project.settings.claim;
-    const ttlMs = this.options.ttlMs ?? defaultTtlMs;
-    const third = Math.floor(Math.min(ttlMs, orphanThresholdMs) / 3);
-    this.beatMs = this.timings.heartbeatMs ?? Math.max(1, Math.min(heartbeatIntervalMs, third));
-    this.watching = this.watch();
+    const { project, ttlMs } = this.options;
+    const settings = await claimSettings(this.dibs, project);
+    this.beatMs = this.timings.heartbeatMs ?? beatMsFor(settings, ttlMs);
+    this.heartbeat.within(this.beatMs);
+    const watching = {
+      ...this.project,
+      retryMs: this.timings.retryMs,
+      notice: (event: Parameters<Attempt["notice"]>[0]) => {
+        for (const attempt of this.running) attempt.notice(event);
+      },
+      onBreak: () => void this.beat(),
+      onTrouble: (error: unknown) => this.options.onTrouble?.(error),
+    };
+    this.watching = watchTasks(this.dibs, watching, this.quiet.signal);
+  }
+
+  private async beat(): Promise<number> {
+    const signal = AbortSignal.timeout(Math.max(this.beatMs, beatTimeoutMsMin));
+    await Promise.all([...this.running].map((attempt) => attempt.renew(signal)));
+    return this.beatMs;
   }
 
   async close(): Promise<void> {
+    this.heartbeat.stop();
     this.quiet.abort();
     for (const timer of this.timers) clearTimeout(timer);
     await this.watching;
   }
 
-  /** What runs may finish within the grace; with `now` it is ended at once. */
+  /** What runs can finish within the grace; with `now` it is ended at once. */
   stop({ now }: { now: boolean }): void {
     if (this.quiet.signal.aborted) return;
     const endAll = () => {
@@ -77,15 +93,10 @@ export class Bench {
       endAll();
       return;
     }
-    // A question may stay open for days: the answer will wait there for the next holder.
+    // A question can stay open for days: the answer waits there for the next holder.
     for (const attempt of this.running) if (attempt.isWaiting) attempt.stop({ now: false });
     if (!this.hasGrace) this.timers.push(setTimeout(endAll, this.timings.stopGraceMs));
     this.hasGrace = true;
-  }
-
-  /** What it still holds goes back. */
-  async endSession(sessionId: string): Promise<void> {
-    await this.dibs.sessions.end({ ...this.project, sessionId }, { signal: this.silence });
   }
 
   newGroup(sessionId: string): Group {
@@ -94,27 +105,34 @@ export class Bench {
     return new Group({ sessionId, machine, killGraceMs, drainMs, wardenFile });
   }
 
-  /** For the first time: finds names for them. */
+  /** Chooses names for the sessions and registers them. */
   async introduce(sessionIds: readonly string[]): Promise<void> {
-    this.names = await registerNamed(this.options, sessionIds, (id, name) => this.register(id, name));
+    await registerNamed(this.options, sessionIds, (id, name) => {
+      const session = this.session(id);
+      session.facts.name = name;
+      return session.register();
+    });
   }
 
   /** With its pid, a machine that can see this process notices its death; any other goes by the heartbeats. */
-  async register(sessionId: string, name = this.names.get(sessionId)): Promise<void> {
+  session(id: string): HeldSession {
+    const known = this.sessions.get(id);
+    if (known) return known;
     const { machine, agentType = "autonomous", capabilities } = this.options;
-    await this.dibs.sessions.register({
+    const session = new HeldSession(() => this.dibs, {
       ...this.project,
-      ...(name === undefined ? {} : { name }),
-      id: sessionId,
+      id,
       agentType,
       ...(capabilities === undefined ? {} : { capabilities }),
       capacity: 1,
       heartbeats: true,
       ...ownProcess(machine),
     });
+    this.sessions.set(id, session);
+    return session;
   }
 
-  /** What every claim says: its group, so that a successor can end it, and the length of its lease. */
+  /** What every claim contains: its process group, so that a successor can end it, and the length of its lease. */
   claimInput(sessionId: string, group: Group) {
     const { ttlMs } = this.options;
     return {
@@ -131,9 +149,8 @@ export class Bench {
     group: Group,
     { isStopping = false, isOwn = false } = {},
   ): Promise<AttemptEnd> {
-    const { options, timings, beatMs, hurry, silence } = this;
-    const last = { hurry, silence };
-    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, beatMs, isOwn, last });
+    const { options, timings, hurry, silence } = this;
+    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, isOwn, hurry, silence });
     this.running.add(attempt);
     if (isStopping) attempt.stop({ now: false });
     try {
@@ -141,26 +158,5 @@ export class Bench {
     } finally {
       this.running.delete(attempt);
     }
-  }
-
-  /** Cancellations, answers and losses arrive as events, within milliseconds. */
-  private async watch(): Promise<void> {
-    const { signal } = this.quiet;
-    while (!signal.aborted) {
-      try {
-        for await (const event of this.dibs.events.follow({ ...this.project, types: watchedTypes, signal })) {
-          this.tell(event);
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        this.options.onTrouble?.(error);
-        await pause(this.timings.retryMs, signal);
-        for (const attempt of this.running) attempt.look();
-      }
-    }
-  }
-
-  private tell(event: WireEvent): void {
-    for (const attempt of this.running) attempt.notice(event);
   }
 }

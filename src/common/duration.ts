@@ -8,6 +8,9 @@ export const durationUnits = [
   ["s", 1_000],
 ] as const;
 
+/** Milliseconds of each unit that can be typed. */
+export const unitMs: Readonly<Record<string, number>> = { ...Object.fromEntries(durationUnits), ms: 1 };
+
 /** As it would be typed: `15m`, `90s`, `1500ms`; the largest unit that loses nothing. */
 export function exactDuration(ms: number): string {
   for (const [unit, length] of durationUnits)

@@ -1,0 +1,10 @@
+// Holding tasks: what every kind of worker shares. `dibs.work`, the runner, MCP and the spool are adapters of it.
+
+export { type DibsSource, HeldClaim, type HolderOf } from "./claim.js";
+export { hasCode, isLost, lostCodes } from "./endings.js";
+export { type Answer, WorkLoop } from "./loop.js";
+export { beatMsFor, claimSettings, Heartbeat } from "./pace.js";
+export { type Outcome, Reports, storable, waitsForAnswer, waitsForChildren } from "./reports.js";
+export { HeldSession } from "./session.js";
+export { isTransient, untilAnswered } from "./transient.js";
+export { watchTasks } from "./watch.js";
