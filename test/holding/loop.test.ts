@@ -54,7 +54,7 @@ test("while another slot runs it waits, because that can unblock something, and 
     },
   });
   const done = loop.run();
-  await expect.poll(() => log.includes("claim 1 waiting"), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => log.includes("claim 1 waiting"), { timeout: 60_000 }).toBe(true);
   finish();
   await done;
   expect(log).toContainEqual(expect.stringMatching(/^run \d unblocked$/));
@@ -63,7 +63,7 @@ test("while another slot runs it waits, because that can unblock something, and 
 test("without an end it waits for work until it is stopped", async () => {
   const { loop, log } = loopOf([], { ends: "never" });
   const done = loop.run();
-  await expect.poll(() => log.includes("claim 0 waiting"), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => log.includes("claim 0 waiting"), { timeout: 60_000 }).toBe(true);
   loop.stop();
   await done;
 });

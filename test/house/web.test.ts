@@ -1,4 +1,4 @@
-// What holds for the dashboard as for src: whom it may import, how long a file is; and how much a browser loads first.
+// What holds for the dashboard as for src: what it can import; and how much a browser loads first.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -25,11 +25,6 @@ test("the dashboard imports only itself, the client, the contract and common hel
       .map((path) => `${relative(root, file)} imports ${relative(root, path)}`);
   });
   expect(strangers, "take it from src/client/view, or let an operation answer it").toEqual([]);
-});
-
-test("a file of the dashboard can be read in one sitting", () => {
-  const long = files.filter((file) => readFileSync(file, "utf8").split("\n").length > 400);
-  expect(long.map((file) => relative(root, file))).toEqual([]);
 });
 
 interface Chunk {
