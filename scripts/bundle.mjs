@@ -1,5 +1,5 @@
 // Builds the program in few files, dist/cli/*.cjs, for src/bin.ts to load quickly, and runs the commands that agents say most, so
-// that their bytecode is kept beside them. Called by ensure.mjs after tsc. docs/adr/015 says why.
+// that their bytecode is kept beside them. Called by ensure.mjs after tsc. docs/internals/adr/015 says why.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,0 +1,35 @@
+// The commands of the documentation run as printed, and print what the pages show.
+
+import { describe, expect, test } from "vitest";
+import { blocksOf, page, run } from "./pages.js";
+
+/** Their `sh` blocks run one after the other in one shell; `setUp` is what the page assumes. */
+const pages: [path: string, setUp: string][] = [
+  ["docs/start/quick-start.md", ""],
+  ["docs/start/tutorial.md", ""],
+  ["docs/guides/worktrees.md", "dibs init > /dev/null && git add . && git commit --quiet -m init\n"],
+  ["docs/guides/backups.md", "dibs init > /dev/null && dibs add 'Write the schema'\n"],
+];
+
+const plain = (text: string) => text.replace(/\s+/g, " ").trim();
+
+describe("commands of the documentation run as printed", () => {
+  test.each(pages)("%s", async (path, setUp) => {
+    const blocks = blocksOf(page(path));
+    const commands = blocks.filter(({ language, notRun }) => language === "sh" && !notRun);
+    expect(commands).not.toEqual([]);
+    const { code, output } = await run(setUp + commands.map((block) => block.code).join("\n"));
+    expect(code, output).toBe(0);
+    const shown = blocks
+      .filter(({ language }) => language === "text")
+      .flatMap((block) => block.code.split("\n"));
+    for (const line of shown) expect(plain(output)).toContain(plain(line));
+  });
+});
+
+test("a block that is not run says why", () => {
+  expect(blocksOf("<!-- not run: needs a server -->\n```sh\na\n```\n\n```sh\nb\n```\n")).toEqual([
+    { language: "sh", code: "a\n", notRun: "needs a server" },
+    { language: "sh", code: "b\n" },
+  ]);
+});
