@@ -27,6 +27,14 @@ describe("commands of the documentation run as printed", () => {
   });
 });
 
+test("the three commands of the README work, with any agent", async () => {
+  const [, commands = ""] = /## Three commands[\s\S]*?```sh\n([\s\S]*?)```/.exec(page("README.md")) ?? [];
+  const agent = commands.replace(/--agent claude -n 3 --worktree.*/, "--worktree --until-empty -- true");
+  const { code, output } = await run(`${agent}\ndibs list`);
+  expect(code, output).toBe(0);
+  expect(plain(output)).toMatch(/0001 Write the docs medium 50 completed/);
+});
+
 test("a block that is not run says why", () => {
   expect(blocksOf("<!-- not run: needs a server -->\n```sh\na\n```\n\n```sh\nb\n```\n")).toEqual([
     { language: "sh", code: "a\n", notRun: "needs a server" },

@@ -1,14 +1,14 @@
 // The workers of the documentation, in TypeScript, shell and Python, against real stores and servers.
 
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { Serving } from "../http/program.js";
 import { tempDir, until } from "../support.js";
-import { exampleOf, root } from "./pages.js";
+import { exampleOf, page, root } from "./pages.js";
 
 const run = promisify(execFile);
 const index = pathToFileURL(join(root, "dist/index.js")).href;
@@ -25,6 +25,20 @@ describe("the worker in TypeScript", () => {
     const output = execFileSync(process.execPath, ["worker.mjs"], { cwd: directory, encoding: "utf8" });
     expect(output).toContain("0001 completed: done: Write the database schema");
     expect(output).toContain("0002 completed: done: Build the API on it");
+  });
+
+  test("of the README works, too", async () => {
+    const [, code = ""] = /```js\n([\s\S]*?)```/.exec(page("README.md")) ?? [];
+    const directory = tempDir();
+    mkdirSync(join(directory, ".dibs"));
+    const task = `await dibs.tasks.create({ prompt: "Write the docs" });
+const { value } = await dibs.events.follow({ after: 0, types: ["task:completed"] })[Symbol.asyncIterator]().next();
+console.log(value.taskId, (await dibs.tasks.get({ taskId: value.taskId })).task.result.output);
+await worker.stop();
+await dibs.close();`;
+    writeFileSync(join(directory, "lines.mjs"), `${code.replace('"dibs"', JSON.stringify(index))}${task}`);
+    const { stdout } = await run(process.execPath, ["lines.mjs"], { cwd: directory });
+    expect(stdout).toBe("0001 done: Write the docs\n");
   });
 
   test("also without dibs.work: it asks, and completes the task with the answer", async () => {
