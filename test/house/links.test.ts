@@ -1,7 +1,7 @@
 // Every link of the README, the documentation and the pages for contributors leads somewhere.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { anchorsOf, linksOf, problemOf, reachableFrom, readPage, slug, withoutCode } from "./links.js";
 import { expectNone, filesUnder, root } from "./source.js";
@@ -31,6 +31,15 @@ describe("links", () => {
         const named = withoutCode(readPage(page)!).match(/(?<![\w/[`("'.-])docs\/[\w/-]+\.md/g) ?? [];
         return named.map((path) => `${page} names ${path}. Write it as a link.`);
       }),
+    );
+  });
+
+  test("the side bar of the site has every page, except single design decisions", () => {
+    const config = readFileSync(join(root, "site/.vitepress/config.mjs"), "utf8");
+    const pages = docs.filter((page) => !/\/adr\/|README\.md$/.test(page));
+    const missing = pages.filter((page) => !config.includes(`"${posix.basename(page, ".md")}"`));
+    expectNone(
+      missing.map((page) => `site/.vitepress/config.mjs does not list ${page}. Add it to the side bar.`),
     );
   });
 
