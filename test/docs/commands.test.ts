@@ -1,6 +1,7 @@
 // The commands of the documentation run as printed, and print what the pages show.
 
 import { describe, expect, test } from "vitest";
+import { expectNone, filesUnder } from "../house/source.js";
 import { blocksOf, page, run } from "./pages.js";
 
 /** Their `sh` blocks run one after the other in one shell; `setUp` is what the page assumes. */
@@ -33,6 +34,20 @@ test("the three commands of the README work, with any agent", async () => {
   const { code, output } = await run(`${agent}\ndibs list`);
   expect(code, output).toBe(0);
   expect(plain(output)).toMatch(/0001 Write the docs medium 50 completed/);
+});
+
+test("every command of a page for users is run by a test, or says why not", () => {
+  const forUsers = filesUnder("docs").filter((path) => /^docs\/(start|guides|concepts)\/.*\.md$/.test(path));
+  const tested = new Set(pages.map(([path]) => path));
+  expectNone(
+    forUsers
+      .filter((path) => !tested.has(path))
+      .flatMap((path) =>
+        blocksOf(page(path))
+          .filter(({ language, notRun, example }) => /^(sh|bash)$/.test(language) && !notRun && !example)
+          .map(({ code }) => `${path}: no test runs \`${code.split("\n")[0]}\`. Add the page to this file.`),
+      ),
+  );
 });
 
 test("a block that is not run says why", () => {

@@ -23,14 +23,16 @@ export interface Block {
   code: string;
   /** Why it is printed only. */
   notRun?: string;
+  /** The name of an example that another test runs. */
+  example?: string;
 }
 
 export function blocksOf(text: string): Block[] {
-  const found = text.matchAll(/(?:<!-- not run: (.*?) -->\n)?^```(\w+)\n([\s\S]*?)^```/gm);
-  return [...found].map(([, notRun, language, code]) => ({
+  const found = text.matchAll(/(?:<!-- (not run|example): (.*?) -->\n)?^```(\w*)\n([\s\S]*?)^```/gm);
+  return [...found].map(([, mark, what, language, code]) => ({
     language: language!,
     code: code!,
-    ...(notRun ? { notRun } : {}),
+    ...(mark ? { [mark === "example" ? mark : "notRun"]: what } : {}),
   }));
 }
 
