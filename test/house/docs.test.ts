@@ -25,10 +25,13 @@ describe("the documentation says what the code does", () => {
     });
   }
 
-  test("docs/concepts/states.md names every reason of explain", () => {
-    const text = readFileSync("docs/concepts/states.md", "utf8");
-    for (const word of reasonCodes) expect(text).toContain(`\`${word}\``);
-  });
+  test.each(["docs/concepts/states.md", "docs/guides/troubleshooting.md"])(
+    "%s names every reason of explain",
+    (page) => {
+      const text = readFileSync(page, "utf8");
+      for (const word of reasonCodes) expect(text).toContain(`\`${word}\``);
+    },
+  );
 
   test("docs/reference/errors.md writes the order of refusals as the code tests them", () => {
     const text = readFileSync("docs/reference/errors.md", "utf8");
