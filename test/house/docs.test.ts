@@ -1,15 +1,19 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/registry.js";
-import { eventTypes } from "../../src/core/event.js";
 import { reasonCodes } from "../../src/core/explain.js";
 import { type Code, claimPrecedence, holderPrecedence, refusals } from "../../src/core/refusal.js";
 import { codeTable, operationPages, part, stateMatrix } from "./generated.js";
+import { commandPages, eventTable, metricTable, toolPages } from "./reference.js";
 
 const parts: [file: string, name: string, tell: () => string | Promise<string>][] = [
-  ["docs/STATE_MACHINE.md", "matrix", stateMatrix],
-  ["docs/ERRORS.md", "codes", codeTable],
-  ["docs/API.md", "operations", operationPages],
+  ["docs/concepts/states.md", "matrix", stateMatrix],
+  ["docs/reference/cli.md", "commands", commandPages],
+  ["docs/reference/errors.md", "codes", codeTable],
+  ["docs/reference/events.md", "events", eventTable],
+  ["docs/reference/http.md", "operations", operationPages],
+  ["docs/reference/mcp.md", "tools", toolPages],
+  ["docs/reference/metrics.md", "metrics", metricTable],
 ];
 
 describe("the documentation says what the code does", () => {
@@ -21,13 +25,16 @@ describe("the documentation says what the code does", () => {
     });
   }
 
-  test("docs/STATE_MACHINE.md names every event and every reason of explain", () => {
-    const text = readFileSync("docs/STATE_MACHINE.md", "utf8");
-    for (const word of [...eventTypes, ...reasonCodes]) expect(text).toContain(`\`${word}\``);
-  });
+  test.each(["docs/concepts/states.md", "docs/guides/troubleshooting.md"])(
+    "%s names every reason of explain",
+    (page) => {
+      const text = readFileSync(page, "utf8");
+      for (const word of reasonCodes) expect(text).toContain(`\`${word}\``);
+    },
+  );
 
-  test("docs/ERRORS.md writes the order of refusals as the code tests them", () => {
-    const text = readFileSync("docs/ERRORS.md", "utf8");
+  test("docs/reference/errors.md writes the order of refusals as the code tests them", () => {
+    const text = readFileSync("docs/reference/errors.md", "utf8");
     for (const order of [holderPrecedence, claimPrecedence]) {
       expect(text).toContain(order.map((code) => `\`${code}\``).join(" → "));
     }

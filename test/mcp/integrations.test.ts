@@ -379,7 +379,7 @@ test("the plugin is as Claude Code wants it: a manifest with a name, hooks by ev
 });
 
 test("the block in AGENTS.md and the page for agents name the tools by their names, and are short", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/AGENTS.md"), "utf8");
+  const page = readFileSync(join(import.meta.dirname, "../../docs/guides/agents.md"), "utf8");
   const toPaste = page.slice(page.indexOf("## Tasks: Dibs"), page.indexOf("## Claude Code"));
   for (const text of [withBlock(null), toPaste]) {
     const named = new Set([...text.matchAll(/`([a-z]+_[a-z]+)`/g)].map(([, name]) => name));

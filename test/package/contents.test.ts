@@ -43,7 +43,7 @@ describe("the package", () => {
 
   test("has no source, no test and nothing that only a build needs", () => {
     const unwanted =
-      /^(src|test|web|bench|scripts)\/|\.test\.|\.tsx?$(?<!\.d\.ts)|\.stamp$|tsbuildinfo$|\.cache$/;
+      /^(src|test|web|bench|scripts|site)\/|\.test\.|\.tsx?$(?<!\.d\.ts)|\.stamp$|tsbuildinfo$|\.cache$/;
     expect(packed.files.filter((path) => unwanted.test(path))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// Plans as people and models write them who have not read docs/PLANS.md. What becomes of each is in the file next to it:
+// Plans as people and models write them who have not read docs/guides/plans.md. What becomes of each is in the file next to it:
 // tasks with what they wait for, what their agents are told, and notes. `npx vitest run test/plan/styles.test.ts --update`
 // writes these files; read what changed.
 

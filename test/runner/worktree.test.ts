@@ -260,7 +260,7 @@ describe.skipIf(!hasGit)("a fence that reaches git", () => {
     expect(zombie("branch", "sneaky").status).not.toBe(0);
     expect(zombie("push", "--quiet", root, "HEAD:refs/heads/x").status).not.toBe(0);
     expect(git(root, "rev-parse", `dibs/${task.id}`)).toBe(before);
-    // What docs/RUNNER.md says that it does not stop.
+    // What docs/guides/worktrees.md says that it does not stop.
     const around = ["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--allow-empty", "-m", "around"];
     expect(zombie(...around).status).toBe(0);
     // Reading goes on, other working trees are not concerned, and whoever must can.

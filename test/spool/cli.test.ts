@@ -1,4 +1,4 @@
-// `dibs spool` as people call it: the built program, its lines, its exit codes, its signals; and the example of docs/BRIDGES.md.
+// `dibs spool` as people call it: the built program, its lines, its exit codes, its signals; and the example of docs/guides/spool.md.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -168,9 +168,9 @@ describe("said wrongly", () => {
   });
 });
 
-test("the worked example of docs/BRIDGES.md does what it says", async () => {
+test("the worked example of docs/guides/spool.md does what it says", async () => {
   const place = new Place();
-  const text = readFileSync(join(root, "docs/BRIDGES.md"), "utf8");
+  const text = readFileSync(join(root, "docs/guides/spool.md"), "utf8");
   const [, script = ""] = /<!-- example: spool -->\n```bash\n([\s\S]*?)```/.exec(text) ?? [];
   expect(script).toContain("dibs spool");
   const child = spawn("bash", ["-c", `set -eu\n${script}`], {

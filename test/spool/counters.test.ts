@@ -180,12 +180,12 @@ test("a task's own counter is in step with its children", async () => {
   expect(next(rig, "nobody")).toBe("1");
 });
 
-test("the safe way to take an id, as docs/BRIDGES.md tells it: 8 processes at once, none twice", async () => {
+test("the safe way to take an id, as docs/guides/spool.md tells it: 8 processes at once, none twice", async () => {
   const count = 25;
   const root = tempDir();
   mkdirSync(join(root, "ai_comms/counters"), { recursive: true });
   writeFileSync(join(root, "ai_comms/counters/global.NextId"), "9950\n");
-  const text = readFileSync(resolve(import.meta.dirname, "../../docs/BRIDGES.md"), "utf8");
+  const text = readFileSync(resolve(import.meta.dirname, "../../docs/guides/spool.md"), "utf8");
   const [, functions = ""] = /<!-- example: spool ids -->\n```bash\n([\s\S]*?)```/.exec(text) ?? [];
   expect(functions).toContain("claim_next_id()");
   const script = `${functions}\nfor n in {1..${count}}; do claim_next_id; done`;

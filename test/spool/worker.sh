@@ -4,7 +4,7 @@
 #
 #   AI_ROOT=… AGENT_TYPE=… NAME=… worker.sh     ends when $AI_ROOT/stop exists
 #
-# Two functions differ from the document as printed, which loses ids when many take them at once: see docs/BRIDGES.md.
+# Two functions differ from the document as printed, which loses ids when many take them at once: see docs/guides/spool.md.
 
 AI_ROOT=${AI_ROOT:?} AGENT_TYPE=${AGENT_TYPE:?} NAME=${NAME:?}
 TASKS="$AI_ROOT/ai_comms/$AGENT_TYPE/tasks"

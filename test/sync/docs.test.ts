@@ -1,4 +1,4 @@
-// docs/BRIDGES.md: its tables name what the code knows, and its example runs.
+// docs/guides/tasks-json.md: its tables name what the code knows, and its example runs.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { taskStates } from "../../src/core/task.js";
 import { tempDir } from "../faults/support.js";
 
 const root = resolve(import.meta.dirname, "../..");
-const text = readFileSync(join(root, "docs/BRIDGES.md"), "utf8");
+const text = readFileSync(join(root, "docs/guides/tasks-json.md"), "utf8");
 
 test("the tables have every field, every word for a state and everything that is told", () => {
   for (const field of Object.values(names).flat()) {

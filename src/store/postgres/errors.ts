@@ -59,7 +59,7 @@ export function translate(error: unknown, where: string): unknown {
     return new StoreError(
       "STORE_UNAVAILABLE",
       `${where} refuses us: ${error.message}.`,
-      "Check the user, the password, the database name and the grants (docs/OPERATIONS.md).",
+      "Check the user, the password, the database name and the grants (docs/guides/postgresql.md).",
       error,
     );
   }

@@ -368,7 +368,7 @@ class PostgresStore implements Store {
     throw new StoreError(
       "STORE_UNAVAILABLE",
       "A PostgreSQL database is backed up by its own tools.",
-      "Use pg_dump or your provider's backups (docs/OPERATIONS.md), or export the organisation.",
+      "Use pg_dump or your provider's backups (docs/guides/backups.md), or export the organisation.",
     );
   }
 

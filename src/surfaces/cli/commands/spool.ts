@@ -102,7 +102,7 @@ export const commands: Record<string, Command> = {
     details:
       "A proxy for agents that coordinate through ai_comms/<agent>/tasks: it claims tasks, keeps their leases and lays them into to_execute/<id>/<id>.md.\n" +
       "mv to in_progress/<id>/<id>.<pid>.md starts a task, mv to completed/<id>/ completes it with a result file beside it, an error file fails it, and a dead process sends it to stale/ and back into the queue. A file dropped into to_execute becomes a task.\n" +
-      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/BRIDGES.md tells the rest.",
+      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/guides/spool.md tells the rest.",
     flags: {
       agent: { value: "<name>", help: "whose tasks: the directory's name, and the type of its sessions" },
       dir: { value: "<directory>", help: "ai_comms; made if it is missing" },
