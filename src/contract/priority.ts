@@ -1,4 +1,4 @@
-// What clients need to know of priorities to show, to compare and to order them.
+// What clients need to know of priorities and of the queue, to show and to order tasks.
 
 export {
   effectivePriority,
@@ -7,3 +7,4 @@ export {
   priorityLabel,
   priorityWords,
 } from "../core/priority.js";
+export { claimKeys } from "../core/ready.js";

@@ -109,14 +109,39 @@ function prefixesFor(who: Identity, labels: string[]): string[] {
   return prefixes;
 }
 
-/** The rows of a ready task: one, and one more per label. Smaller (k1, k2) comes first. */
+type Place = Pick<ReadyEntry, "level" | "k1" | "k2">;
+
+/** What decides when a ready task is claimed. */
+export interface Queued {
+  priority: number;
+  readyAt: number;
+  depth: number;
+  sequence: number;
+  ordinal: number;
+}
+
+/** The place of a ready task: the higher level first (with ageing, see `rankOf`), within a level the smaller k1, then k2. */
+function placeOf({ priority, readyAt, depth, sequence, ordinal }: Queued, order: Order): Place {
+  if (order === "priority") return { level: priority, k1: readyAt, k2: ordinal };
+  return { level: depth, k1: -sequence, k2: -ordinal };
+}
+
+function rankOf({ level, k1 }: Place, { order, ageing }: Ordering, now: number): number {
+  return order === "priority" ? effectivePriority({ priority: level, readyAt: k1 }, ageing, now) : level;
+}
+
+type Ordering = Pick<Settings, "order" | "ageing">;
+
+/** The order in which claims take ready tasks: smaller keys first. Lists that show the queue sort by it. */
+export function claimKeys(task: Queued, ordering: Ordering, now: number): [number, number, number] {
+  const place = placeOf(task, ordering.order);
+  return [-rankOf(place, ordering, now), place.k1, place.k2];
+}
+
+/** The rows of a ready task: one, and one more per label. */
 export function readyEntries(task: Task, order: Order): ReadyEntry[] {
-  const readyAt = task.readyAt ?? task.createdAt;
-  const isByPriority = order === "priority";
-  const level = isByPriority ? task.priority : task.depth;
-  const k1 = isByPriority ? readyAt : -task.sequence;
-  const k2 = isByPriority ? task.ordinal : -task.ordinal;
   const { id, labels } = task;
+  const { level, k1, k2 } = placeOf({ ...task, readyAt: task.readyAt ?? task.createdAt }, order);
   const notBefore = task.notBefore ?? 0;
   const entries = [{ id, lane: laneOf(task), level, k1, k2, notBefore }];
   for (const label of labels) entries.push({ id, lane: laneOf(task, label), level, k1, k2, notBefore });
@@ -236,8 +261,8 @@ export function listReady(
       }
     }
   }
-  const best = new Best(settings, now);
-  return found.sort((a, b) => best.rankOf(b) - best.rankOf(a) || a.k1 - b.k1 || a.k2 - b.k2).slice(0, limit);
+  const rank = (entry: ReadyEntry) => rankOf(entry, settings, now);
+  return found.sort((a, b) => rank(b) - rank(a) || a.k1 - b.k1 || a.k2 - b.k2).slice(0, limit);
 }
 
 /**
@@ -279,13 +304,8 @@ class Best {
     return rankMax >= this.rank;
   }
 
-  rankOf({ level, k1 }: ReadyEntry): number {
-    if (this.settings.order !== "priority") return level;
-    return effectivePriority({ priority: level, readyAt: k1 }, this.settings.ageing, this.now);
-  }
-
   offer(entry: ReadyEntry): void {
-    const rank = this.rankOf(entry);
+    const rank = rankOf(entry, this.settings, this.now);
     const holder = this.entry;
     if (
       !holder ||

@@ -188,6 +188,8 @@ export function wireTaskRow(view: Reads, task: Task, now: number): WireTaskRow {
     readyAt: maybeIso(task.readyAt),
     startedAt: maybeIso(claim ? claim.startedAt : task.startedAt),
     endedAt: maybeIso(task.endedAt),
+    depth: task.depth,
+    sequence: task.sequence,
     question: cut(task.question?.text ?? null),
     error: cut(task.error),
     claim: claim ? rowClaim(view, claim, now) : null,

@@ -2,7 +2,7 @@
 // and below that what is over, newest first.
 
 import { standing } from "../client/view/words.js";
-import { effectivePriority } from "../contract/priority.js";
+import { claimKeys } from "../contract/priority.js";
 import type { WireProject } from "../contract/shapes.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 
@@ -10,20 +10,19 @@ type Settings = Pick<WireProject["settings"], "ageing" | "order">;
 
 interface Ranked {
   row: WireTaskRow;
-  /** Higher first. */
-  rank: number;
-  /** Then lower first. */
-  time: number;
+  /** Lower first, one after the other. */
+  keys: readonly number[];
 }
 
 interface Context {
   settingsOf(project: string): Settings | undefined;
-  /** Any task, also one that is not shown. */
-  find(project: string, id: string): WireTaskRow | undefined;
   now: number;
 }
 
-const later = (a: Ranked, b: Ranked) => b.rank - a.rank || a.time - b.time;
+function compare({ keys: a }: Ranked, { keys: b }: Ranked): number {
+  const at = a.findIndex((key, n) => key !== b[n]);
+  return at < 0 ? 0 : a[at]! - b[at]!;
+}
 
 /** Rows come in the order of creation, which decides between equals. */
 export function inQueueOrder(rows: readonly WireTaskRow[], context: Context): WireTaskRow[] {
@@ -34,18 +33,18 @@ export function inQueueOrder(rows: readonly WireTaskRow[], context: Context): Wi
   const blocked: WireTaskRow[] = [];
   const failed: WireTaskRow[] = [];
   const over: WireTaskRow[] = [];
-  for (const [sequence, row] of rows.entries()) {
+  for (const [ordinal, row] of rows.entries()) {
     switch (standing(row, now)) {
       case "claimed":
       case "running":
       case "awaiting_response":
-        held.push({ row, rank: 0, time: Date.parse(row.claim?.claimedAt ?? row.updatedAt) });
+        held.push({ row, keys: [Date.parse(row.claim?.claimedAt ?? row.updatedAt)] });
         break;
       case "ready":
-        ready.push(readyRank(row, sequence, context));
+        ready.push({ row, keys: readyKeys(row, ordinal, context) });
         break;
       case "scheduled":
-        scheduled.push({ row, rank: 0, time: Date.parse(row.notBefore!) });
+        scheduled.push({ row, keys: [Date.parse(row.notBefore!)] });
         break;
       case "failed":
         failed.push(row);
@@ -58,7 +57,7 @@ export function inQueueOrder(rows: readonly WireTaskRow[], context: Context): Wi
         blocked.push(row);
     }
   }
-  const sorted = (ranked: Ranked[]) => ranked.sort(later).map(({ row }) => row);
+  const sorted = (ranked: Ranked[]) => ranked.sort(compare).map(({ row }) => row);
   return [
     ...sorted(held),
     ...sorted(ready),
@@ -69,18 +68,10 @@ export function inQueueOrder(rows: readonly WireTaskRow[], context: Context): Wi
   ];
 }
 
-function readyRank(row: WireTaskRow, sequence: number, { settingsOf, find, now }: Context): Ranked {
-  const settings = settingsOf(row.project);
-  if (settings?.order === "depth-first") return { row, rank: depthOf(row, find), time: -sequence };
-  const readyAt = row.readyAt === null ? now : Date.parse(row.readyAt);
-  const rank = settings
-    ? effectivePriority({ priority: row.priority, readyAt }, settings.ageing, now)
-    : row.priority;
-  return { row, rank, time: readyAt };
-}
+/** Before the settings of its project are known, by priority. */
+const usual: Settings = { order: "priority", ageing: { enabled: false, stepMs: 1, boost: 0, boostMax: 0 } };
 
-function depthOf({ project, parentId }: WireTaskRow, find: Context["find"]): number {
-  let depth = 0;
-  for (let id = parentId; id !== null; id = find(project, id)?.parentId ?? null) depth++;
-  return depth;
+function readyKeys(row: WireTaskRow, ordinal: number, { settingsOf, now }: Context): number[] {
+  const readyAt = Date.parse(row.readyAt ?? row.createdAt);
+  return claimKeys({ ...row, readyAt, ordinal }, settingsOf(row.project) ?? usual, now);
 }

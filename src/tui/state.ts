@@ -198,7 +198,6 @@ export class State {
     this.queue.set(
       inQueueOrder(shown, {
         settingsOf: (project) => settings.get(project),
-        find: (project, id) => index?.get(project, id),
         now,
       }),
     );

@@ -184,18 +184,17 @@ test("the queue goes from what is in flight through what is next to what is over
     row({ id: "failed", state: "failed" }),
     row({ id: "blocked", pendingDependencies: 1, priority: 100 }),
     row({ id: "scheduled", notBefore: at(-60_000) }),
-    row({ id: "low", priority: 20, readyAt: at(1_000) }),
-    row({ id: "high", priority: 80, readyAt: at(1_000) }),
+    row({ id: "low", sequence: 2, priority: 20, readyAt: at(1_000) }),
+    row({ id: "high", sequence: 3, priority: 80, readyAt: at(1_000) }),
     row({ id: "waits long", priority: 50, readyAt: at(3_600_000) }),
     row({ id: "held later", state: "running", claim: claim({ claimedAt: at(1_000) }) }),
     row({ id: "held", state: "claimed", claim: claim({ claimedAt: at(60_000) }) }),
-    row({ id: "part", parentId: "low", readyAt: at(1_000) }),
+    row({ id: "part", parentId: "low", depth: 1, readyAt: at(1_000) }),
   ];
   const ageing = { enabled: true, stepMs: 300_000, boost: 20, boostMax: 40 };
   const ordered = (order: "priority" | "depth-first") =>
     inQueueOrder(rows, {
       settingsOf: () => ({ ageing, order }),
-      find: (_, id) => rows.find((each) => each.id === id),
       now,
     }).map(({ id }) => id);
   const ends = ["scheduled", "blocked", "failed", "done"];
@@ -204,9 +203,9 @@ test("the queue goes from what is in flight through what is next to what is over
     "held",
     "held later",
     "part",
-    "waits long",
     "high",
     "low",
+    "waits long",
     ...ends,
   ]);
 });

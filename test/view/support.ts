@@ -26,6 +26,8 @@ export function row(fields: Partial<WireTaskRow> = {}): WireTaskRow {
     readyAt: at(3_600_000),
     startedAt: null,
     endedAt: null,
+    depth: 0,
+    sequence: 0,
     question: null,
     error: null,
     claim: null,

@@ -36,6 +36,8 @@ export const taskRowShape = once(() =>
       endedAt: true,
     })
     .extend({
+      depth: z.number().describe("0 for a task without a parent"),
+      sequence: z.number().describe("Number among its siblings; 0 if its id was supplied"),
       question: z.string().nullable().describe("Cut to 200 characters"),
       error: z.string().nullable().describe("Cut to 200 characters"),
       claim: claimShape()

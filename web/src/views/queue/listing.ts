@@ -155,7 +155,7 @@ export class Listing {
   }
 
   surroundings(): Surroundings {
-    return { ...this.around, now: storeNow(), get: (project, id) => this.index.get(project, id) };
+    return { ...this.around, now: storeNow() };
   }
 
   private show(found: Found): void {
@@ -197,7 +197,7 @@ async function find(
   const passesRest = matcher({ terms: rest }, around.now, { nameOf, isInPrompt });
   const passesStates = matcher({ terms: terms.filter(isChosenState) }, around.now);
   const found: WireTaskRow[] = [];
-  const keys: Keys = { column: sort.column && [], first: [], second: [] };
+  const keys: Keys = { column: sort.column && [], first: [], second: [], third: [] };
   const counts = { ...zero };
   let total = 0;
   let until = performance.now() + sliceMs;
@@ -213,9 +213,10 @@ async function find(
     for (const chip of chipsOf[standing(row, around.now)]) counts[chip]++;
     if (!passesStates(row)) continue;
     found.push(row);
-    const [first, second] = usualKeys(row, around);
+    const [first, second, third] = usualKeys(row, place, around);
     keys.first.push(first);
     keys.second.push(second);
+    keys.third.push(third);
     if (sort.column) keys.column!.push(columnKey(sort.column, row, place, around));
   }
   const order = Array.from(sortedPlaces(keys, sort.isReversed), (place) => found[place]!);

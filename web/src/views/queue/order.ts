@@ -3,7 +3,7 @@
 // order is asked for by a column, and where it says nothing this one decides.
 
 import { type Standing, standing } from "../../../../src/client/view/words.js";
-import { effectivePriority } from "../../../../src/contract/priority.js";
+import { claimKeys } from "../../../../src/contract/priority.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import type { Project } from "../../data/dibs.js";
 
@@ -58,7 +58,6 @@ export interface Surroundings {
   settings: ReadonlyMap<string, Project["settings"]>;
   /** How a session is called. */
   nameOf: (project: string, sessionId: string) => string;
-  get: (project: string, id: string) => WireTaskRow | undefined;
 }
 
 const ranks: Record<Standing, number> = {
@@ -90,42 +89,43 @@ const stateOrder: readonly Standing[] = [
 const rankSize = 1_000;
 const time = (text: string | null) => (text === null ? 0 : Date.parse(text));
 
-/** Two numbers per task; the smaller ones come first. */
-export function usualKeys(row: WireTaskRow, around: Surroundings): [number, number] {
+/** Three numbers per task; the smaller ones come first. `place` is where the task stands in the order of creation. */
+export function usualKeys(row: WireTaskRow, place: number, around: Surroundings): [number, number, number] {
   const rank = ranks[standing(row, around.now)];
   const base = rank * rankSize;
   switch (rank) {
     case 0:
-      return [base, time(row.claim?.claimedAt ?? row.updatedAt)];
+      return [base, time(row.claim?.claimedAt ?? row.updatedAt), place];
     case 1:
-      return claimKeys(row, base, around);
+      return readyKeys(row, base, place, around);
     case 2:
-      return [base, time(row.notBefore)];
+      return [base, time(row.notBefore), place];
     case 3:
-      return [base + 100 - row.priority, time(row.createdAt)];
+      return [base + 100 - row.priority, time(row.createdAt), place];
     default:
-      return [base, -time(row.endedAt ?? row.updatedAt)];
+      return [base, -time(row.endedAt ?? row.updatedAt), place];
   }
 }
 
-/** As claims take them: by what priority has become while waiting, or the deepest first. */
-function claimKeys(row: WireTaskRow, base: number, { settings, now, get }: Surroundings): [number, number] {
-  const rules = settings.get(row.project);
-  if (rules?.order === "depth-first") return [base + 500 - depthOf(row, get), -time(row.createdAt)];
+/** Before the settings of its project are known, by priority. */
+const usual = {
+  order: "priority",
+  ageing: { enabled: false, stepMs: 1, boost: 0, boostMax: 0 },
+} as const;
+
+function readyKeys(
+  row: WireTaskRow,
+  base: number,
+  ordinal: number,
+  { settings, now }: Surroundings,
+): [number, number, number] {
   const readyAt = time(row.readyAt ?? row.createdAt);
-  const priority = rules
-    ? effectivePriority({ priority: row.priority, readyAt }, rules.ageing, now)
-    : row.priority;
-  return [base + 100 - priority, readyAt];
-}
-
-const depthMax = 400;
-
-function depthOf(row: WireTaskRow, get: Surroundings["get"]): number {
-  let depth = 0;
-  for (let at: WireTaskRow | undefined = row; at?.parentId && depth < depthMax; depth++)
-    at = get(row.project, at.parentId);
-  return depth;
+  const [first, second, third] = claimKeys(
+    { ...row, readyAt, ordinal },
+    settings.get(row.project) ?? usual,
+    now,
+  );
+  return [base + rankSize / 2 + first, second, third];
 }
 
 export type ColumnKey = number | string | null;
@@ -152,7 +152,7 @@ export function columnKey(column: Column, row: WireTaskRow, place: number, aroun
 
 /** What of a row decides about its place: while this stays the same, so does the place. */
 export function orderOf(row: WireTaskRow, { column }: Sort, around: Surroundings): string {
-  return `${column && columnKey(column, row, 0, around)} ${usualKeys(row, around).join(" ")}`;
+  return `${column && columnKey(column, row, 0, around)} ${usualKeys(row, 0, around).join(" ")}`;
 }
 
 /** What is compared, side by side for each row. */
@@ -160,13 +160,15 @@ export interface Keys {
   column: ColumnKey[] | null;
   first: number[];
   second: number[];
+  third: number[];
 }
 
 /** Which row comes first, second and so on. */
-export function sortedPlaces({ column, first, second }: Keys, isReversed: boolean): Uint32Array {
+export function sortedPlaces({ column, first, second, third }: Keys, isReversed: boolean): Uint32Array {
   const places = new Uint32Array(first.length);
   for (let at = 0; at < places.length; at++) places[at] = at;
-  const usual = (a: number, b: number) => first[a]! - first[b]! || second[a]! - second[b]! || a - b;
+  const usual = (a: number, b: number) =>
+    first[a]! - first[b]! || second[a]! - second[b]! || third[a]! - third[b]!;
   if (column === null) return places.sort(usual);
   const way = isReversed ? -1 : 1;
   return places.sort((a, b) => {
