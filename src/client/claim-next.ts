@@ -1,4 +1,4 @@
-// claim-next over HTTP. A wait can end while the server is granting a claim: nobody may give up before knowing. The key decides,
+// Claims over HTTP. A wait can end while the server is granting a claim: nobody may give up before knowing. The key decides,
 // in the store itself: whoever uses it first wins, the claim or the one who takes the wait back.
 
 import { Ending, pause } from "../common/abort.js";
@@ -22,49 +22,57 @@ const settleMs = 5_000;
 /** A server needs a moment to notice that nobody listens any more. */
 const noticeMs = 100;
 
-export async function claimNext(http: Performer, input: Input, options: ClaimOptions): Promise<unknown> {
+export type ClaimName = "tasks.claimNext" | "tasks.claim";
+
+export async function claimWaiting(
+  http: Performer,
+  name: ClaimName,
+  input: Input,
+  options: ClaimOptions,
+): Promise<unknown> {
   const { key = newKey(), signal, closing } = options;
   const waitMs = Number(input.waitMs ?? 0) || 0;
   const settling = { key, timeoutMs: settleMs, patienceMs: settleMs };
   // As in process: it looks once, and does not wait.
-  if (signal?.aborted) return askOnce(http, input, settling);
+  if (signal?.aborted) return askOnce(http, name, input, settling);
   const wait = new Ending([signal, closing], waitMs > 0 ? waitMs + slackMs : undefined);
   const timeoutMs = waitMs > 0 ? waitMs + 2 * slackMs : undefined;
   try {
-    return await http.perform("tasks.claimNext", input, { key, signal: wait.signal, timeoutMs });
+    return await http.perform(name, input, { key, signal: wait.signal, timeoutMs });
   } catch (error) {
     if (!wait.isOver) throw error;
-    if (isOurs(key)) return takeBack(http, input, settling);
+    if (isOurs(key)) return takeBack(http, name, input, settling);
     await pause(noticeMs, new AbortController().signal);
-    return askOnce(http, input, settling);
+    return askOnce(http, name, input, settling);
   } finally {
     wait.release();
   }
 }
 
 /** Uses up the key for something harmless: from then on the wait cannot be granted anything under it. */
-async function takeBack(http: Performer, input: Input, effort: Effort): Promise<unknown> {
+async function takeBack(http: Performer, name: ClaimName, input: Input, effort: Effort): Promise<unknown> {
   const { sessionId, project } = input;
   try {
     await http.perform("sessions.heartbeat", { sessionId, project }, effort);
   } catch (error) {
-    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform("tasks.claimNext", input, effort);
+    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform(name, input, effort);
     // Who is unknown holds nothing.
     if (!hasCode(error, "SESSION_NOT_FOUND")) throw error;
   }
-  return { success: true, claim: null, task: null, resumed: false };
+  if (name === "tasks.claimNext") return { success: true, claim: null, task: null, resumed: false };
+  throw new DibsError("TASK_NOT_CLAIMABLE", `The wait for task ${input.taskId} was ended.`);
 }
 
 /**
  * A key of the caller's must stay good for another try, so it is asked under it again, without waiting. What a slow server
  * grants even later is not lost either: it is the answer to the next call with that key.
  */
-async function askOnce(http: Performer, input: Input, effort: Effort): Promise<unknown> {
+async function askOnce(http: Performer, name: ClaimName, input: Input, effort: Effort): Promise<unknown> {
   try {
-    return await http.perform("tasks.claimNext", { ...input, waitMs: 0 }, effort);
+    return await http.perform(name, { ...input, waitMs: 0 }, effort);
   } catch (error) {
     // Granted while it was still waiting; the first answer is given again.
-    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform("tasks.claimNext", input, effort);
+    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform(name, input, effort);
     throw error;
   }
 }

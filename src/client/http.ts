@@ -7,7 +7,7 @@ import { DibsError } from "../contract/error.js";
 import type { Operation } from "../contract/operation.js";
 import { type OperationName, operations } from "../contract/registry.js";
 import type { WireEvent } from "../contract/shapes.js";
-import { claimNext } from "./claim-next.js";
+import { claimWaiting } from "./claim-next.js";
 import type { CallOptions, Connection, FollowOptions } from "./client.js";
 import { newKey, refuseBadKey } from "./keys.js";
 import { follow } from "./stream.js";
@@ -68,8 +68,8 @@ export class HttpConnection implements Connection {
     if (key !== undefined) refuseBadKey(key);
     const fields = (input ?? {}) as Record<string, unknown>;
     return this.tracked(
-      name === "tasks.claimNext"
-        ? claimNext(this, fields, { key, signal, closing: this.closing.signal })
+      name === "tasks.claimNext" || (name === "tasks.claim" && fields.waitMs)
+        ? claimWaiting(this, name, fields, { key, signal, closing: this.closing.signal })
         : this.perform(name, fields, { key, signal }),
     );
   }

@@ -1,12 +1,14 @@
-// claim-next that waits: when it finds nothing it joins the claims that wait in its org (waiting-claims.ts), which try again when a
-// commit may have freed something, or something comes due.
+// Claims that wait. A claim-next that finds nothing joins the claims that wait in its org (waiting-claims.ts), which try again when a
+// commit may have freed something, or something comes due. The claim of a named task waits for that task alone.
 
+import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
 import type { InputOf, OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
+import type { ReasonCode } from "../core/explain.js";
 import type { Caller } from "./environment.js";
 import { type CallOptions, type Executor, rethrow } from "./execute.js";
-import { endDeadHolders, endDeadHoldersSince, isTimeToLook, monotonicMs } from "./sweep.js";
+import { endDeadHolder, endDeadHolders, endDeadHoldersSince, isTimeToLook, monotonicMs } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
 
@@ -144,6 +146,75 @@ class WaitingClaim implements Waiter {
     this.isSettled = true;
     settle();
   }
+}
+
+type ClaimNamed = OperationNamed<"tasks.claim">;
+
+/** Reasons that pass by themselves or by what other sessions do. Any other takes an edit, and is refused at once. */
+const passing: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  "CLAIMED",
+  "AWAITING_RESPONSE",
+  "WAITING_ON_DEPENDENCIES",
+  "WAITING_ON_CHILDREN",
+  "SCHEDULED",
+  "PROJECT_PAUSED",
+]);
+
+function canPass(error: unknown): boolean {
+  if (!(error instanceof DibsError)) return false;
+  if (error.code === "TASK_ALREADY_CLAIMED") return true;
+  const reasons = (error.details.reasons ?? []) as { code: ReasonCode }[];
+  return error.code === "TASK_NOT_CLAIMABLE" && reasons.every(({ code }) => passing.has(code));
+}
+
+/** Leases and dead processes end without a commit that could wake a wait. */
+const lookAgainMs = 1_000;
+
+/** The named task, as soon as it can be claimed; when the time is up, the refusal. */
+export async function claimNamed(
+  executor: Executor,
+  input: InputOf<ClaimNamed>,
+  caller: Caller,
+  { signals = [], ...options }: WaitOptions = {},
+): Promise<OutputOf<ClaimNamed>> {
+  const {
+    project = caller.project,
+    taskId,
+    waitMs = 0,
+  } = executor.admit("tasks.claim", input, caller) as Named;
+  const claim = async () => {
+    await endDeadHolder(executor, caller.org, project, taskId).catch(rethrow);
+    return executor.execute("tasks.claim", input, caller, options);
+  };
+  if (waitMs === 0) return claim();
+  const until = monotonicMs() + waitMs;
+  const wake = new Wake();
+  const ring = () => wake.ring();
+  const stopListening = executor.store.onChange(caller.org, ({ mayFree }) => mayFree && ring());
+  for (const signal of signals) signal.addEventListener("abort", ring);
+  try {
+    for (;;) {
+      wake.arm();
+      try {
+        return await claim();
+      } catch (error) {
+        const leftMs = until - monotonicMs();
+        const isEnded = leftMs <= 0 || signals.some((signal) => signal.aborted);
+        if (isEnded || !canPass(error)) throw error;
+        await wake.wait(Math.min(lookAgainMs, leftMs));
+        await refuseRevoked(executor, caller);
+      }
+    }
+  } finally {
+    stopListening();
+    for (const signal of signals) signal.removeEventListener("abort", ring);
+  }
+}
+
+interface Named {
+  project?: string;
+  taskId: string;
+  waitMs?: number;
 }
 
 const isHeldBack = (answer: Answer) => "breaker" in answer;

@@ -4,7 +4,7 @@
 import type { OperationName } from "../contract/registry.js";
 import { limits } from "../core/limits.js";
 import { bulk } from "./bulk.js";
-import { claimNext, type WaitOptions } from "./claim-wait.js";
+import { claimNamed, claimNext, type WaitOptions } from "./claim-wait.js";
 import type { Caller } from "./environment.js";
 import { type Executor, rethrow } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
@@ -22,7 +22,6 @@ const lookAtTheHolder: Preparation = (executor, caller, { project, taskId }: OnT
 const noticeDeadSessions: Preparation = (executor, { org }) => noticeTheDead(executor, org);
 
 const preparations: Partial<Record<OperationName, Preparation>> = {
-  "tasks.claim": lookAtTheHolder,
   "tasks.respond": lookAtTheHolder,
   "tasks.explain": async (executor, caller, input) => {
     await lookAtTheHolder(executor, caller, input);
@@ -69,6 +68,8 @@ export function dispatch(
   switch (name) {
     case "tasks.claimNext":
       return claimNext(executor, input as never, caller, options);
+    case "tasks.claim":
+      return claimNamed(executor, input as never, caller, options);
     case "tasks.bulk":
       return bulk(executor, input, caller, options);
     case "claims.cleanup":

@@ -122,7 +122,7 @@ export const taskCommands = {
     answer: taskAnswer,
   }),
   "tasks.claim": forCommand("tasks.claim", {
-    command: (input, context): ClaimCommand => ({
+    command: ({ waitMs: _, ...input }, context): ClaimCommand => ({
       type: "claim",
       ...input,
       project: project(input, context),

@@ -221,3 +221,53 @@ describe("an idempotency key", () => {
     expect((await claim()).claim?.taskId).toBe(task.id);
   });
 });
+
+describe("a claim of a named task that waits", () => {
+  const wait = { sessionId: "second", waitMs: 60_000 };
+
+  test("gets it as soon as its dependency is completed, its holder releases it, or its project is resumed", async () => {
+    const { dibs, a, b } = await blockedPair();
+    const forDependency = dibs.tasks.claim({ taskId: b, ...wait });
+    await dibs.tasks.complete({ taskId: a, sessionId: "first" });
+    expect((await forDependency).claim).toMatchObject({ taskId: b, sessionId: "second" });
+
+    const { task } = await dibs.tasks.create({ prompt: "c" });
+    await dibs.tasks.claim({ taskId: task.id, sessionId: "first" });
+    const forRelease = dibs.tasks.claim({ taskId: task.id, ...wait, sessionId: "third", register: true });
+    await dibs.tasks.release({ taskId: task.id, sessionId: "first" });
+    expect((await forRelease).claim).toMatchObject({ taskId: task.id, sessionId: "third" });
+
+    const next = (await dibs.tasks.create({ prompt: "d" })).task.id;
+    await dibs.projects.pause({});
+    const forResume = dibs.tasks.claim({ taskId: next, ...wait, sessionId: "fourth", register: true });
+    await dibs.projects.resume({});
+    expect((await forResume).claim).toMatchObject({ taskId: next });
+  });
+
+  test("gets it when the lease of its holder ends", async () => {
+    const { dibs, a } = await blockedPair();
+    await dibs.tasks.release({ taskId: a, sessionId: "first" });
+    await dibs.projects.update({ settings: { claim: { minTtlMs: 1_000, defaultTtlMs: 1_000 } } });
+    await dibs.tasks.claim({ taskId: a, sessionId: "first", ttlMs: 1_000, start: true });
+    expect((await dibs.tasks.claim({ taskId: a, ...wait })).claim).toMatchObject({ sessionId: "second" });
+  });
+
+  test("is refused at once where only an edit can help", async () => {
+    const { dibs } = await blockedPair();
+    const { task } = await dibs.tasks.create({ prompt: "for another", assignee: "first" });
+    expect(await refusalOf(dibs.tasks.claim({ taskId: task.id, ...wait }))).toMatchObject({
+      code: "TASK_NOT_CLAIMABLE",
+      details: { reasons: [{ code: "ASSIGNED_TO_OTHER" }] },
+    });
+  });
+
+  test("is refused when its time is up, or when the caller ends the wait", async () => {
+    const { dibs, a } = await blockedPair();
+    const code = "TASK_ALREADY_CLAIMED";
+    expect(await refusalOf(dibs.tasks.claim({ taskId: a, ...wait, waitMs: 10 }))).toMatchObject({ code });
+    const stop = new AbortController();
+    const waiting = refusalOf(dibs.tasks.claim({ taskId: a, ...wait }, { signal: stop.signal }));
+    stop.abort();
+    expect(await waiting).toMatchObject({ code });
+  });
+});

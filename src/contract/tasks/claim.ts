@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { id, leaseMs, metadata, project, word } from "../fields.js";
+import { limits } from "../../core/limits.js";
+import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success, taskShape } from "../shapes.js";
 
@@ -18,6 +19,12 @@ export const claimTask = operation({
       start: z.boolean().optional().describe("Go to running in the same step"),
       register: z.boolean().optional().describe("Register the session if it is unknown"),
       metadata: metadata().optional(),
+      waitMs: ms()
+        .max(limits.waitMsMax)
+        .optional()
+        .describe(
+          "Wait this long until the task can be claimed; what only an edit can change is refused at once",
+        ),
     }),
   output: () => z.object({ success: success(), claim: claimShape(), task: taskShape() }),
   refusals: ["TASK_NOT_FOUND", "SESSION_NOT_FOUND", "TASK_ALREADY_CLAIMED", "TASK_NOT_CLAIMABLE"],

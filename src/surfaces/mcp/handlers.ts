@@ -3,8 +3,8 @@
 import { renderBrief } from "../../client/brief/brief.js";
 import { gatherFacts } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
-import { Ending, pause } from "../../common/abort.js";
-import type { WireClaim, WireReason, WireTask } from "../../contract/shapes.js";
+import { Ending } from "../../common/abort.js";
+import type { WireClaim, WireTask } from "../../contract/shapes.js";
 import {
   answerBlock,
   attemptBlocks,
@@ -71,7 +71,7 @@ const claimTask: Handler = async (desk, input, signal) => {
     const broken = new Ending([signal, desk.signal]);
     const options = { waitMs, signal: broken.signal };
     const claimed = await (named
-      ? thisOne(dibs, wish, named, options)
+      ? byId(dibs, wish, named, options)
       : best(desk, dibs, wish, options)
     ).finally(() => broken.release());
     const { claim, resumed } = claimed;
@@ -89,48 +89,14 @@ const claimTask: Handler = async (desk, input, signal) => {
 
 type Wish = Omit<Parameters<Dibs["tasks"]["claimNext"]>[0] & object, "waitMs">;
 
-const byId = async (dibs: Dibs, wish: Wish, taskId: string): Promise<Claimed> => ({
-  ...(await dibs.tasks.claim({ ...wish, taskId })),
-  resumed: false,
-});
-
-const lookEveryMs = 1_000;
-/** What passes. Whoever else it is for, or how it ended, does not. */
-const passing = new Set([
-  "WAITING_ON_DEPENDENCIES",
-  "WAITING_ON_CHILDREN",
-  "SCHEDULED",
-  "PROJECT_PAUSED",
-  "CLAIMED",
-]);
-
-function mayPass(error: unknown): boolean {
-  const { code, details } = asDibsError(error);
-  const reasons = (details.reasons ?? []) as WireReason[];
-  if (code === "TASK_ALREADY_CLAIMED") return true;
-  return code === "TASK_NOT_CLAIMABLE" && reasons.every((reason) => passing.has(reason.code));
-}
-
-async function thisOne(
+async function byId(
   dibs: Dibs,
   wish: Wish,
   taskId: string,
-  { waitMs, signal }: Waiting,
+  { waitMs, signal }: Partial<Waiting> = {},
 ): Promise<Claimed> {
-  const enough = new Ending([signal], waitMs);
-  try {
-    for (;;) {
-      try {
-        return await byId(dibs, wish, taskId);
-      } catch (error) {
-        if (waitMs === 0 || enough.isOver || !mayPass(error)) throw error;
-        await pause(lookEveryMs, enough.signal);
-        if (signal.aborted) throw error;
-      }
-    }
-  } finally {
-    enough.release();
-  }
+  const claimed = await dibs.tasks.claim(given({ ...wish, taskId, waitMs }), signal ? { signal } : {});
+  return { ...claimed, resumed: false };
 }
 
 interface Waiting {

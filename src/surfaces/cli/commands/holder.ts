@@ -1,5 +1,4 @@
 import type { Dibs } from "../../../client/client.js";
-import { Ending } from "../../../common/abort.js";
 import type { Code } from "../../../contract/codes.js";
 import { DibsError } from "../../../contract/error.js";
 import type { InputOf } from "../../../contract/operation.js";
@@ -51,34 +50,19 @@ function briefing(task: WireTask, look: Look): string {
   return lines.join("\n");
 }
 
-/** What nobody tells of, such as a lease that ends, is looked for this often. */
-const lookMs = 2_000;
-
-const lasting = ["TERMINAL", "IS_GROUP"];
-
-/** Refusals that may pass with time. */
-function mayPass(error: unknown): boolean {
-  if (!(error instanceof DibsError)) return false;
-  if (error.code === "TASK_ALREADY_CLAIMED") return true;
-  const reasons = (error.details.reasons ?? []) as { code: string }[];
-  return error.code === "TASK_NOT_CLAIMABLE" && !reasons.some(({ code }) => lasting.includes(code));
-}
-
-/** A task that is named: as soon as it can be had; the refusal, when the time is over. */
+/** A task that is named: as soon as it can be claimed; the refusal, when the time is up. */
 async function claimNamed(context: Context, dibs: Dibs, input: InputOf<Registry["tasks"]["claim"]>) {
-  const { stopping } = context.parts;
-  const until = performance.now() + (context.duration("wait") ?? 0);
+  const { stopping: signal, now } = context.parts;
+  const until = now() + (context.duration("wait") ?? 0);
   for (;;) {
-    const { lastSeq: after } = await dibs.events.list({ limit: 1 });
+    const leftMs = Math.max(0, until - now());
+    const waitMs = Math.min(waitMsMax, leftMs);
     try {
-      return await dibs.tasks.claim(input);
+      return await dibs.tasks.claim({ ...input, waitMs }, { signal });
     } catch (error) {
-      const ms = Math.min(lookMs, until - performance.now());
-      if (ms <= 0 || stopping.aborted || !mayPass(error)) throw error;
-      const { taskId } = input;
-      const enough = new Ending([stopping], Math.ceil(ms));
-      for await (const _ of dibs.events.follow({ taskId, after, signal: enough.signal })) break;
-      enough.release();
+      // A refusal after the longest wait of one call: the rest of the time is waited for by the next one.
+      const isTimeLeft = leftMs > waitMsMax && !signal.aborted && now() - (until - leftMs) >= waitMsMax;
+      if (!isTimeLeft || !(error instanceof DibsError)) throw error;
     }
   }
 }
