@@ -197,6 +197,7 @@ class WorkLoop implements Worker {
       start: true,
       resume: false,
       heedBreaker: true,
+      why: false,
       waitMs,
       ...(labels === undefined ? {} : { labels }),
       ...(ttlMs === undefined ? {} : { ttlMs }),

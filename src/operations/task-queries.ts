@@ -4,6 +4,7 @@ import { Draft } from "../core/draft.js";
 import { explainReasons, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
+import { countProject, whyNothing } from "../core/nothing.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
@@ -209,7 +210,13 @@ export const taskQueries = {
       }
       if (tasks.length >= input.limit) break;
     }
-    return accept({ tasks });
+    const only = tasks.length === 0 && name !== "*" ? view.project(name)! : null;
+    if (!only || !session.ok) return accept({ tasks });
+    const who = session.value ? whoIs(session.value) : null;
+    return accept({
+      tasks,
+      why: whyNothing(view, { project: only, counts: countProject(view, name, now), who, now }),
+    });
   }),
   "tasks.attempts": forQuery("tasks.attempts", (view, input, context, now) => {
     const found = findTask(view, input, context);

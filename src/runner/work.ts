@@ -229,6 +229,8 @@ class WorkLoop implements Runner {
       resume: false,
       // One task is asked for by a person, who sees how it goes.
       heedBreaker: !once,
+      // While it waits, the reason is known already.
+      why: !waits,
       waitMs: !waits ? 0 : this.isIdle() ? Math.min(emptyWaitMs, claimWaitMs) : claimWaitMs,
       ...(labels === undefined ? {} : { labels }),
     };
@@ -244,6 +246,7 @@ class WorkLoop implements Runner {
     if (!answer) return null;
     if (!answer.claim || !answer.task) {
       if ("breaker" in answer && answer.breaker) this.holdBack(answer.breaker);
+      if ("why" in answer && answer.why) this.options.onNothing?.(answer.why);
       return { claimed: null, ...answer };
     }
     // How long it waited before it was granted is not known here; the first heartbeat makes it exact.

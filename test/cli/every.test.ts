@@ -130,7 +130,12 @@ const refusals: Step[] = [
   { line: "show 0099", code: 3, people: /TASK_NOT_FOUND/ },
   { line: "list --project nowhere", code: 3, people: /PROJECT_NOT_FOUND/ },
   { line: "done 0008 --session a", code: 4, people: /NOT_CLAIM_OWNER/ },
-  { line: `claim ${a} -l none`, code: 5, json: "tasks.claimNext", people: /^Nothing to claim\.\n$/ },
+  {
+    line: `claim ${a} -l none`,
+    code: 5,
+    json: "tasks.claimNext",
+    people: /^Nothing to claim: .*\. Run: dibs .*\n$/,
+  },
   { line: "spool --agent y --dir ai --once", code: 5, json: [], people: /^$/ },
   { line: "list --db .", code: 6, people: /STORE_UNAVAILABLE/ },
 ];

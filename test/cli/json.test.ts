@@ -75,7 +75,8 @@ describe.each(ways)("%s", (way) => {
     const desk = await openDesk(way);
     const { code, body } = await answers(desk, "tasks.claimNext", ["claim"]);
     expect(code).toBe(5);
-    expect(body).toEqual({ success: true, claim: null, task: null, resumed: false });
+    const message = 'Nothing to claim: no open tasks. Run: dibs add "Write the docs"';
+    expect(body).toMatchObject({ success: true, claim: null, task: null, resumed: false, why: { message } });
   });
 
   test("a refusal is the problem that HTTP answers with", async () => {

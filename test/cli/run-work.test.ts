@@ -64,7 +64,11 @@ describe.each(ways)("%s", (way) => {
     const failed = await work(place, ["--once", "--json"], "exit 7");
     expect(failed.code).toBe(1);
     expect(JSON.parse(failed.out)).toMatchObject({ taskId: "0002", outcome: "failed", exitCode: 7 });
-    expect(await work(place, ["--once"], "true")).toEqual({ code: 5, out: "", err: "Nothing to claim.\n" });
+    expect(await work(place, ["--once"], "true")).toEqual({
+      code: 5,
+      out: "",
+      err: "Nothing to claim: 1 failed. Run: dibs retry 0002\n",
+    });
   });
 
   test("only tasks with its labels; quiet; and lines of JSON", async () => {

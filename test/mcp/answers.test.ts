@@ -422,8 +422,10 @@ test(
 test(
   "other words for the same are understood, and what is empty is not given",
   inProcess(async ({ dibs, agent }) => {
-    expect(await agent.do("claim_task", { wait: 0 })).toContain("Nothing to claim now.");
-    expect(await agent.do("claim_task", { wait: 1 })).toContain("(waited 1 s)");
+    expect(await agent.do("claim_task", { wait: 0 })).toContain(
+      'Nothing to claim: no open tasks. Run: dibs add "Write the docs"',
+    );
+    expect(await agent.do("claim_task", { wait: 1 })).toContain("Waited 1 s.");
     await agent.do("create_task", { prompt: "do it", depends_on: [], parent_id: "", title: "" });
     expect(await agent.do("list_tasks", { status: "available" })).toContain("0001 queued");
     expect(await agent.do("list_tasks", { status: ["done"] })).toContain("No tasks match");

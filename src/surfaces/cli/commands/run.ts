@@ -161,17 +161,14 @@ const work: SingleCommand["run"] = async (context) => {
   const options = tally.watching(await optionsFor(context));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
-  const notice = new IdleNotice(parts, {
-    dibs: options.dibs,
-    project: options.project,
-    waits: !context.on("once") && !context.on("until-idle"),
-  });
+  const notice = new IdleNotice(parts, !context.on("once") && !context.on("until-idle"));
   const runner = runWork({
     ...options,
     onStart: (claim, task) => {
       notice.started(task.project, task.id);
       options.onStart?.(claim, task);
     },
+    onNothing: (why) => notice.nothing(why),
     onEnd: (end) => {
       options.onEnd?.(end);
       notice.ended(end.project, end.taskId);
@@ -194,7 +191,7 @@ const work: SingleCommand["run"] = async (context) => {
   if (context.on("until-empty")) return report(context, tally);
   if (!context.on("once")) return tally.isHeldBack ? 1 : 0;
   const code = exitOf(summary);
-  if (code === nothingToDo) parts.err("Nothing to claim.\n");
+  if (code === nothingToDo) parts.err(notice.nothingText);
   return code;
 };
 

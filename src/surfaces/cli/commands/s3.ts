@@ -4,6 +4,7 @@ import { capabilityFlag, tellCapabilities } from "../capable.js";
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
 import { type Context, given } from "../context.js";
+import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
 import { taskTable } from "../print/task.js";
@@ -41,7 +42,7 @@ const claim: SingleCommand["run"] = async (context) => {
   const answer = await dibs.tasks.claimNext({ sessionId, register: true });
   context.say(answer, () =>
     answer.task === null
-      ? "Nothing to claim."
+      ? nothingLine("why" in answer ? answer.why : undefined)
       : [`${plain(answer.task.id)}  ${plain(answer.task.title)}`, next(sessionId, answer.task.id)].join("\n"),
   );
   return answer.claim === null ? nothingToDo : 0;

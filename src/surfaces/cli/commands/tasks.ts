@@ -4,6 +4,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { explanation } from "../print/explain.js";
 import { type Look, moreLine } from "../print/look.js";
@@ -137,7 +138,7 @@ export const commands: Record<string, SingleCommand> = {
       const limit = given({ limit: context.number("limit") });
       const answer = await dibs.tasks.claimable({ ...limit, ...seenBy(context) });
       context.say(answer, (look) =>
-        answer.tasks.length === 0 ? "Nothing can be claimed now." : taskTable(answer.tasks, look),
+        answer.tasks.length === 0 ? nothingLine(answer.why) : taskTable(answer.tasks, look),
       );
     },
   },
