@@ -108,6 +108,7 @@ test("questions answer as HTTP does, field by field", async () => {
     [["show", "0001", "--log"], "/api/tasks/0001/log"],
     [["attempts", "0001"], "/api/tasks/0001/attempts"],
     [["explain", "0002"], "/api/tasks/0002/explain"],
+    [["dependents", "0001"], "/api/tasks/0001/blocked-by"],
     [["blocked-by", "0001"], "/api/tasks/0001/blocked-by"],
     [["graph"], "/api/graph"],
     [["in-flight"], "/api/tasks/in-flight"],

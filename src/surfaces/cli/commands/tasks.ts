@@ -93,6 +93,23 @@ async function showBrief(context: Context): Promise<void> {
   context.say({ success: true, brief }, () => plainLines(brief).join("\n"));
 }
 
+const dependents: SingleCommand = {
+  name: "dependents",
+  reads: true,
+  args: "<id>",
+  summary: "List the dependents of a task: what waits for it, directly and through others",
+  examples: ["dibs dependents 0001"],
+  async run(context) {
+    const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
+    context.say(answer, () => {
+      const direct = new Set(answer.direct);
+      const others = answer.transitive.filter((id) => !direct.has(id));
+      const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
+      return lines.length === 0 ? `${plain(answer.taskId)} has no dependents.` : lines.join("\n");
+    });
+  },
+};
+
 export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
@@ -208,20 +225,7 @@ export const commands: Record<string, SingleCommand> = {
       context.say(answer, (look) => explanation(answer, look));
     },
   },
-  "blocked-by": {
-    name: "blocked-by",
-    reads: true,
-    args: "<id>",
-    summary: "List who waits for a task, directly and through others",
-    examples: ["dibs blocked-by 0001"],
-    async run(context) {
-      const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
-      context.say(answer, () => {
-        const direct = new Set(answer.direct);
-        const others = answer.transitive.filter((id) => !direct.has(id));
-        const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
-        return lines.length === 0 ? `Nobody waits for ${plain(answer.taskId)}.` : lines.join("\n");
-      });
-    },
-  },
+  dependents,
+  // The former name.
+  "blocked-by": { ...dependents, name: "blocked-by", examples: ["dibs blocked-by 0001"] },
 };
