@@ -76,6 +76,12 @@ export const breakerShape = once(() =>
   }),
 );
 
+export const openBreakersShape = once(() =>
+  z
+    .array(breakerShape())
+    .describe("Agent types that fail at once, if there are any: their runners claim one task at a time"),
+);
+
 /** What a session works on. */
 export const currentTaskShape = once(() =>
   z.object({

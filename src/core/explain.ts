@@ -22,10 +22,11 @@ export const reasonCodes = [
   "ASSIGNED_TO_OTHER",
   "WRONG_AGENT_TYPE",
   "MISSING_CAPABILITY",
+  "AGENT_HELD_BACK",
   "NO_LIVE_SESSION_FITS",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
-export type Blocker = Exclude<ReasonCode, "NO_LIVE_SESSION_FITS">;
+export type Blocker = Exclude<ReasonCode, "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS">;
 
 export interface Reason {
   code: ReasonCode;

@@ -121,7 +121,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   expect((await dibs.tasks.get({ taskId: "0002" })).task.claim).toBeNull();
   // A refusal is told.
   terminal.press("x", "y");
-  await terminal.shows("Nobody holds task 0002.");
+  await terminal.shows("Task 0002 is not claimed.");
 
   terminal.press("?");
   await terminal.shows("take a task from its holder", "Marks and filters");
