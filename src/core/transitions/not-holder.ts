@@ -76,7 +76,7 @@ export function notClaimed(task: Task, sessionId = ""): Refusal {
   const { message, run } = standing(task, sessionId);
   return refuse("TASK_NOT_CLAIMED", message, {
     hint: `Run: ${run}`,
-    details: { taskId: task.id, state: task.state, ...(task.type === "group" && { type: task.type }) },
+    details: { taskId: task.id, state: task.state },
   });
 }
 
