@@ -229,6 +229,22 @@ test("a command that cannot be started gives its task back and says so", async (
   expect(await place.task("0001")).toMatchObject({ state: "queued", claim: null });
 });
 
+test("an agent that is not installed is reported at once, before anything is claimed or added", async () => {
+  const place = await openPlace();
+  const env = { PATH: "/nowhere" };
+  const said =
+    "dibs: Cannot start the command: claude is not on the PATH. (VALIDATION_FAILED)\nInstall it, or name another program: dibs work -- /path/to/claude\n";
+  for (const argv of [
+    ["work", "--agent", "claude"],
+    ["run", "--agent", "claude", "--prompt", "x"],
+    ["work", "--", "claude", "--print"],
+  ]) {
+    expect(await place.dibs(argv, { env })).toEqual({ code: 2, out: "", err: said });
+  }
+  expect((await place.json(["list"])).tasks).toEqual([]);
+  expect((await place.json(["sessions"])).sessions).toEqual([]);
+});
+
 test("what is missing or wrong is a matter of usage", async () => {
   const place = await openPlace();
   for (const args of [

@@ -10,6 +10,7 @@ import {
   type OnceOptions,
   presetFor,
   type RunnerOptions,
+  refuseMissingCommand,
   runOnce,
   runWork,
   type Summary,
@@ -116,6 +117,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
   const { parts } = context;
   const look = lookOf(parts);
   const { command, stdin, env } = await commandOf(context);
+  refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees: context.on("worktree") });
   return {
     dibs: await context.lastingDibs(),
     command,
