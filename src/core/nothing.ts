@@ -86,8 +86,8 @@ export function whyNothing(view: Reads, query: Query): WhyNothing {
     const count = found[code] ?? 0;
     return count > 0 ? [{ code, count, message: texts[code](count) }] : [];
   });
-  if (reasons.length === 0) reasons.push({ code: "NO_OPEN_TASKS", message: texts.NO_OPEN_TASKS() });
   if (project.paused) reasons.push({ code: "PROJECT_PAUSED", message: texts.PROJECT_PAUSED() });
+  if (reasons.length === 0) reasons.push({ code: "NO_OPEN_TASKS", message: texts.NO_OPEN_TASKS() });
   const fix = fixFor(view, query, new Set(reasons.map(({ code }) => code)));
   return {
     message: `Nothing to claim: ${reasons.map(({ message }) => message).join(", ")}. Run: ${fix}`,

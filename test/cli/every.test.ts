@@ -41,7 +41,7 @@ const story: Step[] = [
   { line: "next-id", json: "ids.next", people: /^0004\n$/ },
   { line: "list", json: "tasks.list", people: /^-- {2}0001 {2}First {2}high 80 +ready$/m },
   { line: "ready", json: "tasks.claimable", people: /0001[\s\S]*0002/ },
-  { line: "explain 0003", json: "tasks.explain", people: /What would help:\n {2}dibs explain 0002/ },
+  { line: "explain 0003", json: "tasks.explain", people: /What would help:\n {2}dibs claim 0002/ },
   { line: "dependents 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
   { line: "blocked-by 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
   { line: "graph", json: "tasks.graph", people: /0002 {2}Two\n +└─ 0003 {2}Three/ },

@@ -80,6 +80,11 @@ describe.each(driverNames)("nothing to claim over %s", (driver) => {
         `Nothing to claim: 1 running, 1 blocked, project paused. Run: dibs project resume ${project.id}`,
       );
       expect((await pipeline.call("tasks.claimable", {})).why?.message).toContain("project paused");
+      await pipeline.call("tasks.cancel", { taskId: "runs" });
+      await pipeline.call("tasks.cancel", { taskId: "next" });
+      expect(await why(pipeline)).toBe(
+        `Nothing to claim: project paused. Run: dibs project resume ${project.id}`,
+      );
     }),
   );
 
