@@ -2,7 +2,7 @@
 // users in it: agents read it as ours.
 
 import type { Project } from "./project.js";
-import { fittingMisfit, type ReadyCount, type Who } from "./ready.js";
+import { laneMisfit, type ReadyCount, type Who } from "./ready.js";
 import { canRead } from "./refusal.js";
 import type { Session } from "./session.js";
 import type { OpenBreaker } from "./transitions/breaker.js";
@@ -111,7 +111,7 @@ function reasonCounts(view: Reads, query: Query): Counts {
   let scheduled = 0;
   let unblocked = 0;
   for (const lane of counts.ready) {
-    const misfit = who && fittingMisfit(lane.lane, who);
+    const misfit = who && laneMisfit(lane.lane, who);
     if (misfit) found[misfit] = (found[misfit] ?? 0) + lane.ready;
     else fitting += lane.ready;
     scheduled += lane.scheduled;

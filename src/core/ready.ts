@@ -225,7 +225,7 @@ export interface ReadyCount {
 export const unlabelledLanes = { from: labelEnd, to: itemEnd };
 
 /** Why a session cannot claim from a lane; null if it can. */
-export function fittingMisfit(lane: string, who: Who): Misfit | null {
+export function laneMisfit(lane: string, who: Who): Misfit | null {
   return misfits(wantsOf(lane), who)[0] ?? null;
 }
 
