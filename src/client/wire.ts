@@ -158,7 +158,9 @@ function problemOf(value: unknown): Problem | null {
 const isCode = (text: string): text is DibsError["code"] => Object.hasOwn(httpStatus, text);
 
 function asError(problem: Problem, status: number, url: string): DibsError {
-  const { success: _, error: code, message, hint, retryable, ...details } = problem;
+  // RFC 9457's members say the same in other words.
+  const { type: _type, title: _title, status: _status, detail: _detail, ...own } = problem;
+  const { success: _, error: code, message, hint, retryable, ...details } = own as Problem;
   // STORE_CLOSED means that this client was closed; a server that says so is about to stop.
   if (code === "STORE_CLOSED")
     return new DibsError("STORE_UNAVAILABLE", `The Dibs server at ${url} is stopping.`);

@@ -167,6 +167,7 @@ class HandlerWorker implements Worker {
       start: true,
       resume: false,
       heedBreaker: true,
+      why: false,
       waitMs,
       ...(labels === undefined ? {} : { labels }),
       ...(ttlMs === undefined ? {} : { ttlMs }),

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { eventTypes, notificationTypes } from "../core/event.js";
 import { reasonCodes } from "../core/explain.js";
+import { nothingCodes } from "../core/nothing.js";
 import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
 import { durationMsMax } from "./fields.js";
@@ -73,6 +74,12 @@ export const breakerShape = once(() =>
     taskId: z.string().nullable().describe("The task that failed, if it was always the same"),
     probeAt: time().describe("When a claim gets a task again"),
   }),
+);
+
+export const openBreakersShape = once(() =>
+  z
+    .array(breakerShape())
+    .describe("Agent types that fail at once, if there are any: their runners claim one task at a time"),
 );
 
 /** What a session works on. */
@@ -222,6 +229,20 @@ export const reasonShape = once(() =>
   }),
 );
 
+export const nothingShape = once(() =>
+  z.object({
+    message: z.string().describe("Such as `Nothing to claim: 1 running, 2 blocked. Run: dibs list`"),
+    fix: z.string().describe("The command that helps most"),
+    reasons: z.array(
+      z.object({
+        code: z.enum(nothingCodes),
+        count: z.number().optional().describe("How many tasks; of a capacity or failures, how many of these"),
+        message: z.string(),
+      }),
+    ),
+  }),
+);
+
 const positive = once(() => z.number().int().min(1).max(durationMsMax));
 const natural = once(() => z.number().int().min(0).max(durationMsMax));
 
@@ -321,6 +342,7 @@ export type WireSession = z.output<ReturnType<typeof sessionShape>>;
 export type WireEvent = z.output<ReturnType<typeof eventShape>>;
 export type WireNotification = z.output<ReturnType<typeof notificationShape>>;
 export type WireReason = z.output<ReturnType<typeof reasonShape>>;
+export type WireNothing = z.output<ReturnType<typeof nothingShape>>;
 export type WireProject = z.output<ReturnType<typeof projectShape>>;
 export type WireLock = z.output<ReturnType<typeof lockShape>>;
 export type WireToken = z.output<ReturnType<typeof tokenShape>>;

@@ -22,10 +22,11 @@ export const reasonCodes = [
   "ASSIGNED_TO_OTHER",
   "WRONG_AGENT_TYPE",
   "MISSING_CAPABILITY",
+  "AGENT_HELD_BACK",
   "NO_LIVE_SESSION_FITS",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
-export type Blocker = Exclude<ReasonCode, "NO_LIVE_SESSION_FITS">;
+export type Blocker = Exclude<ReasonCode, "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS">;
 
 export interface Reason {
   code: ReasonCode;
@@ -96,6 +97,55 @@ function few(ids: string[]): string {
   return ids.length > 10 ? `${ids.slice(0, 10).join(", ")} and ${ids.length - 10} more` : ids.join(", ");
 }
 
+/** What a person can change comes first; a task that runs needs nothing but time. */
+const causeRanks = { ended: 0, asking: 1, lost: 2, scheduled: 3, ready: 4, group: 5, running: 6 };
+
+interface Cause {
+  rank: number;
+  says: string;
+  fix: string;
+}
+
+/** Of tasks that wait for each other, the one where something can be done, and what. */
+function rootCause(draft: Draft, project: string, ids: readonly string[]): Cause | null {
+  let found: Cause | null = null;
+  for (const id of ids) {
+    const task = draft.task(project, id);
+    const cause = task ? causeOf(draft, task) : null;
+    if (cause && (!found || cause.rank < found.rank)) found = cause;
+  }
+  return found;
+}
+
+/** Null for a task that waits for others itself. */
+function causeOf(draft: Draft, task: Task): Cause | null {
+  const { id } = task;
+  const fix = `dibs retry ${id}`;
+  if (task.state === "failed") return { rank: causeRanks.ended, says: `${id} failed`, fix };
+  if (task.state === "cancelled") return { rank: causeRanks.ended, says: `${id} was cancelled`, fix };
+  if (task.state === "completed" || task.pendingDeps > 0 || task.openChildren > 0) return null;
+  const reason = explainReasons(draft, task, null).find(({ code }) => code !== "PROJECT_PAUSED");
+  switch (reason?.code) {
+    case "AWAITING_RESPONSE":
+      return { rank: causeRanks.asking, says: `${id} is waiting for an answer`, fix: reason.fix! };
+    case "SCHEDULED":
+      return { rank: causeRanks.scheduled, says: `${id} is scheduled for later`, fix: reason.fix! };
+    case "IS_GROUP":
+      return { rank: causeRanks.group, says: `group ${id} has no subtasks`, fix: reason.fix! };
+    case "CLAIMED":
+      return reason.holderAlive
+        ? { rank: causeRanks.running, says: `${id} is claimed by a live session`, fix: `dibs show ${id}` }
+        : { rank: causeRanks.lost, says: `${id} is claimed by a session that ended`, fix: reason.fix! };
+    default:
+      return { rank: causeRanks.ready, says: `${id} is ready and not claimed`, fix: `dibs claim ${id}` };
+  }
+}
+
+/** Where the task waits for one other only, the list says it all. */
+function causeText(cause: Cause | null, count: number): string {
+  return cause && count > 1 ? ` Root cause: ${cause.says}.` : "";
+}
+
 const misfit =
   (code: Misfit, say: (task: Task, who: Who | null) => string, fix: (task: Task) => string): Describe =>
   (_draft, task, _claim, who) => ({ code, message: say(task, who), fix: fix(task) });
@@ -139,13 +189,13 @@ const describe: Record<Blocker, Describe> = {
       (id) => (id === task.id ? direct : waitsFor(draft.view, project, id)),
       bounds,
     );
-    const broken = chain.ids.filter((id) => marked(draft, project, id) !== id);
+    const cause = rootCause(draft, project, chain.ids);
     return {
       code: "WAITING_ON_DEPENDENCIES",
-      message: `It waits for ${few(chain.ids.map((id) => marked(draft, project, id)))}.`,
+      message: `It waits for ${few(chain.ids.map((id) => marked(draft, project, id)))}.${causeText(cause, chain.count)}`,
       taskIds: chain.ids,
       count: chain.count,
-      fix: broken[0] ? `dibs retry ${broken[0]}` : `dibs explain ${direct[0]}`,
+      fix: cause?.fix ?? `dibs graph ${task.id}`,
     };
   },
   WAITING_ON_CHILDREN: (draft, task) => {
@@ -154,13 +204,15 @@ const describe: Record<Blocker, Describe> = {
       const child = draft.task(project, id);
       return child && isOpenChild(stateOf(child, draft.claim(project, id)));
     });
-    const broken = ids.find((id) => draft.task(project, id)?.state === "failed");
+    const bounds = { max: limits.transitiveMax, walkMax: limits.graphWalkMax };
+    const below = reachable(ids, (id) => waitsFor(draft.view, project, id), bounds);
+    const cause = rootCause(draft, project, [...ids, ...below.ids]);
     return {
       code: "WAITING_ON_CHILDREN",
-      message: `It waits for its children ${few(ids.map((id) => marked(draft, project, id)))}.`,
+      message: `It waits for its children ${few(ids.map((id) => marked(draft, project, id)))}.${causeText(cause, ids.length + below.count)}`,
       taskIds: ids.slice(0, limits.transitiveMax),
       count: ids.length,
-      fix: broken ? `dibs retry ${broken}` : `dibs list --parent ${task.id}`,
+      fix: cause && cause.rank < causeRanks.ready ? cause.fix : `dibs list --parent ${task.id}`,
     };
   },
   SCHEDULED: (_draft, task) => ({

@@ -239,6 +239,21 @@ export function readyNow(
   return { count, soonestAt, assignees };
 }
 
+/** The tasks of one lane: how many can be claimed now, and how many are scheduled for later. */
+export interface ReadyCount {
+  lane: string;
+  ready: number;
+  scheduled: number;
+}
+
+/** Each ready task is in one lane without a label; these lanes are between the two, without the second. */
+export const unlabelledLanes = { from: labelEnd, to: itemEnd };
+
+/** Why a session cannot claim from a lane; null if it can. */
+export function laneMisfit(lane: string, who: Who): Misfit | null {
+  return misfits(wantsOf(lane), who)[0] ?? null;
+}
+
 /** What can be claimed now, best first; without a session, by anybody. */
 export function listReady(
   view: ReadyLanes,

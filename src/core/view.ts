@@ -5,7 +5,7 @@ import type { Counter } from "./changes.js";
 import type { Attempt, Claim } from "./claim.js";
 import type { DibsEvent, EventType, Notification } from "./event.js";
 import type { Org, Project } from "./project.js";
-import type { ReadyEntry } from "./ready.js";
+import type { ReadyCount, ReadyEntry } from "./ready.js";
 import type { Session, SessionRecord } from "./session.js";
 import type { Task, TaskState, TaskText } from "./task.js";
 
@@ -127,6 +127,8 @@ export interface WholeTask {
   attempts: Attempt[];
 }
 
+export type OpenCounts = Partial<Record<TaskState, number>>;
+
 /** Read models: what lists and pages show. Each list is bounded by its limit. */
 export interface Reads extends View {
   tasks(filter: TaskFilter): Task[];
@@ -143,6 +145,10 @@ export interface Reads extends View {
   }): Notification[];
   unreadCount(project: string | null): number;
   taskCounts(project: string | null): Partial<Record<TaskState, number>>;
+  /** Of a project, by state: what is neither completed nor cancelled, without groups. */
+  openCounts(project: string): OpenCounts;
+  /** The ready queue by lane, each task once; null: of all projects. */
+  readyCounts(project: string | null, now: number): ReadyCount[];
   /** Of the whole org, in creation order. */
   wholeTasks(page: { afterOrdinal: number; limit: number }): WholeTask[];
   /** How far the generated ids have come, by parent; the top level's parent is empty. */

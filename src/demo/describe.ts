@@ -38,7 +38,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:claim-expired":
       return `${task} is taken back from ${who} (${plain(data.cause ?? data.reason)})`;
     case "task:unblocked":
-      return `${task} is available`;
+      return `${task} is ready`;
     case "notification:created":
       return `a human is told about ${task}`;
     case "notification:read":

@@ -123,7 +123,7 @@ function queued(task: Task, { tasks, now }: Picture): Status {
   if (waitMs > 0)
     return { mark: "   ", word: "failed", detail: `retry in ${seconds(waitMs)}`, style: "yellow" };
   if (task.lostCount > 0) return { mark: "[!]", word: "lost", detail: "to be taken over", style: "red" };
-  return { mark: "-- ", word: "available", detail: "" };
+  return { mark: "-- ", word: "ready", detail: "" };
 }
 
 function doneBy(task: Task, { sessions }: Picture): string {

@@ -8,6 +8,7 @@ import type { OperationNamed } from "../contract/registry.js";
 import type { ReasonCode } from "../core/explain.js";
 import type { Caller } from "./environment.js";
 import { type CallOptions, type Executor, rethrow } from "./execute.js";
+import { withReason } from "./nothing.js";
 import { endDeadHolder, endDeadHolders, endDeadHoldersSince, isTimeToLook, monotonicMs } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
@@ -29,18 +30,21 @@ export function claimNext(
 ): Promise<Answer> {
   const begunAt = monotonicMs();
   const claim = () =>
-    executor
-      .run("tasks.claimNext", input, caller, options)
-      .then(({ answer }) =>
-        answer.claim
-          ? answer
-          : lookAgain(executor, input, caller, { ...options, answer, begunAt }).catch(rethrow),
-      );
+    executor.run("tasks.claimNext", input, caller, options).then(({ answer }) =>
+      answer.claim
+        ? answer
+        : lookAgain(executor, input, caller, { ...options, answer, begunAt })
+            .then((latest) => (hasLeft(options) ? latest : withReason(executor, input, caller, latest)))
+            .catch(rethrow),
+    );
   // Before claiming: a dead worker's urgent task comes before a live queue's next one.
   return isTimeToLook(executor, caller.org)
     ? endTheDeadsClaims(executor, input, caller).then(claim)
     : claim();
 }
+
+/** Nobody waits for the answer any more. */
+const hasLeft = ({ signals = [] }: WaitOptions) => signals.some((signal) => signal.aborted);
 
 async function endTheDeadsClaims(executor: Executor, input: unknown, caller: Caller): Promise<void> {
   executor.admit("tasks.claimNext", input, caller);
@@ -68,7 +72,7 @@ async function waitFor(
   { waitMs, answer, signals = [], ...options }: WaitOptions & { waitMs: number; answer: Answer },
 ): Promise<Answer> {
   // Ended while the first try was under way.
-  if (signals.some((signal) => signal.aborted)) return answer;
+  if (hasLeft({ signals })) return answer;
   const waiting = waitingClaimsOf(executor, caller.org);
   const claim = new WaitingClaim(executor, input, caller, { ...options, answer }, (at) =>
     waiting.noteDue(at),

@@ -16,6 +16,7 @@ import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.
 import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
+import { openBreakersIn } from "./breakers.js";
 import { countsOf } from "./counts.js";
 import { decodeCursor } from "./cursor.js";
 import { resumeFrom } from "./event-feed.js";
@@ -104,11 +105,14 @@ export const sessionOperations = {
     return accept({
       sessions: page.map((session) => wireSession(view, session)),
       nextCursor: last && sessions.length > page.length ? `${last.project}/${last.id}` : null,
+      ...openBreakersIn(view, project.value, now),
     });
   }),
   "sessions.summary": forQuery("sessions.summary", (view, input, context, now) => {
     const project = scope(view, input.project, context);
-    return project.ok ? accept(summary(view, project.value, input.limit, now)) : project;
+    if (!project.ok) return project;
+    const found = summary(view, project.value, input.limit, now);
+    return accept({ ...found, ...openBreakersIn(view, project.value, now) });
   }),
   "sessions.currentTask": forQuery("sessions.currentTask", (view, input, context, now) => {
     const found = findSession(view, input, context);
@@ -140,6 +144,7 @@ export const claimOperations = {
       averageDurationMs:
         active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
       oldest: oldest ? wireClaim(view, oldest, now) : null,
+      ...openBreakersIn(view, project.value, now),
       ...(input.dead === true ? { dead: deadSessions(view, project.value, claims, context) } : {}),
     });
   }),

@@ -20,6 +20,7 @@ import type {
 import { limits } from "../core/limits.js";
 import { assert } from "../core/refusal.js";
 import { isAtLeast } from "../core/role.js";
+import { isTerminal } from "../core/task.js";
 import type { NothingClaimed } from "../core/transitions/claim.js";
 import type { Reads } from "../core/view.js";
 import { type CallContext, forCommand } from "./handler.js";
@@ -58,6 +59,15 @@ function nothingClaimed({ scheduledAt, breaker }: NothingClaimed) {
     ...(scheduledAt === undefined ? {} : { scheduledAt: iso(scheduledAt) }),
     ...(breaker ? { breaker: wireBreaker(breaker) } : {}),
   };
+}
+
+/** What waits for one of these, and can be edited or unblocked. */
+function openDependents(view: Reads, project: string, ids: readonly string[]): string[] {
+  const dependents = new Set(ids.flatMap((id) => view.dependents(project, id)));
+  return [...dependents].filter((id) => {
+    const task = view.task(project, id);
+    return task && !isTerminal(task.state);
+  });
 }
 
 function registration(
@@ -231,11 +241,16 @@ export const taskCommands = {
       ...input,
       project: project(input, context),
     }),
-    answer: (view, { cancelled }, command, now) => ({
-      success: true,
-      task: shown(view, command, now),
-      cancelled: cancelled.slice(0, limits.transitiveMax),
-    }),
+    answer: (view, { cancelled }, command, now) => {
+      const blocked = openDependents(view, command.project, cancelled);
+      return {
+        success: true,
+        task: shown(view, command, now),
+        cancelled: cancelled.slice(0, limits.transitiveMax),
+        blocked: blocked.slice(0, limits.unblockedMax),
+        blockedCount: blocked.length,
+      };
+    },
   }),
   "tasks.retry": forCommand<"tasks.retry", RetryCommand>("tasks.retry", {
     command: (input, context): RetryCommand => ({

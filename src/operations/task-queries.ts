@@ -4,10 +4,12 @@ import { Draft } from "../core/draft.js";
 import { explainReasons, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
+import { countProject, whyNothing } from "../core/nothing.js";
 import { listReady, misfits, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
+import { type OpenBreaker, openBreakers } from "../core/transitions/breaker.js";
 import { noSuchTask, sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
 import type { Reads } from "../core/view.js";
@@ -155,10 +157,11 @@ export const taskQueries = {
     const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
     const claimable = reasons.length === 0;
     const advice = claimable && !who ? nobodyFits(view, task, now) : null;
+    const held = claimable ? heldBack(view, task, input.sessionId, now) : [];
     return accept({
       taskId: task.id,
       claimable,
-      reasons: [...reasons, ...(advice ? [advice] : [])].map(wireReason),
+      reasons: [...reasons, ...held, ...(advice ? [advice] : [])].map(wireReason),
     });
   }),
   "tasks.blockedBy": forQuery("tasks.blockedBy", (view, input, context) => {
@@ -209,7 +212,13 @@ export const taskQueries = {
       }
       if (tasks.length >= input.limit) break;
     }
-    return accept({ tasks });
+    const only = tasks.length === 0 && name !== "*" ? view.project(name)! : null;
+    if (!only || !session.ok) return accept({ tasks });
+    const who = session.value ? whoIs(session.value) : null;
+    return accept({
+      tasks,
+      why: whyNothing(view, { project: only, counts: countProject(view, name, now), who, now }),
+    });
   }),
   "tasks.attempts": forQuery("tasks.attempts", (view, input, context, now) => {
     const found = findTask(view, input, context);
@@ -249,6 +258,21 @@ export const taskQueries = {
     return accept({ nodes, edges, nextCursor });
   }),
 };
+
+/** Advice, not a blocker: runners of an agent type that fails at once get one task at a time. A claim by hand gets it. */
+function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: number): Reason[] {
+  const session = sessionId === undefined ? undefined : view.session(task.project, sessionId);
+  if (sessionId !== undefined && !session) return [];
+  const isMeant = ({ agentType }: OpenBreaker) => task.agentType === null || task.agentType === agentType;
+  return openBreakers(view, task.project, now, session)
+    .filter(isMeant)
+    .map(({ agentType, failures, probeAt }) => ({
+      code: "AGENT_HELD_BACK",
+      message: `Agent type ${agentType ?? "unknown"} is held back after ${failures} quick failures in a row: one task at a time until it works.`,
+      until: probeAt,
+      fix: `dibs work --once${agentType === null ? "" : ` --agent-type ${quoted(agentType)}`} -- <command>`,
+    }));
+}
 
 /** Advice, not a blocker: the task is claimable, but nobody who is here may take it. */
 function nobodyFits(view: Reads, task: Task, now: number): Reason | null {

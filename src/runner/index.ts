@@ -9,6 +9,7 @@ export {
   removeLeftovers,
   unmergedIn,
 } from "./leftovers.js";
+export { refuseMissingCommand } from "./on-path.js";
 export { type OnConflict, type OnceEnd, type OnceOptions, runOnce } from "./once.js";
 export {
   type AttemptEnd,

@@ -2,7 +2,7 @@
 
 import type { Dibs } from "../client/client.js";
 import type { Outcome } from "../client/holding/index.js";
-import type { WireBreaker, WireClaim, WireTask } from "../contract/shapes.js";
+import type { WireBreaker, WireClaim, WireNothing, WireTask } from "../contract/shapes.js";
 import type { StreamName } from "./output.js";
 import type { Machine } from "./processes.js";
 
@@ -79,6 +79,8 @@ export interface RunnerOptions {
   onEnd?: (end: AttemptEnd) => void;
   /** The agent fails at once: nothing is claimed but now and then one task, as a probe. Called once each time that begins. */
   onBreaker?: (breaker: WireBreaker) => void;
+  /** A claim that did not wait got nothing. */
+  onNothing?: (why: WireNothing) => void;
   /** Troubles that may pass, and things worth knowing. */
   onTrouble?: (error: unknown) => void;
   /** The first request to stop. */

@@ -154,6 +154,8 @@ class CommandRunner implements Runner {
       resume: false,
       // With --once a person asks for one task, and sees the failure.
       heedBreaker: !once,
+      // While it waits, the reason is already known.
+      why: waitMs === 0,
       waitMs,
       ...(labels === undefined ? {} : { labels }),
     };
@@ -166,7 +168,10 @@ class CommandRunner implements Runner {
     };
     const answer = await this.untilAnswered(() => session.known(claim));
     if (!answer) return null;
-    if (!answer.claim || !answer.task) return { claimed: null, ...answer };
+    if (!answer.claim || !answer.task) {
+      if ("why" in answer && answer.why) this.options.onNothing?.(answer.why);
+      return { claimed: null, ...answer };
+    }
     // How long the claim waited before it was granted is unknown here; the first heartbeat makes it exact.
     askedAt = Math.max(askedAt, performance.now() - answerMsMax);
     return { claimed: { claim: answer.claim, task: answer.task, askedAt, group } };

@@ -4,6 +4,7 @@ import type { Counter } from "../core/changes.js";
 import type { Attempt, Claim } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Project } from "../core/project.js";
+import type { ReadyCount } from "../core/ready.js";
 import type { Session } from "../core/session.js";
 import type { Task } from "../core/task.js";
 import type {
@@ -11,6 +12,7 @@ import type {
   DocumentPage,
   EventFilter,
   IdempotencyRecord,
+  OpenCounts,
   Reads,
   TaskFilter,
   Tolerant,
@@ -67,6 +69,16 @@ export abstract class FlushedReads {
   taskCounts(project: string | null): ReturnType<Reads["taskCounts"]> {
     this.beforeList();
     return this.rows.taskCounts(project);
+  }
+
+  openCounts(project: string): OpenCounts {
+    this.beforeList();
+    return this.rows.openCounts(project);
+  }
+
+  readyCounts(project: string | null, now: number): ReadyCount[] {
+    this.beforeList();
+    return this.rows.readyCounts(project, now);
   }
 
   wholeTasks(page: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {

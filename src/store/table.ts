@@ -108,6 +108,13 @@ export class Table<T> {
     this.settle();
   }
 
+  /** Between transactions: forgets all rows but those that are known to be absent, as long as these are few. */
+  keepAbsent(max: number): void {
+    for (const { key, after } of this.cells.values()) if (after !== undefined) this.cells.delete(key);
+    if (this.cells.size > max) this.cells.clear();
+    this.dirty = [];
+  }
+
   clear(): void {
     this.cells.clear();
     this.dirty = [];

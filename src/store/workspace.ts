@@ -15,6 +15,7 @@ import { movesBetween, QueueMoves } from "./queue-moves.js";
 import { canDoMore, edgeKey, eventsOfTasks, lengthOf, ofTasks } from "./row-facts.js";
 import type { Flush, OfTask } from "./rows.js";
 
+const absentDocumentsMax = 100;
 const rowsCachedMax = 50_000;
 const textLengthCachedMax = 16 * 1024 * 1024;
 
@@ -242,7 +243,8 @@ export class Workspace extends KnownRows {
     this.mayFree = false;
     this.attemptRows.clear();
     this.notificationRows.clear();
-    this.documentRows.clear();
+    // Documents can be large. That there is none costs nothing to know: every completion looks for a breaker.
+    this.documentRows.keepAbsent(absentDocumentsMax);
     for (const key of this.ended) {
       const text = this.textRows.known(key);
       if (text) this.textLength -= lengthOf(text);

@@ -224,7 +224,7 @@ describe("what it shows", () => {
       await page.goto(`${world.url}/tasks/${id}`);
       await state(page, "blocked");
       const why = part(page, "Why it is not running");
-      await why.getByText(`dibs explain ${first}`).waitFor();
+      await why.getByText(`dibs claim ${first}`).waitFor();
       await part(page, "Subtask of").getByText("All of it").waitFor();
       await part(page, "Dependents").getByText("The third").waitFor();
       const needed = part(page, "Depends on");

@@ -67,6 +67,7 @@ const exceptions: Record<string, string> = {
   "tasks.claim register": "always: an unknown session is registered",
   "tasks.claimNext register": "always: an unknown session is registered",
   "tasks.claimNext heedBreaker": "dibs work does; a claim by hand is a person's decision",
+  "tasks.claimNext why": "always: people want to know",
   "tasks.fail quick": "dibs work reports it; a failure by hand is a verdict",
   "tasks.claimable asNew": "always: a session that has not come yet may ask",
   "tasks.explain asNew": "always: a session that has not come yet may ask",
@@ -121,7 +122,7 @@ describe("every operation that has a command line", () => {
 
 test("every command of the contract is there", () => {
   const wanted =
-    "init serve add plan list ready show claim start done fail release heartbeat progress ask answer inbox cancel retry edit explain blocked-by graph sessions lock next-id run work watch events stats sync export import project token backup doctor demo mcp spool";
+    "init serve add plan list ready show claim start done fail release heartbeat progress ask answer inbox cancel retry edit explain blocked-by dependents graph sessions lock next-id run work watch events stats sync export import project token backup doctor demo mcp spool";
   const gaps = ["run", "work", "watch", "mcp"];
   expect(wanted.split(" ").filter((name) => !entries.has(name) && !gaps.includes(name))).toEqual([]);
   const seed = "leader add-task, leader cancel, worker claim, worker start, worker complete, worker fail";

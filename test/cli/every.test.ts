@@ -41,7 +41,8 @@ const story: Step[] = [
   { line: "next-id", json: "ids.next", people: /^0004\n$/ },
   { line: "list", json: "tasks.list", people: /^-- {2}0001 {2}First {2}high 80 +ready$/m },
   { line: "ready", json: "tasks.claimable", people: /0001[\s\S]*0002/ },
-  { line: "explain 0003", json: "tasks.explain", people: /What would help:\n {2}dibs explain 0002/ },
+  { line: "explain 0003", json: "tasks.explain", people: /What would help:\n {2}dibs claim 0002/ },
+  { line: "dependents 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
   { line: "blocked-by 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
   { line: "graph", json: "tasks.graph", people: /0002 {2}Two\n +└─ 0003 {2}Three/ },
   { line: `claim 0001 --start ${a}`, json: "tasks.claim", people: /session a, epoch 1, lease 30m/ },
@@ -130,7 +131,12 @@ const refusals: Step[] = [
   { line: "show 0099", code: 3, people: /TASK_NOT_FOUND/ },
   { line: "list --project nowhere", code: 3, people: /PROJECT_NOT_FOUND/ },
   { line: "done 0008 --session a", code: 4, people: /NOT_CLAIM_OWNER/ },
-  { line: `claim ${a} -l none`, code: 5, json: "tasks.claimNext", people: /^Nothing to claim\.\n$/ },
+  {
+    line: `claim ${a} -l none`,
+    code: 5,
+    json: "tasks.claimNext",
+    people: /^Nothing to claim: .*\. Run: dibs .*\n$/,
+  },
   { line: "spool --agent y --dir ai --once", code: 5, json: [], people: /^$/ },
   { line: "list --db .", code: 6, people: /STORE_UNAVAILABLE/ },
 ];

@@ -64,7 +64,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("ready");
     await tell("graph");
     await tell("graph 0003");
-    await tell("blocked-by 0001");
+    await tell("dependents 0001");
     await tell("explain 0004_t1");
   },
   async "plan-again"(tell, { directory }) {

@@ -15,7 +15,7 @@ test("an idle dibs work prints once why it waits, again after it has worked, and
     { title: "Three", prompt: "x", dependsOn: ["k1"] },
     { title: "Later", prompt: "x", notBefore: "2099-01-01T00:00:00.000Z" },
   );
-  await runner.says("Waiting for tasks: 1 blocked, 1 scheduled, 1 ready for other agents. Run: dibs list");
+  await runner.says("Waiting for tasks: 1 blocked, 1 scheduled, 1 assigned to others. Run: dibs ready");
   expect((await place.task("0001")).state).toBe("completed");
   runner.signal("SIGINT");
   const { code, err } = await runner.ended;

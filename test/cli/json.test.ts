@@ -75,7 +75,8 @@ describe.each(ways)("%s", (way) => {
     const desk = await openDesk(way);
     const { code, body } = await answers(desk, "tasks.claimNext", ["claim"]);
     expect(code).toBe(5);
-    expect(body).toEqual({ success: true, claim: null, task: null, resumed: false });
+    const message = 'Nothing to claim: no open tasks. Run: dibs add "Write the docs"';
+    expect(body).toMatchObject({ success: true, claim: null, task: null, resumed: false, why: { message } });
   });
 
   test("a refusal is the problem that HTTP answers with", async () => {
@@ -107,6 +108,7 @@ test("questions answer as HTTP does, field by field", async () => {
     [["show", "0001", "--log"], "/api/tasks/0001/log"],
     [["attempts", "0001"], "/api/tasks/0001/attempts"],
     [["explain", "0002"], "/api/tasks/0002/explain"],
+    [["dependents", "0001"], "/api/tasks/0001/blocked-by"],
     [["blocked-by", "0001"], "/api/tasks/0001/blocked-by"],
     [["graph"], "/api/graph"],
     [["in-flight"], "/api/tasks/in-flight"],

@@ -91,7 +91,7 @@ test("the Tab of bash completes commands, parts, flags, values, ids and files", 
     await shell.shows(new RegExp(`^> ${becomes.replaceAll(/[.$]/g, "\\$&")}`, "m"));
     shell.press(keys.ctrlU);
   };
-  await completed("dibs blo", "dibs blocked-by");
+  await completed("dibs depe", "dibs dependents");
   await completed("dibs lock acq", "dibs lock acquire");
   await completed("dibs list --claim", "dibs list --claimable");
   await completed("dibs token create --role vi", "dibs token create --role viewer");

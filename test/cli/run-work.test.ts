@@ -64,7 +64,11 @@ describe.each(ways)("%s", (way) => {
     const failed = await work(place, ["--once", "--json"], "exit 7");
     expect(failed.code).toBe(1);
     expect(JSON.parse(failed.out)).toMatchObject({ taskId: "0002", outcome: "failed", exitCode: 7 });
-    expect(await work(place, ["--once"], "true")).toEqual({ code: 5, out: "", err: "Nothing to claim.\n" });
+    expect(await work(place, ["--once"], "true")).toEqual({
+      code: 5,
+      out: "",
+      err: "Nothing to claim: 1 failed. Run: dibs retry 0002\n",
+    });
   });
 
   test("only tasks with its labels; quiet; and lines of JSON", async () => {
@@ -223,6 +227,22 @@ test("a command that cannot be started gives its task back and says so", async (
   expect(code).toBe(2);
   expect(err).toContain("Cannot start the command");
   expect(await place.task("0001")).toMatchObject({ state: "queued", claim: null });
+});
+
+test("an agent that is not installed is reported at once, before anything is claimed or added", async () => {
+  const place = await openPlace();
+  const env = { PATH: "/nowhere" };
+  const said =
+    "dibs: Cannot start the command: claude is not on the PATH. (VALIDATION_FAILED)\nInstall it, or name another program: dibs work -- /path/to/claude\n";
+  for (const argv of [
+    ["work", "--agent", "claude"],
+    ["run", "--agent", "claude", "--prompt", "x"],
+    ["work", "--", "claude", "--print"],
+  ]) {
+    expect(await place.dibs(argv, { env })).toEqual({ code: 2, out: "", err: said });
+  }
+  expect((await place.json(["list"])).tasks).toEqual([]);
+  expect((await place.json(["sessions"])).sessions).toEqual([]);
 });
 
 test("what is missing or wrong is a matter of usage", async () => {

@@ -94,7 +94,8 @@ describe("claimNext that waits", () => {
     const { dibs } = await blockedPair();
     const before = performance.now();
     const answer = await dibs.tasks.claimNext({ sessionId: "second", waitMs: 50 });
-    expect(answer).toEqual({ success: true, claim: null, task: null, resumed: false });
+    expect(answer).toMatchObject({ success: true, claim: null, task: null, resumed: false });
+    expect(answer).toHaveProperty("why.message", "Nothing to claim: 1 claimed, 1 blocked. Run: dibs list");
     expect(performance.now() - before).toBeGreaterThanOrEqual(49);
   });
 

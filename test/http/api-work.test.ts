@@ -28,6 +28,22 @@ describe.each(storeNames)("claim-next on %s", (store) => {
     expect(body).toMatchObject({ success: true, claim: null });
   });
 
+  test("nothing to do says why, and what to run", async () => {
+    const here = await desk();
+    await here.session("worker");
+    await here.running("other");
+    must(await here.post(`/api/projects/${here.project}/pause`));
+    const fix = `dibs project resume ${here.project}`;
+    expect((await next(here, "worker")).why).toEqual({
+      message: `Nothing to claim: 1 running, project paused. Run: ${fix}`,
+      fix,
+      reasons: [
+        { code: "RUNNING", count: 1, message: "1 running" },
+        { code: "PROJECT_PAUSED", message: "project paused" },
+      ],
+    });
+  });
+
   test("gives a task with its claim, and says that it is fresh", async () => {
     const here = await desk();
     await here.session("worker");

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Code, httpStatus } from "../../src/contract/codes.js";
+import { type Code, httpStatus, meaningOf } from "../../src/contract/codes.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { cloneDatabase } from "../postgres/database.js";
 import { tempDir } from "../support.js";
@@ -536,6 +536,8 @@ function expectProblem(code: Code, { status, headers, body }: Answer): void {
     retryable: passes,
     ...says,
   });
+  expect(body).toMatchObject({ type: `/reference#${code}`, status, detail: body.message });
+  expect(body.title).toBe(meaningOf(code));
   if (noHint) expect(body.hint ?? "x").toMatch(/\S/);
   else expect(body.hint, "a hint").toMatch(/\S/);
   expect(JSON.stringify(body)).not.toMatch(/ {4}at |node_modules/);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DibsError, httpStatus, openDibs } from "../../src/index.js";
+import { problemBody } from "../../src/surfaces/http/problem.js";
 import { type Answer, expectConforms } from "./conforms.js";
 
 const json = "application/json; charset=utf-8";
@@ -17,7 +18,7 @@ async function refused(method: string, path: string, call: Promise<unknown>): Pr
     () => expect.fail("it was not refused"),
     (thrown: unknown) => thrown as DibsError,
   );
-  const body = JSON.parse(JSON.stringify(error));
+  const body = JSON.parse(JSON.stringify(problemBody(error)));
   return { method, path, status: httpStatus[error.code], contentType: problem, body };
 }
 
@@ -114,7 +115,7 @@ describe("the check of answers", () => {
   });
 
   test("knows the refusals of addresses that are not documented, and leaves pages alone", () => {
-    const body = new DibsError("NOT_FOUND", "There is no such thing.").toJSON();
+    const body = problemBody(new DibsError("NOT_FOUND", "There is no such thing."));
     const elsewhere: Answer = {
       method: "GET",
       path: "/api/nothing",

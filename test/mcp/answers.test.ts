@@ -422,8 +422,10 @@ test(
 test(
   "other words for the same are understood, and what is empty is not given",
   inProcess(async ({ dibs, agent }) => {
-    expect(await agent.do("claim_task", { wait: 0 })).toContain("Nothing to claim now.");
-    expect(await agent.do("claim_task", { wait: 1 })).toContain("(waited 1 s)");
+    expect(await agent.do("claim_task", { wait: 0 })).toContain(
+      'Nothing to claim: no open tasks. Run: dibs add "Write the docs"',
+    );
+    expect(await agent.do("claim_task", { wait: 1 })).toContain("Waited 1 s.");
     await agent.do("create_task", { prompt: "do it", depends_on: [], parent_id: "", title: "" });
     expect(await agent.do("list_tasks", { status: "available" })).toContain("0001 queued");
     expect(await agent.do("list_tasks", { status: ["done"] })).toContain("No tasks match");
@@ -507,3 +509,19 @@ test("the tools are those that the contract names, and take what its operations 
     }
   }
 });
+
+test(
+  "a refusal says what happened to the task, in the words of every other surface",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.tasks.create({ prompt: "do it" });
+    await dibs.tasks.create({ prompt: "whole", type: "group" });
+    await agent.do("claim_task", { start: true });
+    const complete = async (task_id: string) => (await agent.call("complete_task", { task_id })).text;
+    expect(await complete("0002")).toMatch(/Task 0002 is a group: it completes by itself.*parent_id 0002/s);
+    await dibs.tasks.ask({ taskId: "0001", sessionId: "me", question: "Which?" });
+    expect(await complete("0001")).toContain("0001 is waiting for an answer, so it can't be completed yet.");
+    await dibs.tasks.respond({ taskId: "0001", response: "this" });
+    await agent.do("fail_task", { task_id: "0001", error: "broken" });
+    expect(await complete("0001")).toContain("reported task 0001 as failed; it is waiting for a retry.");
+  }),
+);

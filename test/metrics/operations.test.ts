@@ -16,11 +16,20 @@ describe.each(drivers)("$name", (driver) => {
     });
 
   test(
-    "stats are S3's, of a project and of all",
+    "stats are S3's, of a project and of all; available is only what is ready",
     story(async (teller, clock) => {
       expect(await teller.call("stats.get")).toEqual({
         queue_size: 0,
-        by_status: { available: 0, claimed: 0, in_progress: 0, done: 0, failed: 0, cancelled: 0 },
+        by_status: {
+          available: 0,
+          blocked: 0,
+          scheduled: 0,
+          claimed: 0,
+          in_progress: 0,
+          done: 0,
+          failed: 0,
+          cancelled: 0,
+        },
         throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 0 },
         agents: { active: 0, idle: 0 },
       });
@@ -39,16 +48,32 @@ describe.each(drivers)("$name", (driver) => {
       const broken = await teller.claim("d");
       await teller.call("tasks.fail", { ...broken, error: "broken", retryable: false });
       await teller.call("tasks.cancel", { taskId: "0007" });
+      await teller.call("tasks.create", { prompt: "blocked", dependsOn: ["0008"] });
+      await teller.call("tasks.create", { prompt: "whole", type: "group" });
+      await teller.call("tasks.create", {
+        prompt: "later",
+        notBefore: at(clock.now() + hour),
+        labels: ["ui"],
+      });
       const own = {
-        queue_size: 8,
-        by_status: { available: 1, claimed: 1, in_progress: 2, done: 2, failed: 1, cancelled: 1 },
+        queue_size: 11,
+        by_status: {
+          available: 1,
+          blocked: 2,
+          scheduled: 1,
+          claimed: 1,
+          in_progress: 2,
+          done: 2,
+          failed: 1,
+          cancelled: 1,
+        },
         throughput: { tasks_per_minute: 0.5, avg_completion_time_seconds: 120 },
         agents: { active: 3, idle: 1 },
       };
       expect(await teller.call("stats.get")).toEqual(own);
       expect(await teller.call("stats.get", { project: "*" })).toEqual({
         ...own,
-        queue_size: 10,
+        queue_size: 13,
         by_status: { ...own.by_status, available: 3 },
       });
       await expect(teller.call("stats.get", { project: "ghost" })).rejects.toMatchObject({
@@ -56,7 +81,7 @@ describe.each(drivers)("$name", (driver) => {
       });
       clock.advance(2 * hour);
       expect(await teller.call("stats.get")).toMatchObject({
-        by_status: { available: 3, claimed: 0, in_progress: 1 },
+        by_status: { available: 4, blocked: 2, scheduled: 0, claimed: 0, in_progress: 1 },
         throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 120 },
       });
     }),

@@ -64,7 +64,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   await terminal.shows("/is:blocked", "Queue 1/4", "Write the docs");
   await terminal.hides("Migrate the table");
   terminal.press(keys.enter, keys.enter);
-  await terminal.shows("4 Task 0003", "Why is it not running?", "dibs explain 0001", "Timeline");
+  await terminal.shows("4 Task 0003", "Why is it not running?", "dibs show 0001", "Timeline");
   terminal.press(keys.escape);
   await terminal.shows("/is:blocked");
   terminal.press(keys.escape);
@@ -121,7 +121,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   expect((await dibs.tasks.get({ taskId: "0002" })).task.claim).toBeNull();
   // A refusal is told.
   terminal.press("x", "y");
-  await terminal.shows("Nobody holds task 0002.");
+  await terminal.shows("Task 0002 is not claimed.");
 
   terminal.press("?");
   await terminal.shows("take a task from its holder", "Marks and filters");

@@ -24,7 +24,7 @@ const cases: [Action, Details][] = [
   ["attempts", { taskId: "0001" }],
   ["log", { taskId: "0001" }],
   ["events", { taskId: "0001" }],
-  ["blocked-by", { taskId: "0001" }],
+  ["dependents", { taskId: "0001" }],
   ["answer", { taskId: "0001", text: "teal" }],
   ["answer", { taskId: "0001", text: hostile, questionId: "q-1", project: "shop" }],
   ["answer", { taskId: "0001", text: "-5" }],

@@ -73,7 +73,7 @@ export class Slots {
 
   async claimNext(sessionId: string): Promise<Claimed | null> {
     const { dibs, project, now, agent } = this.options;
-    const input = { ...project, sessionId, resume: false, metadata: { spool: agent } };
+    const input = { ...project, sessionId, resume: false, why: false, metadata: { spool: agent } };
     const idempotencyKey = newKey();
     this.isUncertain = true;
     const askedAt = now();

@@ -33,7 +33,7 @@ export type Action =
   | "attempts"
   | "log"
   | "events"
-  | "blocked-by";
+  | "dependents";
 
 interface Spelling {
   operation: Operation;
@@ -63,7 +63,7 @@ const spellings: Record<Action, Spelling> = {
   attempts: plainly(tasks.attempts, "attempts"),
   log: plainly(tasks.log, "show", "--log"),
   events: plainly(tasks.events, "events"),
-  "blocked-by": plainly(tasks.blockedBy, "blocked-by"),
+  dependents: plainly(tasks.blockedBy, "dependents"),
   answer: {
     operation: tasks.respond,
     input: ({ text, questionId }) => ({ response: text ?? "", questionId }),

@@ -32,7 +32,7 @@ export function clock(ms: number): string {
 export type StateFacts = Pick<
   WireTaskRow,
   "state" | "type" | "notBefore" | "pendingDependencies" | "openChildren"
->;
+> & { error?: string | null };
 
 export type Standing = Exclude<WireTaskRow["state"], "queued"> | "group" | "blocked" | "scheduled" | "ready";
 
@@ -48,6 +48,7 @@ export function standing(task: StateFacts, now: number): Standing {
 export function stateWord(task: StateFacts, now: number): string {
   const word = standing(task, now);
   if (word === "awaiting_response") return "awaiting answer";
+  if (word === "failed") return /^timed out after \w+/.exec(task.error ?? "")?.[0] ?? word;
   if (word === "blocked") return task.pendingDependencies > 0 ? "blocked" : "waits for parts";
   return word === "scheduled" ? ago(task.notBefore, now) : word;
 }

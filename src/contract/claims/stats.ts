@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { flag, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { claimShape } from "../shapes.js";
+import { claimShape, openBreakersShape } from "../shapes.js";
 
 export const claimStats = operation({
   name: "claims.stats",
@@ -23,6 +23,7 @@ export const claimStats = operation({
       orphaned: z.number(),
       averageDurationMs: z.number(),
       oldest: claimShape().nullable(),
+      breakers: openBreakersShape().optional(),
       dead: z
         .array(z.object({ project: z.string(), sessionId: z.string(), taskIds: z.array(z.string()) }))
         .optional()

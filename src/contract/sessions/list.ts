@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cursor, flag, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { sessionShape } from "../shapes.js";
+import { openBreakersShape, sessionShape } from "../shapes.js";
 
 export const listSessions = operation({
   name: "sessions.list",
@@ -15,7 +15,12 @@ export const listSessions = operation({
       limit: limit(),
       cursor: cursor(),
     }),
-  output: () => z.object({ sessions: z.array(sessionShape()), nextCursor: z.string().nullable() }),
+  output: () =>
+    z.object({
+      sessions: z.array(sessionShape()),
+      nextCursor: z.string().nullable(),
+      breakers: openBreakersShape().optional(),
+    }),
   refusals: [],
   http: { method: "GET", path: "/api/sessions" },
   cli: "sessions",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { currentTaskShape, sessionShape } from "../shapes.js";
+import { currentTaskShape, openBreakersShape, sessionShape } from "../shapes.js";
 
 export const sessionsSummary = operation({
   name: "sessions.summary",
@@ -28,6 +28,7 @@ export const sessionsSummary = operation({
         idle: z.number(),
         tasks: z.record(z.string(), z.number()),
       }),
+      breakers: openBreakersShape().optional(),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/sessions/summary" },

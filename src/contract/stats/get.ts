@@ -4,7 +4,16 @@ import { once } from "../once.js";
 import { operation } from "../operation.js";
 
 /** The words of task_queue_size{status}, too. */
-export const queueStatuses = ["available", "claimed", "in_progress", "done", "failed", "cancelled"] as const;
+export const queueStatuses = [
+  "available",
+  "blocked",
+  "scheduled",
+  "claimed",
+  "in_progress",
+  "done",
+  "failed",
+  "cancelled",
+] as const;
 export type QueueStatus = (typeof queueStatuses)[number];
 
 const count = once(() => z.number().int());
@@ -19,7 +28,9 @@ export const getStats = operation({
     z.object({
       queue_size: count().describe("All of by_status together"),
       by_status: z.object({
-        available: count(),
+        available: count().describe("Ready: can be claimed now"),
+        blocked: count().describe("Waiting for dependencies or subtasks, and groups"),
+        scheduled: count().describe("Not before a later time: scheduled, or waiting for a retry"),
         claimed: count(),
         in_progress: count().describe("Running, or waiting for an answer"),
         done: count(),

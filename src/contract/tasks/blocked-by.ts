@@ -17,5 +17,5 @@ export const blockedByTask = operation({
     }),
   refusals: ["TASK_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/:taskId/blocked-by" },
-  cli: "blocked-by",
+  cli: "dependents",
 });

@@ -20,6 +20,8 @@ export const cancelTask = operation({
       success: success(),
       task: taskShape(),
       cancelled: z.array(z.string()).describe("Ids that were cancelled, at most 1000"),
+      blocked: z.array(z.string()).describe("Open tasks that depend on them, at most 100"),
+      blockedCount: z.number(),
     }),
   refusals: ["TASK_NOT_FOUND", "TASK_NOT_CANCELLABLE"],
   http: { method: "POST", path: "/api/tasks/:taskId/cancel" },

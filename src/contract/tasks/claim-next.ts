@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
-import { breakerShape, claimShape, success, taskShape, time } from "../shapes.js";
+import { breakerShape, claimShape, nothingShape, success, taskShape, time } from "../shapes.js";
 
 export const claimNextTask = operation({
   name: "tasks.claimNext",
@@ -30,6 +30,10 @@ export const claimNextTask = operation({
         .describe(
           "Claim nothing while the session's agent type fails at once on its host, except as a probe",
         ),
+      why: z
+        .boolean()
+        .optional()
+        .describe("False: leave out why there is nothing to claim, for polling loops"),
       resume: z.boolean().optional().describe("False: at capacity answer nothing instead of what is held"),
     }),
   output: () =>
@@ -42,6 +46,7 @@ export const claimNextTask = operation({
         resumed: z.literal(false),
         scheduledAt: time().optional().describe("When the next scheduled task that fits becomes ready"),
         breaker: breakerShape().optional().describe("Why a claim with `heedBreaker` got nothing"),
+        why: nothingShape().optional().describe("Why there is nothing to claim"),
       }),
     ]),
   refusals: ["SESSION_NOT_FOUND"],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { flag, id, limit, projectOrAll } from "../fields.js";
 import { operation } from "../operation.js";
-import { taskShape } from "../shapes.js";
+import { nothingShape, taskShape } from "../shapes.js";
 
 export const claimableTasks = operation({
   name: "tasks.claimable",
@@ -17,7 +17,11 @@ export const claimableTasks = operation({
         .describe("An unknown session is taken for one that comes now, with nothing but its name"),
       limit: limit(),
     }),
-  output: () => z.object({ tasks: z.array(taskShape()) }),
+  output: () =>
+    z.object({
+      tasks: z.array(taskShape()),
+      why: nothingShape().optional().describe("Of one project: why there are none"),
+    }),
   refusals: ["SESSION_NOT_FOUND"],
   http: { method: "GET", path: "/api/tasks/claimable" },
   cli: "ready",

@@ -8,7 +8,9 @@ import type { Attempt, Claim } from "../claim.js";
 import type { Draft } from "../draft.js";
 import { beginningOf, limits, quickMs } from "../limits.js";
 import { canRead } from "../refusal.js";
+import type { Session } from "../session.js";
 import type { Task } from "../task.js";
+import type { View } from "../view.js";
 import { markRead } from "./notification.js";
 
 export const breakerKind = "breaker";
@@ -55,11 +57,11 @@ function originOf(draft: Draft, { project, sessionId, agentType }: Claim | Attem
 
 type Breakers = Record<string, Breaker>;
 
-function breakersOf(draft: Draft, project: string): Breakers | null {
+function breakersOf(view: Pick<View, "document">, project: string): Breakers | null {
   let found: Breakers | null = null;
   // A damaged row must not keep tasks from being completed.
   canRead(() => {
-    found = (draft.document(breakerKind, project) as Breakers | undefined) ?? null;
+    found = (view.document(breakerKind, project) as Breakers | undefined) ?? null;
   });
   return found;
 }
@@ -91,11 +93,28 @@ export interface OpenBreaker extends Breaker {
 
 /** The open breaker of who wants to claim, if there is one. */
 export function openBreaker(draft: Draft, origin: Origin): OpenBreaker | null {
-  const breaker = find(draft, origin);
+  return ifOpen(find(draft, origin), draft.now);
+}
+
+function ifOpen(breaker: Breaker | null, now: number): OpenBreaker | null {
   if (!breaker || breaker.probeAt === null) return null;
   // No pause is this long: the clock was set back since.
-  const isFromFuture = breaker.probeAt > draft.now + pauseMsMax;
-  return { ...breaker, probeAt: isFromFuture ? draft.now : breaker.probeAt };
+  const isFromFuture = breaker.probeAt > now + pauseMsMax;
+  return { ...breaker, probeAt: isFromFuture ? now : breaker.probeAt };
+}
+
+/** Every open breaker of a project, for people; of a session, only its own. */
+export function openBreakers(
+  view: Pick<View, "document">,
+  project: string,
+  now: number,
+  session?: Pick<Session, "agentType" | "host">,
+): OpenBreaker[] {
+  const own = session && keyOf({ project, agentType: session.agentType, host: session.host });
+  return Object.entries(breakersOf(view, project) ?? {}).flatMap(([key, breaker]) => {
+    const open = own === undefined || key === own ? ifOpen(breaker, now) : null;
+    return open ? [open] : [];
+  });
 }
 
 /** The next claim is a probe; until it fails or works, there is no other. */

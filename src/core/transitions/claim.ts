@@ -71,8 +71,10 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   const { settings, paused } = draft.project(project);
   if (paused) return accept({ taskId: null, retryAt: null });
   const who = whoIs(session, command.agentType);
-  const origin = { project, agentType: command.agentType ?? session.agentType, host: session.host };
-  const breaker = command.heedBreaker ? openBreaker(draft, origin) : null;
+  const origin = command.heedBreaker
+    ? { project, agentType: command.agentType ?? session.agentType, host: session.host }
+    : null;
+  const breaker = origin && openBreaker(draft, origin);
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
   const { entry, soonestAt } = pickReadable(draft, { project, settings, who, labels, avoid, now: draft.now });
   if (!entry) {
@@ -86,7 +88,7 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   assert(task, `ready task ${entry.id} exists`);
   const blocked = blockers(task, draft.claim(project, task.id), draft.project(project), who, draft.now);
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
-  if (breaker) noteProbe(draft, origin, breaker);
+  if (origin && breaker) noteProbe(draft, origin, breaker);
   grant(draft, task, session, command);
   return accept({ taskId: entry.id, resumed: false });
 }

@@ -35,8 +35,9 @@ export function complete(draft: Draft, command: CompleteCommand): Outcome<Comple
 
 export function childrenOpen(task: Task): Refusal | null {
   if (task.openChildren === 0) return null;
-  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${task.openChildren} open children.`, {
-    hint: "Complete or cancel them first, or release this task: it is handed out again when they are done.",
+  const subtasks = task.openChildren === 1 ? "1 open subtask" : `${task.openChildren} open subtasks`;
+  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${subtasks}, so it can't be completed yet.`, {
+    hint: `Run: dibs list --parent ${task.id}`,
     details: { taskId: task.id, openChildren: task.openChildren },
   });
 }

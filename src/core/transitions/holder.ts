@@ -8,6 +8,7 @@ import { beginningOf, limits, seenStepMs } from "../limits.js";
 import { type Code, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
+import { heldByOther, notClaimed, ownAttemptEnded, waitsForAnswer } from "./not-holder.js";
 
 export interface Holding {
   ok: true;
@@ -41,7 +42,11 @@ export function sessionNotFound(sessionId: string): Refusal {
 }
 
 /** The caller as holder of the task's open claim, in one of the allowed states, or the refusal. */
-export function holderOf(draft: Draft, command: ByHolder, allowed: readonly HeldState[]): Holding | Refusal {
+export function holderOf(
+  draft: Draft,
+  command: ByHolder & { type?: string },
+  allowed: readonly HeldState[],
+): Holding | Refusal {
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
   if (!task) return taskNotFound(taskId);
@@ -49,58 +54,26 @@ export function holderOf(draft: Draft, command: ByHolder, allowed: readonly Held
   if (!isLive(session)) return sessionNotFound(sessionId);
   const claim = draft.claim(project, taskId);
   if (!claim) return nothingHeld(draft, task, command);
-  const details = { taskId, sessionId, epoch: claim.epoch };
-  if (claim.sessionId !== sessionId) {
-    return refuse("NOT_CLAIM_OWNER", `Task ${taskId} is held by ${claim.sessionId}, not by ${sessionId}.`, {
-      hint: "Stop working on it; claim another task.",
-      details: { taskId, sessionId },
-    });
-  }
+  if (claim.sessionId !== sessionId) return heldByOther(claim, command);
   if (epoch !== undefined && epoch !== claim.epoch) {
     return refuse(
       "STALE_EPOCH",
-      `Epoch ${epoch} of task ${taskId} is over; the present one is ${claim.epoch}.`,
+      `Epoch ${epoch} of task ${taskId} has ended; session ${sessionId} claimed it again as epoch ${claim.epoch}.`,
       {
-        hint: "This session claimed the task again since; use the epoch of that claim.",
-        details,
+        hint: `Stop the earlier attempt. The current one continues with --epoch ${claim.epoch}`,
+        details: { taskId, sessionId, epoch: claim.epoch },
       },
     );
   }
-  if (!allowed.includes(claim.state)) {
-    const waits = claim.state === "awaiting_response";
-    return refuse("INVALID_STATE", `Task ${taskId} is ${claim.state}; this needs ${allowed.join(" or ")}.`, {
-      ...(waits ? { hint: "Wait for the answer to its question (task:response-received)." } : {}),
-      details: { ...details, state: claim.state },
-    });
-  }
+  if (!allowed.includes(claim.state)) return waitsForAnswer(claim, command);
   return { ok: true, task, claim: seen(draft, session, claim), session };
 }
 
-function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByHolder): Refusal {
+function nothingHeld(draft: Draft, task: Task, command: ByHolder): Refusal {
+  const { sessionId, epoch } = command;
   const last = lastAttempt(draft, task);
-  if (last && last.sessionId === sessionId && (epoch === undefined || epoch === last.epoch)) {
-    const details = { taskId, sessionId, epoch: last.epoch, reason: last.releaseReason };
-    if (last.end === "cancel" || task.state === "cancelled") {
-      return refuse("TASK_CANCELLED", `Task ${taskId} was cancelled.`, {
-        hint: "Stop working on it.",
-        details,
-      });
-    }
-    if (last.end === "expire" || last.end === "orphan" || last.end === "abandon") {
-      return refuse(
-        "CLAIM_EXPIRED",
-        `The lease of ${sessionId} on task ${taskId} is over (${last.releaseReason}).`,
-        {
-          hint: "Claim the task again before going on; a late result is kept for a human to see.",
-          details,
-        },
-      );
-    }
-  }
-  return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${taskId}.`, {
-    hint: "Claim it first.",
-    details: { taskId },
-  });
+  const isOwn = last?.sessionId === sessionId && (epoch === undefined || epoch === last.epoch);
+  return (isOwn ? ownAttemptEnded(task, last, command) : null) ?? notClaimed(task, sessionId);
 }
 
 /** The attempt that ended last, if nobody has claimed since. */

@@ -2,12 +2,13 @@ import type { Claim } from "../claim.js";
 import type { ReleaseCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { avoidMs, limits } from "../limits.js";
-import { accept, type Outcome, refuse } from "../refusal.js";
+import { accept, type Outcome } from "../refusal.js";
 import type { Task } from "../task.js";
 import { closeClaim, requeue } from "./close.js";
 import { childrenOpen, finish, resultProblem } from "./complete.js";
 import { failAttempt } from "./fail.js";
 import { holderOf, keepLate, repeated, taskNotFound } from "./holder.js";
+import { notClaimed } from "./not-holder.js";
 
 export interface Released {
   reason: string;
@@ -57,9 +58,7 @@ function forced(draft: Draft, command: ReleaseCommand, reason: string): Outcome<
   const task = draft.task(command.project, command.taskId);
   if (!task) return taskNotFound(command.taskId);
   const claim = draft.claim(command.project, command.taskId);
-  if (!claim) {
-    return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${task.id}.`, { details: { taskId: task.id } });
-  }
+  if (!claim) return notClaimed(task);
   giveBack(draft, task, claim, reason, draft.context.actor);
   return accept({ reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) });
 }

@@ -1,4 +1,5 @@
-// What the store tells of a whole org. The counts come from the recorder, so a scrape costs the same however many tasks there are.
+// What the store tells of a whole org. The counts come from the recorder; only the ready queue is counted
+// by each scrape, in its index.
 
 import { bounds, type Histogram, type Totals, wholeOrg } from "../../core/tally.js";
 import type { Reads } from "../../core/view.js";
@@ -23,7 +24,10 @@ function familiesOf(view: Reads, now: number): Family[] {
       name: "task_queue_size",
       type: "gauge",
       help: "Tasks by status.",
-      samples: Object.entries(byStatus(totals)).map(([status, value]) => ({ labels: { status }, value })),
+      samples: Object.entries(byStatus(totals, view.readyCounts(null, now))).map(([status, value]) => ({
+        labels: { status },
+        value,
+      })),
     },
     ...counters(totals),
     waits("task_duration_seconds", "From start to completion.", "durations", totals),

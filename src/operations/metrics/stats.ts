@@ -1,7 +1,8 @@
 // S3's figures of a project or of the whole org, from what the recorder has counted.
 
-import type { QueueStatus } from "../../contract/stats/get.js";
+import { type QueueStatus, queueStatuses } from "../../contract/stats/get.js";
 import { limits } from "../../core/limits.js";
+import type { ReadyCount } from "../../core/ready.js";
 import { sessionShownMs } from "../../core/session.js";
 import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
 import type { TaskState } from "../../core/task.js";
@@ -9,7 +10,7 @@ import type { Reads } from "../../core/view.js";
 import { bucketIn, totalsIn } from "./documents.js";
 
 const statusOf = {
-  queued: "available",
+  queued: "blocked",
   claimed: "claimed",
   running: "in_progress",
   awaiting_response: "in_progress",
@@ -18,9 +19,24 @@ const statusOf = {
   cancelled: "cancelled",
 } as const satisfies Record<TaskState, QueueStatus>;
 
-export function byStatus({ states }: Totals): Record<QueueStatus, number> {
-  const counts = { available: 0, claimed: 0, in_progress: 0, done: 0, failed: 0, cancelled: 0 };
+/** Of what is queued, the ready queue has the rest: what is not in it is blocked. */
+export function byStatus(
+  { states }: Totals,
+  queue: readonly Pick<ReadyCount, "ready" | "scheduled">[],
+): Record<QueueStatus, number> {
+  const counts = Object.fromEntries(queueStatuses.map((status) => [status, 0])) as Record<
+    QueueStatus,
+    number
+  >;
   for (const [state, count] of Object.entries(states)) counts[statusOf[state as TaskState]] += count;
+  for (const { ready, scheduled } of queue) {
+    counts.available += ready;
+    counts.scheduled += scheduled;
+  }
+  // A store that cannot be written counts its states later than its queue.
+  counts.available = Math.min(counts.available, counts.blocked);
+  counts.scheduled = Math.min(counts.scheduled, counts.blocked - counts.available);
+  counts.blocked -= counts.available + counts.scheduled;
   return counts;
 }
 
@@ -66,7 +82,7 @@ function throughput(view: Reads, project: string, totals: Totals, now: number) {
 export function stats(view: Reads, project: string | null, now: number) {
   const name = project ?? wholeOrg;
   const totals = totalsIn(view, name, now);
-  const by_status = byStatus(totals);
+  const by_status = byStatus(totals, view.readyCounts(project, now));
   return {
     queue_size: Object.values(by_status).reduce((sum, count) => sum + count, 0),
     by_status,

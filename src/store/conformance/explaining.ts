@@ -27,6 +27,53 @@ export function explaining(driver: Driver): void {
       expect(reason!.message).toContain(`${dropped} (cancelled)`);
     });
 
+    it("names the root cause of a chain and its own command, never another explain", async (world) => {
+      const first = await world.task({ maxRetries: 0 });
+      const second = await world.task({ dependsOn: [first] });
+      const last = await world.task({ dependsOn: [second] });
+      const of = async (id: string) => {
+        const [reason] = await world.explain(id);
+        return [reason?.message.split(". ")[1], reason?.fix];
+      };
+      expect(await of(last)).toEqual([
+        `Root cause: ${first} is ready and not claimed.`,
+        `dibs claim ${first}`,
+      ]);
+      const epoch = await world.claim(first, "a", { start: true });
+      expect(await of(last)).toEqual([
+        `Root cause: ${first} is claimed by a live session.`,
+        `dibs show ${first}`,
+      ]);
+      await world.ok({ type: "ask", taskId: first, sessionId: "a", epoch, question: "Which?" });
+      expect(await of(last)).toEqual([
+        `Root cause: ${first} is waiting for an answer.`,
+        `dibs answer ${first} "<your answer>"`,
+      ]);
+      await world.ok({ type: "respond", taskId: first, response: "this" });
+      await world.ok({ type: "fail", taskId: first, sessionId: "a", error: "x", spread: 0 });
+      expect(await of(last)).toEqual([`Root cause: ${first} failed.`, `dibs retry ${first}`]);
+      expect(await of(second)).toEqual([undefined, `dibs retry ${first}`]);
+      await world.ok({ type: "cancel", taskId: second });
+      expect((await of(last))[1]).toBe(`dibs retry ${second}`);
+    });
+
+    it("names the root cause of a parent that waits for its subtasks", async (world) => {
+      const whole = await world.task({ type: "group" });
+      const part = await world.task({ parentId: whole });
+      const other = await world.task({ maxRetries: 0 });
+      await world.task({ parentId: whole, dependsOn: [other] });
+      const parts = async () =>
+        (await world.explain(whole)).find(({ code }) => code === "WAITING_ON_CHILDREN");
+      expect((await parts())?.fix).toBe(`dibs list --parent ${whole}`);
+      await world.claim(other, "a");
+      await world.ok({ type: "fail", taskId: other, sessionId: "a", error: "x", spread: 0 });
+      expect(await parts()).toMatchObject({
+        fix: `dibs retry ${other}`,
+        message: expect.stringContaining(`Root cause: ${other} failed.`),
+      });
+      await world.ok({ type: "cancel", taskId: part });
+    });
+
     it("leaves out of the chain what is completed", async (world) => {
       const done = await world.task();
       const open = await world.task();

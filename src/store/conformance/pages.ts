@@ -52,6 +52,35 @@ export function pages(driver: Driver): void {
       expect(seen).toEqual(ids);
     });
 
+    it("open tasks are counted by state without groups, and the ready queue by who can claim from it", async (world) => {
+      await oneOfEach(world);
+      await world.task({ type: "group" });
+      await world.task({ dependsOn: ["running"] });
+      await world.task({ assignee: "ann", labels: ["ui", "docs"] });
+      await world.task({ notBefore: world.clock.now() + minute, labels: ["ui"] });
+      expect(await world.read((view) => view.openCounts(project))).toEqual({
+        queued: 4,
+        claimed: 1,
+        running: 1,
+        awaiting_response: 1,
+        failed: 1,
+      });
+      const lanes = (of: string | null, at = world.clock.now()) =>
+        world.read((view) =>
+          view
+            .readyCounts(of, at)
+            .map(({ ready, scheduled }) => `${ready} ready, ${scheduled} scheduled`)
+            .sort(),
+        );
+      const now = ["1 ready, 0 scheduled", "1 ready, 1 scheduled"];
+      expect([await lanes(project), await lanes(null)]).toEqual([now, now]);
+      expect(await lanes(project, world.clock.now() + minute)).toEqual([
+        "1 ready, 0 scheduled",
+        "2 ready, 0 scheduled",
+      ]);
+      expect(await world.read((view) => view.openCounts("elsewhere"))).toEqual({});
+    });
+
     it("tasks before one, the newest first", async (world) => {
       const ids: string[] = [];
       for (let n = 0; n < 4; n++) ids.push(await world.task());

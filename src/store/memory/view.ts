@@ -2,7 +2,7 @@ import { attemptKey, type Counter, documentKey, keyOf } from "../../core/changes
 import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
-import { type ReadyEntry, readyEntries } from "../../core/ready.js";
+import { laneOf, type ReadyCount, type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../../core/task.js";
 import type {
@@ -12,6 +12,7 @@ import type {
   DocumentValue,
   EventFilter,
   IdempotencyRecord,
+  OpenCounts,
   Reads,
   TaskFilter,
   WholeTask,
@@ -245,6 +246,29 @@ export class MemoryView implements Reads {
       counts[state] = (counts[state] ?? 0) + 1;
     }
     return counts;
+  }
+
+  openCounts(project: string): OpenCounts {
+    const counts: OpenCounts = {};
+    for (const task of this.tasksWhere((each) => each.project === project && each.type !== "group")) {
+      const state = stateOf(task, this.claim(project, task.id));
+      if (state !== "completed" && state !== "cancelled") counts[state] = (counts[state] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  readyCounts(project: string | null, now: number): ReadyCount[] {
+    const byLane = new Map<string, ReadyCount>();
+    const isMeant = (task: Task) => project === null || task.project === project;
+    for (const task of this.tasksWhere(
+      (each) => isMeant(each) && isReady(each, this.claim(each.project, each.id)),
+    )) {
+      const lane = laneOf(task);
+      const count = byLane.get(lane) ?? { lane, ready: 0, scheduled: 0 };
+      count[(task.notBefore ?? 0) <= now ? "ready" : "scheduled"]++;
+      byLane.set(lane, count);
+    }
+    return [...byLane.values()];
   }
 
   wholeTasks({ afterOrdinal, limit }: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {

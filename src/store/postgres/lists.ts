@@ -1,5 +1,6 @@
 // Lists, as statements. Every predicate starts with the org.
 
+import { unlabelledLanes } from "../../core/ready.js";
 import type {
   ClaimFilter,
   DocumentPage,
@@ -179,6 +180,29 @@ export function taskCounts(org: string, project: string | null): Statement {
   return {
     text: `SELECT coalesce(c.state, t.state), count(*) FROM dibs.task t
       LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no WHERE ${where.text} GROUP BY 1`,
+    values: where.values,
+  };
+}
+
+export function openCounts(org: string, project: string): Statement {
+  return {
+    text: `SELECT coalesce(c.state, t.state), count(*) FROM dibs.task t
+      LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
+      WHERE t.org = $1 AND t.project = $2 AND t.state IN ('queued', 'awaiting_response', 'failed') AND t.state <> 'completed'
+        AND t.type <> 'group' GROUP BY 1`,
+    values: [org, project],
+  };
+}
+
+export function readyCounts(org: string, project: string | null, now: number): Statement {
+  const where = new Where();
+  const at = where.value(now);
+  where.add("org = $", org);
+  if (project !== null) where.add("project = $", project);
+  where.add("lane >= $ AND lane < $", unlabelledLanes.from, unlabelledLanes.to);
+  return {
+    text: `SELECT lane, count(*) FILTER (WHERE not_before <= ${at}), count(*) FILTER (WHERE not_before > ${at})
+      FROM dibs.ready WHERE ${where.text} GROUP BY lane`,
     values: where.values,
   };
 }

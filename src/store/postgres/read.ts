@@ -4,6 +4,7 @@ import type { Counter } from "../../core/changes.js";
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
+import type { ReadyCount } from "../../core/ready.js";
 import { assert } from "../../core/refusal.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
@@ -13,6 +14,7 @@ import type {
   DocumentValue,
   EventFilter,
   IdempotencyRecord,
+  OpenCounts,
   Reads,
   SessionFilter,
   TaskFilter,
@@ -265,6 +267,16 @@ export class PostgresRows implements Rows {
 
   taskCounts(project: string | null): Partial<Record<TaskState, number>> {
     return this.list("counts", lists.taskCounts(this.orgId, project), (rows) => Object.fromEntries(rows));
+  }
+
+  openCounts(project: string): OpenCounts {
+    return this.list("open", lists.openCounts(this.orgId, project), (rows) => Object.fromEntries(rows));
+  }
+
+  readyCounts(project: string | null, now: number): ReadyCount[] {
+    return this.list("ready counts", lists.readyCounts(this.orgId, project, now), (rows) =>
+      rows.map(([lane, ready, scheduled]) => ({ lane, ready, scheduled })),
+    );
   }
 
   wholeTasks(page: Parameters<Reads["wholeTasks"]>[0]): WholeTask[] {

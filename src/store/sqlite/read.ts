@@ -3,6 +3,7 @@
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
+import { type ReadyCount, unlabelledLanes } from "../../core/ready.js";
 import { UnknownOrgError } from "../../core/refusal.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskState, TaskText } from "../../core/task.js";
@@ -11,6 +12,7 @@ import type {
   DocumentValue,
   EventFilter,
   IdempotencyRecord,
+  OpenCounts,
   SessionFilter,
   TaskFilter,
   Tolerant,
@@ -352,5 +354,31 @@ export class SqliteReads {
       counts[state as TaskState] = (counts[state as TaskState] ?? 0) + count;
     }
     return counts;
+  }
+
+  /** Equality with one state at a time: by several, SQLite would sort what it finds. */
+  openCounts(project: string): OpenCounts {
+    const counts: OpenCounts = {};
+    for (const state of ["queued", "awaiting_response", "failed"] as const) {
+      const text = `SELECT count(*) FROM task WHERE org = ? AND project = ? AND state = '${state}' AND state <> 'completed'
+        AND type <> 'group'`;
+      const [row] = this.db.all(text, this.orgId, project);
+      if (row![0] > 0) counts[state] = row![0];
+    }
+    const held = "SELECT state, count(*) FROM claim WHERE org = ? AND project = ? GROUP BY state";
+    for (const [state, count] of this.db.all(held, this.orgId, project)) {
+      counts.queued = (counts.queued ?? 0) - count;
+      counts[state as TaskState] = (counts[state as TaskState] ?? 0) + count;
+    }
+    return counts;
+  }
+
+  readyCounts(project: string | null, now: number): ReadyCount[] {
+    const one = project === null ? "" : "AND project = ?";
+    const text = `SELECT lane, sum(not_before <= ?), sum(not_before > ?) FROM ready
+      WHERE org = ? ${one} AND lane >= ? AND lane < ? GROUP BY lane`;
+    const of = project === null ? [this.orgId] : [this.orgId, project];
+    const rows = this.db.all(text, now, now, ...of, unlabelledLanes.from, unlabelledLanes.to);
+    return rows.map(([lane, ready, scheduled]) => ({ lane, ready, scheduled }));
   }
 }

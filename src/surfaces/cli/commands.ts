@@ -55,7 +55,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     ready: { summary: "list what can be claimed now, best first", load: tasks },
     show: { summary: "show one task, its attempts or its log", load: tasks },
     explain: { summary: "say why a task is not running, and what would help", load: tasks },
-    "blocked-by": { summary: "list who waits for a task", load: tasks },
+    dependents: { summary: "list what waits for a task", load: tasks },
     graph: {
       summary: "draw who waits for whom",
       load: () => import("./commands/graph.js").then(({ commands }) => commands),
@@ -122,6 +122,7 @@ export const groups: Record<string, Record<string, Entry>> = {
 };
 
 const hidden: Record<string, Entry> = {
+  "blocked-by": { summary: "the former name of dependents", isHidden: true, load: tasks },
   fence: { summary: "say whether a claim is still held; asked by git's hooks", isHidden: true, load: run },
   hook: {
     summary: "hear an event of Claude Code; called by its hooks",

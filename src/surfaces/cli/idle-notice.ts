@@ -1,80 +1,58 @@
 // What `dibs work` prints when it has nothing to run: why it waits, once for each idle period, and how it stops.
 
-import type { Dibs } from "../../client/client.js";
-import { type Standing, standing } from "../../client/view/words.js";
+import type { WireNothing } from "../../contract/shapes.js";
 import type { Parts } from "./parts.js";
 import { plain } from "./print/text.js";
 
 /** A runner between two tasks is not idle. */
 const idleMs = 1_000;
-const rowsMax = 1_000;
 
-const reasons: Partial<Record<Standing, string>> = {
-  running: "running",
-  claimed: "claimed",
-  awaiting_response: "waiting for an answer",
-  blocked: "blocked",
-  scheduled: "scheduled",
-  ready: "ready for other agents",
-};
-
-/** Such as `2 blocked, 1 scheduled, project paused`. */
-export async function whyNothing(dibs: Dibs, project: string | undefined, now: number): Promise<string> {
-  const own = project === undefined ? {} : { project };
-  const [{ rows, nextCursor }, answer] = await Promise.all([
-    dibs.tasks.rows({
-      ...own,
-      state: ["queued", "claimed", "running", "awaiting_response"],
-      limit: rowsMax,
-    }),
-    dibs.projects.get(project === undefined ? {} : { id: project }),
-  ]);
-  const standings = rows.map((row) => standing(row, now));
-  const counts = Object.entries(reasons).flatMap(([word, text]) => {
-    const count = standings.filter((each) => each === word).length;
-    return count === 0 || (word === "ready" && answer.project.paused) ? [] : [`${count} ${text}`];
-  });
-  const more = nextCursor === null ? [] : [`of the first ${rowsMax} open tasks`];
-  const all = [...counts, ...more, ...(answer.project.paused ? ["project paused"] : [])];
-  const run = answer.project.paused
-    ? `dibs project resume ${plain(answer.project.id)}`
-    : counts.length > 0
-      ? "dibs list"
-      : 'dibs add "Write the docs"';
-  return `${all.length === 0 ? "no open tasks" : all.join(", ")}. Run: ${run}`;
+/** `Nothing to claim: 1 running, 2 blocked. Run: dibs list`; an answer whose wait was broken off has no reason. */
+export function nothingLine(why: WireNothing | undefined): string {
+  return why ? plain(why.message) : "Nothing to claim.";
 }
 
-interface Options {
-  dibs: Dibs;
-  project: string | undefined;
-  /** False: the runner ends when it has nothing to run. */
-  waits: boolean;
+function waitingLine({ reasons, fix }: WireNothing): string {
+  return `Waiting for tasks: ${reasons.map(({ message }) => plain(message)).join(", ")}. Run: ${plain(fix)}`;
 }
 
 export class IdleNotice {
   /** Attempts that end before they start are not among them. */
   private readonly running = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  private isPrinted = false;
+  private latest: WireNothing | undefined;
 
   constructor(
-    private readonly parts: Pick<Parts, "err" | "now" | "stopping">,
-    private readonly options: Options,
-  ) {
-    this.expect();
-  }
+    private readonly parts: Pick<Parts, "err" | "stopping">,
+    /** False: the runner ends when it has nothing to run. */
+    private readonly waits: boolean,
+  ) {}
 
   started(project: string, taskId: string): void {
     this.running.add(`${project}/${taskId}`);
+    this.isPrinted = false;
     clearTimeout(this.timer);
   }
 
   ended(project: string, taskId: string): void {
     this.running.delete(`${project}/${taskId}`);
-    this.expect();
+  }
+
+  /** A claim got nothing. */
+  nothing(why: WireNothing): void {
+    this.latest = why;
+    clearTimeout(this.timer);
+    if (this.waits && !this.isPrinted) this.timer = setTimeout(() => this.print(why), idleMs).unref();
   }
 
   close(): void {
     clearTimeout(this.timer);
+  }
+
+  /** For a runner that ends because of it. */
+  get nothingText(): string {
+    return `${nothingLine(this.latest)}\n`;
   }
 
   get stopText(): string {
@@ -82,17 +60,9 @@ export class IdleNotice {
     return "stopping: what runs may finish; ask again to end it and give it back\n";
   }
 
-  private expect(): void {
-    clearTimeout(this.timer);
-    if (this.options.waits && this.running.size === 0)
-      this.timer = setTimeout(() => void this.tell(), idleMs).unref();
-  }
-
-  private async tell(): Promise<void> {
-    const { dibs, project } = this.options;
-    // The runner reports a store that cannot be read.
-    const why = await whyNothing(dibs, project, this.parts.now()).catch(() => null);
-    if (why === null || this.running.size > 0 || this.parts.stopping.aborted) return;
-    this.parts.err(`Waiting for tasks: ${why}\n`);
+  private print(why: WireNothing): void {
+    if (this.running.size > 0 || this.parts.stopping.aborted) return;
+    this.isPrinted = true;
+    this.parts.err(`${waitingLine(why)}\n`);
   }
 }

@@ -37,7 +37,9 @@ const stale: Derived = {
   is: ({ claim }) => claim?.healthStatus === "stale",
 };
 
-const derivedWords = new Map(Object.entries({ blocked, scheduled, ready, claimable: ready, stale }));
+const derivedWords = new Map(
+  Object.entries({ blocked, scheduled, ready, claimable: ready, available: ready, stale }),
+);
 
 export const stateHelp =
   "queued, claimed, running, awaiting_response, completed, failed, cancelled; blocked, scheduled, ready, stale; or another tool's word";

@@ -6,7 +6,7 @@ import { httpStatus } from "../../contract/codes.js";
 import type { DibsError } from "../../contract/error.js";
 import type { Caller } from "../../operations/environment.js";
 import { apiHeaders } from "./guard.js";
-import { problemHeaders } from "./problem.js";
+import { problemBody, problemHeaders } from "./problem.js";
 
 export interface Call {
   id: string;
@@ -41,5 +41,5 @@ export function json(http: Http, value: unknown, status = 200, headers?: Record<
 }
 
 export function problem(http: Http, error: DibsError): Response {
-  return json(http, error, httpStatus[error.code], problemHeaders(error));
+  return json(http, problemBody(error), httpStatus[error.code], problemHeaders(error));
 }

@@ -27,7 +27,7 @@ const about = `Task coordination for coding agents. Bodies and answers are JSON.
 
 An operation works on one project: the header \`Dibs-Project\`, the parameter \`project\`, the body's field \`project\`, or else the server's own. Lists take \`*\` for all projects.
 
-A refusal is \`application/problem+json\` with a code in \`error\`; when \`retryable\` is true the same call may succeed later. \
+A refusal is \`application/problem+json\` (RFC 9457) with a code in \`error\`; when \`retryable\` is true the same call may succeed later. \
 With an \`Idempotency-Key\` a call can be repeated safely: the same key and body from the same token give the first answer again, for 24 hours.`;
 
 const tagTexts: Record<string, string> = {

@@ -1,6 +1,6 @@
-// A refusal as HTTP says it: status by code, problem+json with the members every surface shows.
+// A refusal as HTTP says it: status by code, problem+json with RFC 9457's members and those that every surface shows.
 
-import { httpStatus } from "../../contract/codes.js";
+import { type Code, httpStatus, meaningOf } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import { asDibsError } from "../../operations/execute.js";
 
@@ -15,6 +15,19 @@ export function problemHeaders(error: DibsError): Record<string, string> {
   // Its rest may still come. What is too large comes soon and is read past, so that a client which first writes all hears of it.
   if (status === 408) headers.connection = "close";
   return headers;
+}
+
+/** Where the server's own reference describes the code: relative, because a server has no address that it is sure of. */
+export const problemTypeOf = (code: Code) => `/reference#${code}`;
+
+/** RFC 9457's members come last: no detail of ours can replace them. */
+export function problemBody(
+  error: DibsError,
+  status: number = httpStatus[error.code],
+): Record<string, unknown> {
+  const { code, message } = error;
+  const standard = { type: problemTypeOf(code), title: meaningOf(code), status, detail: message };
+  return { ...error.toJSON(), ...standard };
 }
 
 /** What nobody foresaw is a defect of ours: it is logged, and its words stay inside. */

@@ -28,6 +28,14 @@ export const problemSchema: Schema = {
   type: "object",
   description: "A refusal. Some codes say more in members of their own.",
   properties: {
+    type: {
+      type: "string",
+      format: "uri-reference",
+      description: "RFC 9457: the code in this server's reference, such as `/reference#TASK_NOT_FOUND`",
+    },
+    title: { type: "string", description: "RFC 9457: what the code means, the same each time" },
+    status: { type: "integer", description: "RFC 9457: the status of the answer" },
+    detail: { type: "string", description: "RFC 9457: the same as `message`" },
     success: { type: "boolean", const: false },
     error: { type: "string", enum: codes },
     message: { type: "string", description: "What is wrong" },
@@ -59,7 +67,7 @@ export const problemSchema: Schema = {
       required: ["sessionId", "claimedAt", "remainingMs", "holderAlive"],
     },
   },
-  required: ["success", "error", "message", "retryable"],
+  required: ["type", "title", "status", "detail", "success", "error", "message", "retryable"],
   additionalProperties: true,
   "x-dibs-codes": Object.fromEntries(
     codes.map((code) => [

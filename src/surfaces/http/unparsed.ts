@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { httpStatus } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import { apiHeaders } from "./guard.js";
-import { problemHeaders } from "./problem.js";
+import { problemBody, problemHeaders } from "./problem.js";
 
 /** For whoever is still writing: closed at once, their system would throw the answer away. */
 const lingerMs = 1_000;
@@ -51,7 +51,7 @@ function refusalOf(code: string | undefined): Unparsed {
 const usual = (refusal: DibsError): Unparsed => ({ status: httpStatus[refusal.code], refusal });
 
 function inFull({ status, refusal }: Unparsed): string {
-  const body = JSON.stringify(refusal);
+  const body = JSON.stringify(problemBody(refusal, status));
   const headers = {
     ...apiHeaders,
     ...problemHeaders(refusal),

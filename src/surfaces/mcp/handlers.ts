@@ -75,7 +75,7 @@ const claimTask: Handler = async (desk, input, signal) => {
       : best(desk, dibs, wish, options)
     ).finally(() => broken.release());
     const { claim, resumed } = claimed;
-    if (!claim) return nothing(dibs, waitMs);
+    if (!claim) return nothing(claimed, waitMs);
     desk.hold(agentId, claim);
     if (broken.isOver && !named && !resumed) return takeBack(desk, dibs, claim);
     return [
@@ -121,12 +121,11 @@ async function takeBack(desk: Desk, dibs: Dibs, { taskId, sessionId, epoch }: Wi
   return [`The call was aborted; task ${taskId} went back.`];
 }
 
-async function nothing(dibs: Dibs, waitMs: number): Promise<string[]> {
-  const { by_status: count } = await dibs.stats.get();
-  const figures = Object.entries(count).filter(([, tasks]) => tasks > 0);
-  const all = figures.map(([status, tasks]) => `${tasks} ${status}`).join(", ");
+function nothing(answer: Claimed, waitMs: number): string[] {
+  const why = "why" in answer ? answer.why : undefined;
   return [
-    `Nothing to claim now${waitMs > 0 ? ` (waited ${waitMs / 1000} s)` : ""}. ${all === "" ? "There are no tasks." : `Tasks: ${all}.`}`,
+    why?.message ?? "Nothing to claim.",
+    ...(waitMs > 0 ? [`Waited ${waitMs / 1000} s.`] : []),
     "Next: claim_task with wait_seconds 50 to wait for work, or stop if you expect none.",
   ];
 }

@@ -112,6 +112,8 @@ async function insteadOf({ code }: DibsError, desk: Desk, taken: Arguments): Pro
       dibs.tasks.get({ taskId }),
       explained(dibs, taskId, agentIn(desk, taken)),
     ]);
+    if (task.type === "group" && task.state === "queued")
+      return `Claim its subtasks instead: call list_tasks with parent_id ${taskId}.`;
     return claimable
       ? undefined
       : `You do not hold it; it is ${task.state} and cannot be claimed. Call claim_task for other work.`;

@@ -3,6 +3,7 @@
 
 import type { Dibs } from "../../../client/client.js";
 import type { Context } from "../context.js";
+import { heldBackText } from "../print/breaker.js";
 import type { Finding } from "../print/check-up.js";
 
 const namesMax = 5;
@@ -10,7 +11,18 @@ const namesMax = 5;
 export async function claimsFindings(context: Context, dibs: Dibs): Promise<Finding[]> {
   const { dead = [], ...counts } = await dibs.claims.stats({ project: "*", dead: true });
   const stats = { ...counts, dead };
-  return context.on("fix") ? ended(dibs, stats) : lookedAt(stats);
+  const claims = context.on("fix") ? await ended(dibs, stats) : lookedAt(stats);
+  return [...claims, ...agentFindings(stats, context.parts.now())];
+}
+
+/** Agent types that fail at once, on any host. */
+function agentFindings({ breakers = [] }: Stats, now: number): Finding[] {
+  return breakers.map((breaker) => ({
+    check: "agents",
+    status: "warn",
+    message: heldBackText(breaker, now),
+    advice: "dibs inbox shows the last error. After a fix, run: dibs work --once -- <command>",
+  }));
 }
 
 type Answer = Awaited<ReturnType<Dibs["claims"]["stats"]>>;

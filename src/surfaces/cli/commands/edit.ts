@@ -1,5 +1,6 @@
 import { priorityText } from "../../../client/view/words.js";
 import { type PriorityWord, priorityWords } from "../../../contract/priority.js";
+import { blockedText, printBlockedByMany } from "../blocked.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../many.js";
@@ -195,13 +196,18 @@ export const commands: Record<string, SingleCommand> = {
     ],
     async run(context) {
       const how = given({ cascade: context.on("cascade") || undefined, reason: context.text("reason") });
-      if (isMany(context)) return doMany(context, { action: "cancel", ...how });
+      if (isMany(context)) {
+        const code = await doMany(context, { action: "cancel", ...how });
+        await printBlockedByMany(context, context.args);
+        return code;
+      }
       const dibs = await context.dibs();
       const answer = await dibs.tasks.cancel({ taskId: context.taskId, ...how });
       const others = answer.cancelled.length - 1;
+      const blocked = context.isJson ? "" : await blockedText(dibs, answer);
       context.say(
         answer,
-        () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}`,
+        () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}${blocked}`,
       );
       return 0;
     },

@@ -7,6 +7,7 @@ import type { WireTask } from "../../../contract/shapes.js";
 import { capabilityFlag, tellCapabilities } from "../capable.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { nothingLine } from "../idle-notice.js";
 import { doMany, manyDetails, manyExits, manyFlags, releaseOwn } from "../many.js";
 import type { Look } from "../print/look.js";
 import { furtherText, plain, plainLines } from "../print/text.js";
@@ -98,7 +99,9 @@ const claim: SingleCommand["run"] = async (context) => {
       { signal: stopping },
     );
     if (answer.claim === null && !stopping.aborted && context.parts.now() < until) continue;
-    context.say(answer, (look) => (answer.task ? briefing(answer.task, look) : "Nothing to claim."));
+    context.say(answer, (look) =>
+      answer.task ? briefing(answer.task, look) : nothingLine("why" in answer ? answer.why : undefined),
+    );
     return answer.claim === null ? nothingToDo : 0;
   }
 };

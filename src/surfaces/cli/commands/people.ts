@@ -1,6 +1,7 @@
 import type { SingleCommand } from "../command.js";
 import { given } from "../context.js";
 import { newestEvents } from "../newest-events.js";
+import { heldBackLines } from "../print/breaker.js";
 import { eventLine } from "../print/event.js";
 import { inboxPage } from "../print/inbox.js";
 import { moreLine } from "../print/look.js";
@@ -15,7 +16,10 @@ const sessions: SingleCommand["run"] = async (context) => {
   // The list is what `--json` prints; people see more of those who are there.
   if (context.on("summary") || !(context.isJson || context.on("ended") || context.text("cursor"))) {
     const answer = await dibs.sessions.summary(which);
-    context.say(answer, (look) => sessionSummary(answer, look));
+    context.say(
+      answer,
+      (look) => `${sessionSummary(answer, look)}${heldBackLines(answer.breakers, look.now)}`,
+    );
     return;
   }
   const answer = await dibs.sessions.list({
@@ -23,7 +27,8 @@ const sessions: SingleCommand["run"] = async (context) => {
     ...given({ all: context.on("ended") || undefined, cursor: context.text("cursor") }),
   });
   context.say(answer, (look) => {
-    return `${sessionTable(answer.sessions, look)}${moreLine(answer, look)}`;
+    const held = heldBackLines(answer.breakers, look.now);
+    return `${sessionTable(answer.sessions, look)}${moreLine(answer, look)}${held}`;
   });
 };
 

@@ -10,6 +10,7 @@ import {
   type OnceOptions,
   presetFor,
   type RunnerOptions,
+  refuseMissingCommand,
   runOnce,
   runWork,
   type Summary,
@@ -116,6 +117,7 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
   const { parts } = context;
   const look = lookOf(parts);
   const { command, stdin, env } = await commandOf(context);
+  refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees: context.on("worktree") });
   return {
     dibs: await context.lastingDibs(),
     command,
@@ -161,17 +163,14 @@ const work: SingleCommand["run"] = async (context) => {
   const options = tally.watching(await optionsFor(context));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
-  const notice = new IdleNotice(parts, {
-    dibs: options.dibs,
-    project: options.project,
-    waits: !context.on("once") && !context.on("until-idle"),
-  });
+  const notice = new IdleNotice(parts, !context.on("once") && !context.on("until-idle"));
   const runner = runWork({
     ...options,
     onStart: (claim, task) => {
       notice.started(task.project, task.id);
       options.onStart?.(claim, task);
     },
+    onNothing: (why) => notice.nothing(why),
     onEnd: (end) => {
       options.onEnd?.(end);
       notice.ended(end.project, end.taskId);
@@ -194,7 +193,7 @@ const work: SingleCommand["run"] = async (context) => {
   if (context.on("until-empty")) return report(context, tally);
   if (!context.on("once")) return tally.isHeldBack ? 1 : 0;
   const code = exitOf(summary);
-  if (code === nothingToDo) parts.err("Nothing to claim.\n");
+  if (code === nothingToDo) parts.err(notice.nothingText);
   return code;
 };
 

@@ -1,9 +1,11 @@
 // The commands of the seed that speaks of leaders and workers, with its words and its priorities: 1 is the most urgent, 5 the default.
 
+import { blockedText } from "../blocked.js";
 import { capabilityFlag, tellCapabilities } from "../capable.js";
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
 import { type Context, given } from "../context.js";
+import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
 import { taskTable } from "../print/task.js";
@@ -41,7 +43,7 @@ const claim: SingleCommand["run"] = async (context) => {
   const answer = await dibs.tasks.claimNext({ sessionId, register: true });
   context.say(answer, () =>
     answer.task === null
-      ? "Nothing to claim."
+      ? nothingLine("why" in answer ? answer.why : undefined)
       : [`${plain(answer.task.id)}  ${plain(answer.task.title)}`, next(sessionId, answer.task.id)].join("\n"),
   );
   return answer.claim === null ? nothingToDo : 0;
@@ -81,8 +83,10 @@ export const commands: Record<string, CommandGroup> = {
         exits: { 1: "it is over already" },
         examples: ["dibs leader cancel 0001"],
         async run(context) {
-          const answer = await (await context.dibs()).tasks.cancel({ taskId: context.args[0]! });
-          context.say(answer, () => `cancelled ${plain(answer.task.id)}`);
+          const dibs = await context.dibs();
+          const answer = await dibs.tasks.cancel({ taskId: context.args[0]! });
+          const blocked = context.isJson ? "" : await blockedText(dibs, answer);
+          context.say(answer, () => `cancelled ${plain(answer.task.id)}${blocked}`);
         },
       },
       list: {

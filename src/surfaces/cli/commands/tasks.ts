@@ -4,6 +4,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
+import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { explanation } from "../print/explain.js";
 import { type Look, moreLine } from "../print/look.js";
@@ -92,6 +93,23 @@ async function showBrief(context: Context): Promise<void> {
   context.say({ success: true, brief }, () => plainLines(brief).join("\n"));
 }
 
+const dependents: SingleCommand = {
+  name: "dependents",
+  reads: true,
+  args: "<id>",
+  summary: "List the dependents of a task: what waits for it, directly and through others",
+  examples: ["dibs dependents 0001"],
+  async run(context) {
+    const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
+    context.say(answer, () => {
+      const direct = new Set(answer.direct);
+      const others = answer.transitive.filter((id) => !direct.has(id));
+      const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
+      return lines.length === 0 ? `${plain(answer.taskId)} has no dependents.` : lines.join("\n");
+    });
+  },
+};
+
 export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
@@ -137,7 +155,7 @@ export const commands: Record<string, SingleCommand> = {
       const limit = given({ limit: context.number("limit") });
       const answer = await dibs.tasks.claimable({ ...limit, ...seenBy(context) });
       context.say(answer, (look) =>
-        answer.tasks.length === 0 ? "Nothing can be claimed now." : taskTable(answer.tasks, look),
+        answer.tasks.length === 0 ? nothingLine(answer.why) : taskTable(answer.tasks, look),
       );
     },
   },
@@ -207,20 +225,7 @@ export const commands: Record<string, SingleCommand> = {
       context.say(answer, (look) => explanation(answer, look));
     },
   },
-  "blocked-by": {
-    name: "blocked-by",
-    reads: true,
-    args: "<id>",
-    summary: "List who waits for a task, directly and through others",
-    examples: ["dibs blocked-by 0001"],
-    async run(context) {
-      const answer = await (await context.dibs()).tasks.blockedBy({ taskId: context.taskId });
-      context.say(answer, () => {
-        const direct = new Set(answer.direct);
-        const others = answer.transitive.filter((id) => !direct.has(id));
-        const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
-        return lines.length === 0 ? `Nobody waits for ${plain(answer.taskId)}.` : lines.join("\n");
-      });
-    },
-  },
+  dependents,
+  // The former name.
+  "blocked-by": { ...dependents, name: "blocked-by", examples: ["dibs blocked-by 0001"] },
 };

@@ -17,9 +17,11 @@ export function explanation(
   look: Look,
 ): string {
   const head = claimable ? `${plain(taskId)} can be claimed now.` : `${plain(taskId)} ${verdictOf(reasons)}:`;
-  const lines = reasons.map(({ code, message, until }) => {
+  const lines = reasons.flatMap(({ code, message, until }) => {
     const when = until ? look.paint(` (${ago(until, look.now)})`, "dim") : "";
-    return `  ${plain(message)}${when} ${look.paint(code, "dim")}`;
+    // The chain may be long: its cause has a line of its own.
+    const [chain, ...cause] = plain(message).split(/ (?=Root cause: )/);
+    return [`  ${chain}${when} ${look.paint(code, "dim")}`, ...cause.map((text) => `  ${text}`)];
   });
   const fixes = [...new Set(reasons.flatMap(({ fix }) => (fix ? [plain(fix)] : [])))];
   const help = fixes.map((fix) => `  ${look.paint(fix, "bold")}`);

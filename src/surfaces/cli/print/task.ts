@@ -55,7 +55,7 @@ export function taskTable(
         head: "STATE",
         of: ({ task }) => stateWord(task, look.now),
         style: ({ task }) => styleOf(task),
-        max: 16,
+        max: 20,
       },
       { head: "CLAIMED BY", of: ({ task }) => holderText(task, look.now), max: 20 },
     ],

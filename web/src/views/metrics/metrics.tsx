@@ -77,7 +77,7 @@ function Now({ stats, oldestReadyMs }: NowProps) {
   const count = (value: number | undefined) => (value === undefined ? unknown : grouped(value));
   const figures: [string, string, string?][] = [
     ["completed per minute, last hour", throughput?.tasks_per_minute.toFixed(2) ?? unknown],
-    ["waiting in the queue", count(by?.available), "is:queued"],
+    ["waiting in the queue", count(by && by.available + by.blocked + by.scheduled), "is:queued"],
     ["oldest ready task", oldestReadyMs == null ? unknown : exactly(oldestReadyMs), "is:ready"],
     ["in flight", count(by && by.claimed + by.in_progress), "is:working,waiting"],
     ["failed", count(by?.failed), "is:failed"],

@@ -120,7 +120,7 @@ export function Legend() {
   return (
     <p className="queue-legend small quiet">
       <span>
-        <code>[*]</code> in flight <code>[!]</code> silent <code>[?]</code> asks <code>--</code> available
+        <code>[*]</code> in flight <code>[!]</code> silent <code>[?]</code> asks <code>--</code> ready
       </span>
       <span className="queue-keys">
         <kbd>/</kbd> filter <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>Enter</kbd> open{" "}

@@ -110,7 +110,7 @@ function callsFor(task: Task): [Action, string, Partial<Details>][] {
     ["events", "Its events", {}],
     ["attempts", "Its attempts", {}],
     ["log", "The log of its last attempt", {}],
-    ["blocked-by", "Its dependents", {}],
+    ["dependents", "Its dependents", {}],
   ];
   if (task.question)
     calls.push(["answer", "Answer it", { text: task.question.default, questionId: task.question.id }]);

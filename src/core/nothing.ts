@@ -1,0 +1,179 @@
+// Why a claim gets nothing: how many open tasks each reason keeps back, and the command that helps most. The sentence has no text of
+// users in it: agents read it as ours.
+
+import type { Project } from "./project.js";
+import { laneMisfit, type ReadyCount, type Who } from "./ready.js";
+import { canRead } from "./refusal.js";
+import type { Session } from "./session.js";
+import type { OpenBreaker } from "./transitions/breaker.js";
+import type { OpenCounts, Reads } from "./view.js";
+
+const texts = {
+  RUNNING: (n: number) => `${n} running`,
+  CLAIMED: (n: number) => `${n} claimed`,
+  AWAITING_RESPONSE: (n: number) => `${n} waiting for an answer`,
+  BLOCKED: (n: number) => `${n} blocked`,
+  SCHEDULED: (n: number) => `${n} scheduled`,
+  RETRY_SCHEDULED: (n: number) => `${n} waiting for a retry`,
+  FAILED: (n: number) => `${n} failed`,
+  ASSIGNED_TO_OTHER: (n: number) => `${n} assigned to others`,
+  WRONG_AGENT_TYPE: (n: number) => `${n} for another agent type`,
+  MISSING_CAPABILITY: (n: number) => `${n} ${n === 1 ? "needs" : "need"} other capabilities`,
+  OTHER_LABELS: (n: number) => `${n} with other labels`,
+  RELEASED_JUST_NOW: (n: number) => `${n} released by this session less than a minute ago`,
+  READY: (n: number) => `${n} ready`,
+  SESSION_AT_CAPACITY: (n: number) => `session at its capacity of ${n}`,
+  AGENT_HELD_BACK: (n: number) => `agent type held back after ${n} quick failures in a row`,
+  PROJECT_PAUSED: () => "project paused",
+  NO_OPEN_TASKS: () => "no open tasks",
+};
+
+export type NothingCode = keyof typeof texts;
+export const nothingCodes = Object.keys(texts) as [NothingCode];
+
+export interface NothingReason {
+  code: NothingCode;
+  /** How many tasks; of a capacity and of failures, how many of these. */
+  count?: number;
+  message: string;
+}
+
+export interface WhyNothing {
+  message: string;
+  fix: string;
+  reasons: NothingReason[];
+}
+
+/** Counting takes longest; what was counted serves every session that gets nothing at about the same time. */
+export interface ProjectCounts {
+  open: OpenCounts;
+  ready: ReadyCount[];
+}
+
+export function countProject(view: Reads, project: string, now: number): ProjectCounts {
+  return { open: view.openCounts(project), ready: view.readyCounts(project, now) };
+}
+
+/** How many tasks count against a session's capacity: one that waits for its own subtasks does not. */
+export function heldCount(view: Reads, { project, id }: Session): number {
+  const held = view.claimsOf(project, id);
+  return held.filter(({ taskId }) => (view.task(project, taskId)?.openChildren ?? 0) === 0).length;
+}
+
+interface Claimant {
+  session: Pick<Session, "id" | "capacity" | "avoid">;
+  /** How many tasks count against its capacity. */
+  held: number;
+}
+
+interface Query {
+  project: Project;
+  counts: ProjectCounts;
+  who: Who | null;
+  claimant?: Claimant | undefined;
+  labels?: string[] | undefined;
+  breaker?: Pick<OpenBreaker, "failures"> | undefined;
+  now: number;
+}
+
+export function whyNothing(view: Reads, query: Query): WhyNothing {
+  const found = reasonCounts(view, query);
+  const { project, claimant, breaker } = query;
+  if (breaker) found.AGENT_HELD_BACK = breaker.failures;
+  if (claimant && claimant.held >= claimant.session.capacity)
+    found.SESSION_AT_CAPACITY = claimant.session.capacity;
+  const reasons: NothingReason[] = nothingCodes.flatMap((code) => {
+    const count = found[code] ?? 0;
+    return count > 0 ? [{ code, count, message: texts[code](count) }] : [];
+  });
+  if (project.paused) reasons.push({ code: "PROJECT_PAUSED", message: texts.PROJECT_PAUSED() });
+  if (reasons.length === 0) reasons.push({ code: "NO_OPEN_TASKS", message: texts.NO_OPEN_TASKS() });
+  const fix = fixFor(view, query, new Set(reasons.map(({ code }) => code)));
+  return {
+    message: `Nothing to claim: ${reasons.map(({ message }) => message).join(", ")}. Run: ${fix}`,
+    fix,
+    reasons,
+  };
+}
+
+type Counts = Partial<Record<NothingCode, number>>;
+
+function reasonCounts(view: Reads, query: Query): Counts {
+  const { project, counts, who, labels, claimant, now } = query;
+  const { open } = counts;
+  const found: Counts = {
+    RUNNING: open.running,
+    CLAIMED: open.claimed,
+    AWAITING_RESPONSE: open.awaiting_response,
+    FAILED: open.failed,
+  };
+  let fitting = 0;
+  let scheduled = 0;
+  let unblocked = 0;
+  for (const lane of counts.ready) {
+    const misfit = who && laneMisfit(lane.lane, who);
+    if (misfit) found[misfit] = (found[misfit] ?? 0) + lane.ready;
+    else fitting += lane.ready;
+    scheduled += lane.scheduled;
+    unblocked += lane.ready + lane.scheduled;
+  }
+  const retried = scheduled > 0 ? countRetried(view, query) : 0;
+  const released = claimant?.session.avoid.filter(({ until }) => until > now).length ?? 0;
+  const hasLabels = labels !== undefined && labels.length > 0;
+  return {
+    ...found,
+    BLOCKED: (open.queued ?? 0) - unblocked,
+    SCHEDULED: scheduled - retried,
+    RETRY_SCHEDULED: retried,
+    OTHER_LABELS: hasLabels ? fitting : 0,
+    RELEASED_JUST_NOW: hasLabels || project.paused ? 0 : Math.min(released, fitting),
+    // The pause says it all.
+    READY: hasLabels || project.paused ? 0 : fitting - Math.min(released, fitting),
+  };
+}
+
+/** So many rows of the queue are searched for tasks that wait for a retry; others count as scheduled. */
+const searchedMax = 200;
+
+function countRetried(view: Reads, { project, counts, now }: Query): number {
+  let retried = 0;
+  let searched = 0;
+  for (const { lane, scheduled } of counts.ready) {
+    if (scheduled === 0) continue;
+    for (const level of view.readyLevels(project.id, lane)) {
+      for (const { id, notBefore } of view.readyEntries(project.id, lane, level)) {
+        if (++searched > searchedMax) return retried;
+        if (notBefore <= now) continue;
+        canRead(() => {
+          if ((view.task(project.id, id)?.retryCount ?? 0) > 0) retried++;
+        });
+      }
+    }
+  }
+  return retried;
+}
+
+function fixFor(view: Reads, { project, counts, claimant }: Query, codes: ReadonlySet<NothingCode>): string {
+  const has = (...any: NothingCode[]) => any.some((code) => codes.has(code));
+  const where = project.id === view.org().defaultProject ? "" : ` --project ${project.id}`;
+  if (has("PROJECT_PAUSED")) return `dibs project resume ${project.id}`;
+  if (has("SESSION_AT_CAPACITY")) return `dibs in-flight --session ${claimant?.session.id}${where}`;
+  if (has("AGENT_HELD_BACK", "AWAITING_RESPONSE")) return `dibs inbox${where}`;
+  if (has("FAILED")) {
+    const [only] = counts.open.failed === 1 ? failedTask(view, project.id) : [];
+    return only === undefined ? `dibs list --status failed${where}` : `dibs retry ${only}${where}`;
+  }
+  if (has("ASSIGNED_TO_OTHER", "WRONG_AGENT_TYPE", "MISSING_CAPABILITY", "OTHER_LABELS", "READY"))
+    return `dibs ready${where}`;
+  if (has("RUNNING", "CLAIMED", "BLOCKED", "RELEASED_JUST_NOW")) return `dibs list${where}`;
+  if (has("SCHEDULED", "RETRY_SCHEDULED")) return `dibs list --status scheduled${where}`;
+  return `dibs add "Write the docs"${where}`;
+}
+
+function failedTask(view: Reads, project: string): string[] {
+  let ids: string[] = [];
+  canRead(() => {
+    ids = view.tasks({ project, states: ["failed"], afterOrdinal: 0, limit: 1 }).map(({ id }) => id);
+  });
+  return ids;
+}

@@ -1,0 +1,44 @@
+// What `dibs cancel` prints about the tasks that depend on what was cancelled.
+
+import type { Dibs } from "../../client/client.js";
+import { shellWord } from "../../client/view/shell.js";
+import type { OutputOf } from "../../contract/operation.js";
+import type { OperationNamed } from "../../contract/registry.js";
+import type { Context } from "./context.js";
+import { plain } from "./print/text.js";
+
+const shown = 10;
+
+/** The same for several tasks that were named. */
+export async function printBlockedByMany(context: Context, ids: readonly string[]): Promise<void> {
+  if (context.isJson) return;
+  const dibs = await context.dibs();
+  for (const taskId of ids.slice(0, shown)) {
+    const found = await dibs.tasks.blockedBy({ taskId }).catch(() => null);
+    const { task } = await dibs.tasks.get({ taskId }).catch(() => ({ task: null }));
+    if (task?.state !== "cancelled" || !found) continue;
+    const { direct: blocked, direct } = found;
+    const answer = {
+      success: true as const,
+      task,
+      cancelled: [...ids],
+      blocked,
+      blockedCount: direct.length,
+    };
+    context.parts.out((await blockedText(dibs, answer)).replace(/^\n(.*)$/, "$1\n"));
+  }
+}
+
+/** `Blocked now: 0002, 0003. Run: dibs retry 0001, or dibs edit 0002 --depends-on ""`, on a line of its own; or nothing. */
+export async function blockedText(
+  dibs: Dibs,
+  { task, cancelled, blocked, blockedCount }: OutputOf<OperationNamed<"tasks.cancel">>,
+): Promise<string> {
+  const [first] = blocked;
+  if (first === undefined) return "";
+  const more = blockedCount > shown ? ` and ${blockedCount - shown} more` : "";
+  const { task: waiting } = await dibs.tasks.get({ taskId: first, project: task.project });
+  const left = waiting.dependsOn.filter((id) => !cancelled.includes(id));
+  const edit = `dibs edit ${plain(first)} --depends-on ${left.length === 0 ? '""' : left.map(shellWord).join(",")}`;
+  return `\nBlocked now: ${blocked.slice(0, shown).map(plain).join(", ")}${more}. Run: dibs retry ${plain(task.id)}, or ${edit}`;
+}

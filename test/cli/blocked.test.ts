@@ -1,0 +1,36 @@
+// Cancelling a task that others depend on: the command says which are blocked now, and its advice works as printed.
+
+import { expect, test } from "vitest";
+import { openDesk } from "./desk.js";
+
+test("dibs cancel names the dependents that are blocked now, and commands that help", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Two", "-d", "0001"], ["Three", "-d", "0001"], ["Four", "-d", "0003"]])
+    await desk.says(["add", ...line]);
+  expect(await desk.says(["cancel", "0001"])).toBe(
+    'cancelled 0001\nBlocked now: 0002, 0003. Run: dibs retry 0001, or dibs edit 0002 --depends-on ""\n',
+  );
+  expect((await desk.json(["show", "0002"])).task.pendingDependencies).toBe(1);
+  await desk.says(["edit", "0002", "--depends-on", ""]);
+  expect(await desk.says(["explain", "0002"])).toMatch(/^0002 can be claimed now/);
+  expect(await desk.says(["cancel", "0004"])).toBe("cancelled 0004\n");
+});
+
+test("a dependent keeps its other dependencies in the command that edits it", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Two"], ["Three", "-d", "0001,0002"]]) await desk.says(["add", ...line]);
+  expect(await desk.says(["leader", "cancel", "0001"])).toContain("or dibs edit 0003 --depends-on 0002\n");
+  await desk.says(["edit", "0003", "--depends-on", "0002"]);
+  expect((await desk.json(["show", "0003"])).task.dependsOn).toEqual(["0002"]);
+});
+
+test("several tasks that are cancelled at once: each that is missed is named", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Two", "-d", "0001"], ["Three", "-d", "0002"]])
+    await desk.says(["add", ...line]);
+  expect(await desk.says(["cancel", "0001", "0002"])).toBe(
+    'cancelled 2 tasks: 0001, 0002\nBlocked now: 0003. Run: dibs retry 0002, or dibs edit 0003 --depends-on ""\n',
+  );
+  const answer = await desk.json(["cancel", "0003"]);
+  expect(answer).toMatchObject({ cancelled: ["0003"], blocked: [], blockedCount: 0 });
+});
