@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { linesOf } from "../../src/runtime/lines.js";
 import { eventually } from "../eventually.js";
-import { type Calling, type Desk, openDesk, ways } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
 const at = (desk: Desk, name: string) => join(desk.directory, name);
@@ -89,7 +89,7 @@ describe("claim --wait", () => {
 
 describe("lock acquire", () => {
   test("a process that is gone cannot hold a lock, but what it held can be released", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     const child = spawn("true");
     const { pid } = child;
     await once(child, "exit");

@@ -36,6 +36,8 @@ const fullCheckBytesMax = { long: 8 * 1024 * 1024, brief: 512 * 1024 };
 export interface FileOptions {
   /** Opened for one call: quick to open and close. Its descriptors are freed when the process ends, or collects garbage. */
   brief?: boolean;
+  /** False: a file that does not exist is refused. */
+  create?: boolean;
   /** Records who creates a store: before other processes can see the file. */
   creation?: Creation;
 }
@@ -44,6 +46,8 @@ export interface Creation {
   note(storeId: string): void;
   /** Another process created the file first. */
   forget(storeId: string): void;
+  /** The file exists now, and this process created it. */
+  done?(): void;
 }
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
@@ -54,11 +58,12 @@ const sqliteVersionMin = "3.51.3";
 
 export async function openFile(
   file: string,
-  { brief = false, creation }: FileOptions = {},
+  { brief = false, create = true, creation }: FileOptions = {},
 ): Promise<Database> {
   try {
     if (!existsSync(file)) {
       refuseOrphanedLog(file);
+      if (!create) throw new StoreError("STORE_NOT_FOUND", `No Dibs store at ${file}.`, "Run: dibs init");
       createFile(file, creation);
     }
     refuseEmpty(file);
@@ -95,7 +100,8 @@ function createFile(file: string, creation?: Creation): void {
     syncFile(draft);
     const id = idIn(model, file);
     creation?.note(id);
-    if (!putInPlace(draft, file)) creation?.forget(id);
+    if (putInPlace(draft, file)) creation?.done?.();
+    else creation?.forget(id);
   } finally {
     model.close();
     rmSync(draft, { force: true });

@@ -105,6 +105,7 @@ async function promptOf(context: Context): Promise<string> {
 export const commands: Record<string, SingleCommand> = {
   add: {
     name: "add",
+    createsStore: true,
     args: "[prompt...]",
     summary: "Add a task; it is claimable when its dependencies are completed",
     flags: {

@@ -64,6 +64,7 @@ export const commands: Record<string, CommandGroup> = {
     parts: {
       "add-task": {
         name: "leader add-task",
+        createsStore: true,
         args: "<description...>",
         summary: "add a task",
         flags: {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
-import { placeFor, targetFor } from "../connection.js";
+import { makeRoom, placeFor, targetFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
@@ -27,8 +27,10 @@ const serve: SingleCommand["run"] = async (context) => {
   const named = context.text("port") ?? (parts.env.DIBS_PORT || "3427");
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
   if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
+  const place = await placeFor(context, parts);
+  if (place.path !== undefined) await makeRoom(place.path, parts);
   const running = await parts.serve({
-    ...(await placeFor(context, parts)),
+    ...place,
     host: context.text("host") ?? (parts.env.DIBS_HOST || "127.0.0.1"),
     port,
     auth: !context.on("no-auth"),
@@ -110,6 +112,7 @@ const list: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, Command> = {
   serve: {
     name: "serve",
+    createsStore: true,
     summary: "Run the server: HTTP API, live stream, MCP, a page to watch",
     flags: {
       port: { value: "<port>", help: "port to listen on, default 3427; 0 takes a free one" },
