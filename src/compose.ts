@@ -31,7 +31,7 @@ import {
   newTokenId,
 } from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
-import { isFoundByCommands, makeRoomFor } from "./runtime/locate.js";
+import { existingDirectory, isFoundByCommands, makeRoomFor, removeDatabase } from "./runtime/locate.js";
 import { projectNameFor } from "./runtime/project-name.js";
 import { forgetStore, rememberStore } from "./runtime/trusted-stores.js";
 import { userName } from "./runtime/user-name.js";
@@ -151,7 +151,7 @@ export async function openStore(
 }
 
 /** The user who creates a store trusts it. If the home directory cannot be written, commands that find the store refuse it. */
-function creationOf(path: string, onCreate: OpenOptions["onCreate"]): Creation {
+function creationOf(path: string, onCreate?: OpenOptions["onCreate"]): Creation {
   return {
     note: (id) => {
       // Commands refuse only stores that they find, not those that are named.
@@ -224,16 +224,41 @@ export async function* exportDibs(options: TransferOptions): AsyncGenerator<stri
 export async function importDibs(options: TransferOptions, lines: Lines): Promise<Counts> {
   try {
     refuseBadOptions(options);
-    const store = await openStore(placeOf(options), clockOf(options), { onCreate: options.onCreate });
+    const place = placeOf(options);
+    const root = "path" in place ? existingDirectory(place.path) : "";
+    let store: Store | null = null;
+    let created: string | null = null;
+    const open = async () => {
+      store = await openStore(place, clockOf(options), {
+        onCreate: (where) => {
+          created = where;
+        },
+      });
+      return store;
+    };
+    const { importOrg } = await import("./transfer/import.js");
     try {
-      const { importOrg } = await import("./transfer/import.js");
-      return await importOrg(store, options.org ?? "default", lines);
+      const counts = await importOrg(open, options.org ?? "default", lines);
+      if (created !== null) options.onCreate?.(created);
+      return counts;
+    } catch (error) {
+      await (store as Store | null)?.close();
+      if (created !== null && "path" in place) await removeCreated(place.path, root);
+      throw error;
     } finally {
-      await store.close();
+      await (store as Store | null)?.close();
     }
   } catch (error) {
     throw asDibsError(error);
   }
+}
+
+/** A refused import leaves nothing behind. */
+async function removeCreated(path: string, root: string): Promise<void> {
+  const { storeIdOf } = await import("./store/sqlite/identity.js");
+  const id = await storeIdOf(path);
+  if (id !== null) creationOf(path).forget(id);
+  removeDatabase(path, root);
 }
 
 /** A consistent copy of a whole store into a new file, also while a fleet is at work. */

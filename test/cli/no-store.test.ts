@@ -235,3 +235,55 @@ test("an agent's tools start without a store, list no tasks, and the first creat
   await agent.close();
   expect(agent.errors()).toBe("");
 });
+
+describe("a file that is not a store", () => {
+  test("is called that, and nobody is sent for a backup", async () => {
+    const desk = await openDesk();
+    const { code, err } = await desk.dibs(["list", "--db", "/etc/passwd"]);
+    expect([code, err]).toEqual([
+      6,
+      "dibs: /etc/passwd is not a Dibs database. (STORE_CORRUPT)\nCheck the path: --db or DIBS_DATABASE_URL.\n",
+    ]);
+  });
+
+  test("may have been one where a store is expected", async () => {
+    const desk = await openDesk();
+    mkdirSync(join(desk.directory, ".dibs"));
+    writeFileSync(desk.database, "overwritten by mistake\n".repeat(100));
+    const { err } = await desk.dibs(["list"]);
+    expect(err).toContain(`${desk.database} is not a Dibs database.`);
+    expect(err).toContain("If it was a store, restore a backup.");
+  });
+});
+
+describe("an import that is refused leaves nothing behind:", () => {
+  async function exportOf(...titles: string[]): Promise<string[]> {
+    const desk = await openDesk();
+    for (const title of titles) await desk.says(["add", title]);
+    return (await desk.says(["export"])).trimEnd().split("\n");
+  }
+
+  async function refuses(lines: string[], words: string): Promise<void> {
+    const desk = await openDesk();
+    for (const db of [[], ["--db", "a/b/new.db"], ["--db", "new.db"]]) {
+      const { code, err } = await desk.dibs(["import", "-", ...db], { input: `${lines.join("\n")}\n` });
+      expect([code, err]).toEqual([2, expect.stringContaining(words)]);
+      expect(err).not.toContain("Created store");
+      expect(listing(desk)).toEqual([".git"]);
+    }
+    const { stores } = await desk.json(["trust", "--list"]);
+    expect(stores.filter(({ path }: { path: string }) => path === desk.database)).toEqual([]);
+  }
+
+  test("one that is not an export", () => refuses(["hello"], "Line 1"));
+
+  test("one that was cut off", async () => refuses((await exportOf("One")).slice(0, -1), "cut off"));
+
+  test("one with two tasks of one id, which is found when it is written", async () => {
+    const lines = await exportOf("One", "Two");
+    await refuses(
+      lines.map((line) => line.replaceAll('"0002"', '"0001"')),
+      "two tasks 0001",
+    );
+  });
+});

@@ -20,7 +20,7 @@ import {
 import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { StoreError } from "../store.js";
-import { corrupt, isBusy, translate } from "./errors.js";
+import { corrupt, foreign, isBusy, translate } from "./errors.js";
 import { foreignObject } from "./known-schema.js";
 import { finalizeStatements } from "./release.js";
 import { applicationId, migrations, migrationTable, schemaVersion } from "./schema.js";
@@ -274,7 +274,8 @@ function pragma(db: Database, name: string): number {
 
 /** Before any row is read. Answers the version of the schema. */
 export function refuseForeign(db: Database, file: string): number {
-  if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
+  if (pragma(db, "application_id") !== applicationId)
+    throw foreign(file, "is a database of another program, not a Dibs database");
   // In one transaction: another process may be migrating the file.
   db.exec("BEGIN");
   try {
