@@ -74,7 +74,7 @@ describe("claim --wait", () => {
     await desk.says(["add", "Two"]);
     for (const word of ["abc", "0001", "5parsecs"]) {
       const { code, err } = await desk.dibs(["claim", "--wait", word], as);
-      expect([code, err]).toEqual([2, expect.stringContaining(`--wait '${word}' is not a duration`)]);
+      expect([code, err]).toEqual([2, expect.stringContaining(`--wait must be a duration, not '${word}'`)]);
     }
     expect((await desk.json(["in-flight"])).inFlight).toEqual([]);
     for (const argv of [

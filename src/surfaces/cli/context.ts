@@ -91,7 +91,7 @@ export class Context {
 
   duration(flag: string): number | undefined {
     const text = this.text(flag);
-    return text === undefined ? undefined : durationMs(text, `--${flag} `);
+    return text === undefined ? undefined : durationMs(text, `--${flag}`);
   }
 
   /** Words that stood before `--`; all of them where there was none. */

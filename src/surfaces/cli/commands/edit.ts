@@ -128,10 +128,11 @@ export const commands: Record<string, SingleCommand> = {
     ],
     async run(context) {
       const prompt = await promptOf(context);
+      const fields = taskFields(context);
       const dibs = await context.dibs();
       const answer = await dibs.tasks.create({
         prompt,
-        ...taskFields(context),
+        ...fields,
         ...given({
           id: context.text("id"),
           parentId: context.text("parent"),
