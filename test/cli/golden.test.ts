@@ -212,7 +212,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("events --after 0 --limit 4");
     await tell("events --type task:failed,task:retry-scheduled");
     await tell("list --all --limit 3");
-    await tell("list -s failed,cancelled -q disk");
+    await tell("list -s failed,cancelled --search disk");
     await tell("stats --all");
     await tell("stats --project docs");
   },
