@@ -8,6 +8,7 @@ import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { ago } from "../print/time.js";
+import { variables } from "../settings.js";
 import { usageError } from "../spec.js";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
@@ -24,14 +25,14 @@ function syncOf(context: Context): ServeRequest["sync"] {
 
 const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const named = context.text("port") ?? (parts.env.DIBS_PORT || "3427");
+  const named = context.text("port") ?? (parts.env.DIBS_PORT || variables.DIBS_PORT.default);
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
   if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
   const place = await placeFor(context, parts);
   if (place.path !== undefined) await makeRoom(place.path, parts);
   const running = await parts.serve({
     ...place,
-    host: context.text("host") ?? (parts.env.DIBS_HOST || "127.0.0.1"),
+    host: context.text("host") ?? (parts.env.DIBS_HOST || variables.DIBS_HOST.default),
     port,
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
