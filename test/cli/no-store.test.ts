@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { entries } from "../../src/surfaces/cli/commands.js";
 import { connectAgent } from "../mcp/support.js";
 import { tempDir, until } from "../support.js";
+import { commandsTyped } from "./catalogue.js";
 import { type Desk, openDesk } from "./desk.js";
 import { openPlace } from "./run-place.js";
 
@@ -72,6 +73,11 @@ const listing = (desk: Desk) => readdirSync(desk.directory, { recursive: true })
 test("every command is named here", () => {
   const typed = new Set([...lines.map(([name]) => name), ...others]);
   expect([...entries.keys()].filter((name) => !typed.has(name))).toEqual([]);
+});
+
+test("a command that changes nothing creates no store", async () => {
+  const both = (await commandsTyped()).filter(({ spec }) => spec.reads && spec.createsStore);
+  expect(both.map(({ spec }) => spec.name)).toEqual([]);
 });
 
 test.for(lines)("%s %s: refused, and nothing is created", async (line) => {

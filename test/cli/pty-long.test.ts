@@ -11,7 +11,7 @@ const ends = (screen: { allLines: string[] }) => screen.allLines.slice(-2).map((
 
 describe("Ctrl-C", () => {
   test("ends what follows events, well, and leaves the terminal as it was", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     const screen = typeLine(place, `dibs events -f --after 0; code=$?; echo; echo "code $code"; ${sanity}`);
     await place.add({ title: "Seen" });
     await screen.shows(/created +0001 .*Seen/);

@@ -16,7 +16,10 @@ test("commands refuse an empty database, and the first task creates the schema",
   const where = `postgres://${host}${pathname}`;
   for (const line of [["list"], ["claim", "--session", "a"], ["export", "-"]]) {
     const { code, err } = await desk.dibs([...line, ...db]);
-    expect([code, err]).toEqual([6, `dibs: No Dibs store in ${where}. (STORE_NOT_FOUND)\nRun: dibs init\n`]);
+    expect([code, err]).toEqual([
+      6,
+      `dibs: No Dibs store in ${where}. (STORE_NOT_FOUND)\nCheck the address. To create the store, run: dibs init --db <address>\n`,
+    ]);
   }
   expect(await hasSchema()).toBe(false);
   const first = await desk.dibs(["add", "One", ...db]);

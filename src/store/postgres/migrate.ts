@@ -38,8 +38,13 @@ export async function migrate(
       );
     }
     let version = found!.is_made ? await versionOf(driver) : 0;
-    if (version === 0 && !create)
-      throw new StoreError("STORE_NOT_FOUND", `No Dibs store in ${settings.where}.`, "Run: dibs init");
+    if (version === 0 && !create) {
+      throw new StoreError(
+        "STORE_NOT_FOUND",
+        `No Dibs store in ${settings.where}.`,
+        "Check the address. To create the store, run: dibs init --db <address>",
+      );
+    }
     if (version < schemaVersion) {
       if (await applyAll(driver)) onCreate?.(settings.where);
       [found] = await driver.unsafe(look);
