@@ -1,7 +1,7 @@
 // A short flag means the same wherever it is taken: nobody has to look up which command this is.
 
 import { expect, test } from "vitest";
-import { globalFlags, listFlags } from "../../src/surfaces/cli/spec.js";
+import { type FlagSpec, globalFlags, listFlags } from "../../src/surfaces/cli/spec.js";
 import { commandsTyped } from "./catalogue.js";
 
 /** To give a flag a short form, add it here: it is taken for all commands then. */
@@ -25,8 +25,9 @@ const meanings: Record<string, string[]> = {
 test("every short flag means one thing across all commands", async () => {
   const problems: string[] = [];
   for (const { spec } of await commandsTyped()) {
-    for (const [name, flag] of Object.entries({ ...globalFlags, ...spec.flags })) {
-      if (!("short" in flag) || flag.short === undefined) continue;
+    const flags: Record<string, FlagSpec> = { ...globalFlags, ...spec.flags };
+    for (const [name, flag] of Object.entries(flags)) {
+      if (flag.short === undefined) continue;
       const known = meanings[flag.short];
       if (!known?.includes(name))
         problems.push(
