@@ -28,20 +28,21 @@ const serve: SingleCommand["run"] = async (context) => {
   const named = context.text("port") ?? (parts.env.DIBS_PORT || variables.DIBS_PORT.default);
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
   if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
+  const options = given({
+    retainEventsMs: context.duration("retain-events"),
+    retainTasksMs: context.duration("retain-tasks"),
+    sync: syncOf(context),
+  });
   const place = await placeFor(context, parts);
   if (place.path !== undefined) await makeRoom(place.path, parts);
   const running = await parts.serve({
     ...place,
+    ...options,
     host: context.text("host") ?? (parts.env.DIBS_HOST || variables.DIBS_HOST.default),
     port,
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
-    ...given({
-      retainEventsMs: context.duration("retain-events"),
-      retainTasksMs: context.duration("retain-tasks"),
-      sync: syncOf(context),
-    }),
   });
   // At once: whoever reads the first line only must not end the server.
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
@@ -79,14 +80,13 @@ const link: SingleCommand["run"] = async (context) => {
 };
 
 const create: SingleCommand["run"] = async (context) => {
-  const answer = await (await context.dibs()).tokens.create(
-    given({
-      name: context.text("name"),
-      role: context.text("role") as (typeof roles)[number] | undefined,
-      expiresInMs: context.duration("expires"),
-      bound: context.on("bound") || undefined,
-    }),
-  );
+  const input = given({
+    name: context.text("name"),
+    role: context.text("role") as (typeof roles)[number] | undefined,
+    expiresInMs: context.duration("expires"),
+    bound: context.on("bound") || undefined,
+  });
+  const answer = await (await context.dibs()).tokens.create(input);
   context.say(answer, () => answer.token ?? "");
 };
 
