@@ -1,7 +1,6 @@
 // The only file that names concrete parts and puts them together.
 
 import { setMaxListeners } from "node:events";
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   type CallOptions,
@@ -32,7 +31,7 @@ import {
   newTokenId,
 } from "./runtime/ids.js";
 import { hostId, isAlive, processStart } from "./runtime/liveness.js";
-import { isFoundByCommands, makeRoomFor } from "./runtime/locate.js";
+import { existingDirectory, isFoundByCommands, makeRoomFor, removeDatabase } from "./runtime/locate.js";
 import { projectNameFor } from "./runtime/project-name.js";
 import { forgetStore, rememberStore } from "./runtime/trusted-stores.js";
 import { userName } from "./runtime/user-name.js";
@@ -43,12 +42,16 @@ import type { Counts } from "./transfer/format.js";
 import type { Lines } from "./transfer/import.js";
 
 export interface OpenOptions {
-  /** The database file; made if it does not exist. */
+  /** The database file. */
   path?: string;
   /** A PostgreSQL database instead, for many machines: `postgres://user:password@host:5432/database`. */
   url?: string;
   /** Keep everything in memory instead, for tests and short-lived programs. */
   memory?: boolean;
+  /** Whether a store that does not exist is created, which is the default, or refused with STORE_NOT_FOUND. */
+  create?: boolean;
+  /** Called with the store's file or address if this call created it. */
+  onCreate?: (store: string) => void;
   /** The tenant; default `default`. */
   org?: string;
   /** Where operations without a project happen; default: the store's own. */
@@ -81,7 +84,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
     refuseBadOptions(options);
     const place = placeOf(options);
     if (options.detached) judgeWithoutCompiling();
-    const store = await openStore(place, clockOf(options), options.detached);
+    const store = await openStore(place, clockOf(options), options);
     return await connect(store, options, place);
   } catch (error) {
     throw asDibsError(error);
@@ -129,21 +132,26 @@ const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
  * Without a clock of the caller's, a store on a server goes by the server's. Only the store that is used is loaded: commands are
  * short.
  */
-export async function openStore(place: Place, clock: Clock | null, brief = false): Promise<Store> {
+export async function openStore(
+  place: Place,
+  clock: Clock | null,
+  { create = true, onCreate, detached: brief = false }: OpenOptions = {},
+): Promise<Store> {
   if ("path" in place) {
     const { openSqliteStore } = await import("./store/sqlite/store.js");
-    return openSqliteStore(place.path, clock ?? systemClock, { brief, creation: creationOf(place.path) });
+    const creation = creationOf(place.path, onCreate);
+    return openSqliteStore(place.path, clock ?? systemClock, { brief, create, creation });
   }
   if ("memory" in place) {
     const { openMemoryStore } = await import("./store/memory/store.js");
     return openMemoryStore(clock ?? systemClock);
   }
   const { openPostgresStore } = await import("./store/postgres/store.js");
-  return openPostgresStore(place.url, clock);
+  return openPostgresStore(place.url, clock, { create, onCreate: (where) => onCreate?.(where) });
 }
 
 /** The user who creates a store trusts it. If the home directory cannot be written, commands that find the store refuse it. */
-function creationOf(path: string): Creation {
+function creationOf(path: string, onCreate?: OpenOptions["onCreate"]): Creation {
   return {
     note: (id) => {
       // Commands refuse only stores that they find, not those that are named.
@@ -158,6 +166,7 @@ function creationOf(path: string): Creation {
         forgetStore({ id, path, isOwn: true });
       } catch {}
     },
+    done: () => onCreate?.(path),
   };
 }
 
@@ -184,7 +193,7 @@ async function connect(store: Store, options: OpenOptions, place: Place): Promis
   );
 }
 
-export type TransferOptions = Pick<OpenOptions, "path" | "url" | "org" | "clock">;
+export type TransferOptions = Pick<OpenOptions, "path" | "url" | "org" | "clock" | "onCreate">;
 
 /**
  * Everything of one org, line by line, to be written into a file: the state at the beginning, also while a fleet is at work.
@@ -195,9 +204,7 @@ export async function* exportDibs(options: TransferOptions): AsyncGenerator<stri
     refuseBadOptions(options);
     const { org = "default" } = options;
     const place = placeOf(options);
-    if ("path" in place && !existsSync(place.path))
-      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${place.path} to export.`);
-    const store = await openStore(place, clockOf(options));
+    const store = await openStore(place, clockOf(options), { create: false });
     try {
       await store.open(org, "path" in place ? projectNameFor(place.path) : "default");
       const { exportOrg } = await import("./transfer/export.js");
@@ -217,16 +224,41 @@ export async function* exportDibs(options: TransferOptions): AsyncGenerator<stri
 export async function importDibs(options: TransferOptions, lines: Lines): Promise<Counts> {
   try {
     refuseBadOptions(options);
-    const store = await openStore(placeOf(options), clockOf(options));
+    const place = placeOf(options);
+    const root = "path" in place ? existingDirectory(place.path) : "";
+    let store: Store | null = null;
+    let created: string | null = null;
+    const open = async () => {
+      store = await openStore(place, clockOf(options), {
+        onCreate: (where) => {
+          created = where;
+        },
+      });
+      return store;
+    };
+    const { importOrg } = await import("./transfer/import.js");
     try {
-      const { importOrg } = await import("./transfer/import.js");
-      return await importOrg(store, options.org ?? "default", lines);
+      const counts = await importOrg(open, options.org ?? "default", lines);
+      if (created !== null) options.onCreate?.(created);
+      return counts;
+    } catch (error) {
+      await (store as Store | null)?.close();
+      if (created !== null && "path" in place) await removeCreated(place.path, root);
+      throw error;
     } finally {
-      await store.close();
+      await (store as Store | null)?.close();
     }
   } catch (error) {
     throw asDibsError(error);
   }
+}
+
+/** A refused import leaves nothing behind. */
+async function removeCreated(path: string, root: string): Promise<void> {
+  const { storeIdOf } = await import("./store/sqlite/identity.js");
+  const id = await storeIdOf(path);
+  if (id !== null) creationOf(path).forget(id);
+  removeDatabase(path, root);
 }
 
 /** A consistent copy of a whole store into a new file, also while a fleet is at work. */
@@ -249,11 +281,7 @@ export async function checkDibs(options: TransferOptions): Promise<{ problems: s
 async function withStore<T>(options: TransferOptions, use: (store: Store) => Promise<T>): Promise<T> {
   try {
     refuseBadOptions(options);
-    const place = placeOf(options);
-    if ("path" in place && !existsSync(place.path)) {
-      throw new DibsError("STORE_UNAVAILABLE", `There is no store ${place.path}.`);
-    }
-    const store = await openStore(place, clockOf(options));
+    const store = await openStore(placeOf(options), clockOf(options), { create: false });
     try {
       return await use(store);
     } finally {

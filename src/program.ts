@@ -113,7 +113,8 @@ const parts: Parts = {
     const token = readPrivate(tokenFileOf(database))?.trim() ?? null;
     return { url, pid, token, ...(project && { project }), ...(storeId && { storeId }) };
   },
-  open: async (place) => (await import("./compose.js")).openDibs({ ...place, detached: true }),
+  open: async (place, creating) =>
+    (await import("./compose.js")).openDibs({ ...place, ...creating, detached: true }),
   connect: async ({ spareToken, ...server }) => {
     const { plainFetch, withSpareToken } = await import("./runtime/plain-fetch.js");
     const { connectDibs } = await import("./client/connect.js");

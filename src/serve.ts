@@ -70,7 +70,7 @@ const usualLimits: ServerLimits = {
   graceMs: 10_000,
 };
 
-export interface ServeOptions extends Omit<OpenOptions, "actor"> {
+export interface ServeOptions extends Omit<OpenOptions, "actor" | "create" | "onCreate"> {
   /** Default 127.0.0.1. */
   host?: string;
   /** Default 3427; 0: a free one. */
@@ -151,9 +151,10 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
   const clock = clockOf(options) ?? systemClock;
 
   let observeStore: (operation: string, ms: number) => void = () => undefined;
-  const store = timed(await openStore(place, clockOf(options)), (operation, ms) =>
-    observeStore(operation, ms),
-  );
+  const opened = await openStore(place, clockOf(options), {
+    onCreate: (where) => log.info({ store: where }, "created store"),
+  });
+  const store = timed(opened, (operation, ms) => observeStore(operation, ms));
   undo.push(() => store.close());
   await store.open(org, options.project ?? ("path" in place ? projectNameFor(place.path) : "default"));
   const commits = groupCommits(store);

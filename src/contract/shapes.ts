@@ -246,36 +246,43 @@ export const nothingShape = once(() =>
 const positive = once(() => z.number().int().min(1).max(durationMsMax));
 const natural = once(() => z.number().int().min(0).max(durationMsMax));
 
+/** Their descriptions are also in the OpenAPI document and in docs/reference/settings.md. */
 export const settingsShape = once(() =>
   z.strictObject({
     claim: z.strictObject({
-      defaultTtlMs: positive(),
-      minTtlMs: positive(),
-      maxTtlMs: positive(),
-      startTimeoutMs: positive(),
-      heartbeatIntervalMs: positive(),
-      cleanupIntervalMs: positive(),
-      orphanThresholdMs: positive(),
-      warningThresholdMs: natural(),
-      expiringThresholdMs: natural(),
-      staleAfterMs: positive(),
+      defaultTtlMs: positive().describe("Lease length if a claim names none"),
+      minTtlMs: positive().describe("Shortest lease that a claim can ask for"),
+      maxTtlMs: positive().describe("Longest lease that a claim can ask for"),
+      startTimeoutMs: positive().describe("A claim that is not started within this time expires"),
+      heartbeatIntervalMs: positive().describe("How often Dibs' own clients renew a lease"),
+      cleanupIntervalMs: positive().describe("How often a server looks for expired leases"),
+      orphanThresholdMs: positive().describe("A session that promised heartbeats is dead after this silence"),
+      warningThresholdMs: natural().describe("Remaining lease below which a claim's health is warning"),
+      expiringThresholdMs: natural().describe("Remaining lease below which a claim's health is expiring"),
+      staleAfterMs: positive().describe("Time without a heartbeat after which a claim's health is stale"),
     }),
     retry: z.strictObject({
-      delayMs: natural(),
-      backoff: z.enum(["exponential", "fixed"]),
-      maxDelayMs: natural(),
-      jitter: z.number().min(0).max(1),
+      delayMs: natural().describe("Pause before the first automatic retry"),
+      backoff: z
+        .enum(["exponential", "fixed"])
+        .describe("Whether the pause doubles with each retry, or stays the same"),
+      maxDelayMs: natural().describe("Longest pause before a retry"),
+      jitter: z.number().min(0).max(1).describe("Random part of the pause: 0.1 is 10 % more or less"),
     }),
     ageing: z.strictObject({
-      enabled: z.boolean(),
-      stepMs: positive(),
-      boost: natural().max(100),
-      boostMax: natural().max(100),
+      enabled: z.boolean().describe("Whether waiting raises a task's priority"),
+      stepMs: positive().describe("Waiting time after which the priority rises by boost"),
+      boost: natural().max(100).describe("What each step adds to the priority"),
+      boostMax: natural().max(100).describe("What all steps together add at most"),
     }),
-    order: z.enum(["priority", "depth-first"]),
-    maxRetries: natural().max(1000),
-    maxLost: positive().max(1000),
-    notifications: z.strictObject({ taskCompleted: z.boolean() }),
+    order: z
+      .enum(["priority", "depth-first"])
+      .describe("Order of the queue: by priority, or the deepest subtasks first"),
+    maxRetries: natural().max(1000).describe("Automatic retries of a task that sets none itself"),
+    maxLost: positive().max(1000).describe("A task that loses its worker this often in a row fails"),
+    notifications: z.strictObject({
+      taskCompleted: z.boolean().describe("Whether a completed task creates a notification"),
+    }),
   }),
 );
 

@@ -60,6 +60,10 @@ export const refusals = {
       "The store was found in a directory, and this user has neither created nor trusted it: `dibs trust`.",
   },
   STORE_TOO_NEW: { transient: false, means: "A newer Dibs has changed this store; update this program." },
+  STORE_NOT_FOUND: {
+    transient: false,
+    means: "There is no store here; `dibs init` creates one.",
+  },
   STORE_UNAVAILABLE: { transient: true, means: "The store could not be opened or reached." },
   STORE_CLOSED: { transient: false, means: "This client was closed." },
   INTERNAL: { transient: false, means: "A defect in Dibs; nothing was written." },

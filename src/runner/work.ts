@@ -43,7 +43,7 @@ export interface Runner {
   stop(options?: { now?: boolean }): Promise<void>;
 }
 
-const concurrencyMax = 100;
+export const concurrencyMax = 100;
 
 export function runWork(options: WorkOptions): Runner {
   refuseBadCommand(options.command);

@@ -3,7 +3,7 @@
 // directory stands apart from any working tree (`shop.git` with worktrees) has it in there: git never looks at it, and it is the
 // only place that all of its worktrees know.
 
-import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDirectory, makeDirectory } from "./directory.js";
@@ -113,5 +113,25 @@ export function makeRoomFor(database: string): void {
     writeFileSync(ignore, "*\n!.gitignore\n!config.json\n", { flag: "wx" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** The directory of a database, or the nearest one above it that exists. */
+export function existingDirectory(database: string): string {
+  return nearest(dirname(resolve(database)), (at) => (existsSync(at) ? at : null)) ?? "/";
+}
+
+/** Removes a database with the directories that were created for it: those below one that existed before. */
+export function removeDatabase(database: string, existed: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${database}${end}`, { force: true });
+  const directory = dirname(resolve(database));
+  if (directory === existed) return;
+  if (basename(directory) === ".dibs") rmSync(join(directory, ".gitignore"), { force: true });
+  for (let at = directory; at !== existed; at = dirname(at)) {
+    try {
+      rmdirSync(at);
+    } catch {
+      return;
+    }
   }
 }

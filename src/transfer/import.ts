@@ -15,21 +15,30 @@ import { type Read, readRows } from "./read.js";
 /** Gives the lines from the start each time it is called; it is called twice. */
 export type Lines = () => AsyncIterable<string>;
 
-/** Imports into an org of any name that has no rows, or that does not exist yet. Nobody else may use it until the end. */
-export async function importOrg(store: Store, org: string, lines: Lines, max = batchMax): Promise<Counts> {
+/**
+ * Imports into an org of any name that has no rows, or that does not exist yet. Nobody else may use it until the end. A function opens
+ * the store, and perhaps creates it, after the file was found to be good.
+ */
+export async function importOrg(
+  target: Store | (() => Promise<Store>),
+  org: string,
+  lines: Lines,
+  max = batchMax,
+): Promise<Counts> {
   const file = await judge(lines);
+  const store = typeof target === "function" ? await target() : target;
   await store.open(org, file.org.defaultProject);
-  const target = new Target(store, org, file);
+  const writing = new Target(store, org, file);
   let batch = new Batch(org, max);
   for await (const row of readRows(lines())) {
     if (batch.isFull) {
-      await target.write(batch);
+      await writing.write(batch);
       batch = new Batch(org, max);
     }
     batch.add(row);
   }
   batch.addOrg({ ...file.org, org });
-  await target.write(batch);
+  await writing.write(batch);
   return file.counts;
 }
 

@@ -88,7 +88,7 @@ test("where no directory can be made, that is said at once", async () => {
   const here = repository();
   const place = ["--db", "/proc/none/of/it/dibs.db"];
   const refusal = expect.stringMatching(/\/proc\/none.*STORE_UNAVAILABLE/s);
-  expect(await dibs(["list", ...place], here)).toEqual({ code: 6, out: "", err: refusal });
+  expect(await dibs(["add", "One", ...place], here)).toEqual({ code: 6, out: "", err: refusal });
   expect(await dibs(["serve", "--port", "0", ...place], here)).toEqual({ code: 6, out: "", err: refusal });
 });
 
@@ -126,6 +126,7 @@ describe("with a server", () => {
 describe("in a shell script", () => {
   test("a lock is the script's for as long as it runs", async () => {
     const here = repository();
+    await dibs(["init", "--yes"], here);
     const env = withDibs(here.cwd);
     const script = start("sh", ["-c", "dibs lock acquire build && echo held && read line; true"], {
       ...here,

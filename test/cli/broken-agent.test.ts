@@ -4,11 +4,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ways } from "./desk.js";
-import { openPlace, sh, until } from "./run-place.js";
+import { placeWithStore, sh, until } from "./run-place.js";
 
 describe.each(ways)("%s", (way) => {
   test("a broken agent makes a handful of attempts, fails no task, is reported once, and recovers", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     await place.says(["project", "set", "retry.delayMs", "2000"]);
     await place.add(...Array.from({ length: 20 }, (_, n) => ({ title: `Task ${n}`, prompt: "do it" })));
     const repaired = join(place.cwd, "repaired");
@@ -40,7 +40,7 @@ describe.each(ways)("%s", (way) => {
 });
 
 test("an agent that commits before it fails is not a broken one, also without a worktree", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   place.git("commit", "--quiet", "--allow-empty", "-m", "first");
   await place.says(["project", "set", "retry.delayMs", "1"]);
   await place.add({ title: "One", prompt: "x", maxRetries: 1 });
@@ -51,7 +51,7 @@ test("an agent that commits before it fails is not a broken one, also without a 
 });
 
 test("--until-idle exits with 1 while the agent is held back", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   await place.says(["project", "set", "retry.delayMs", "600000"]);
   await place.add(...Array.from({ length: 7 }, (_, n) => ({ title: `Task ${n}`, prompt: "x" })));
   for (const command of ["false", "true"]) {

@@ -18,7 +18,7 @@ import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
 import { hostId, processStart } from "../../src/runtime/liveness.js";
 import { withBlock, withoutBlock } from "../../src/surfaces/cli/agents-md.js";
-import { openDesk } from "./desk.js";
+import { deskWithStore, openDesk } from "./desk.js";
 
 const at = (desk: { directory: string }, name: string) => join(desk.directory, name);
 
@@ -162,7 +162,7 @@ describe("plan asks before it adds", () => {
     ["n", 0],
     ["", 0],
   ])("at a terminal: %s", async (answer, count) => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     writeFileSync(at(desk, "plan.md"), plan);
     await desk.says(["plan", "plan.md"], { answers: [answer] });
     expect(desk.asked).toEqual(["Add these 2 tasks? [y/N] "]);
@@ -170,7 +170,7 @@ describe("plan asks before it adds", () => {
   });
 
   test("without one it shows and says how to go on", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     const out = await desk.says(["plan", "-"], { input: plan });
     expect(out).toContain("dibs plan - --yes");
     expect(desk.asked).toEqual([]);

@@ -176,7 +176,8 @@ export class Desk {
           ...(storeId && { storeId }),
         };
       },
-      open: (place) => openDibs({ ...place, clock, detached: true, actor: "user:ann" }),
+      open: (place, creating) =>
+        openDibs({ ...place, ...creating, clock, detached: true, actor: "user:ann" }),
       connect: async ({ spareToken, ...server }) => {
         this.connected.push(server);
         const send = withSpareToken((address, init) => this.send(address, init), spareToken);
@@ -192,7 +193,19 @@ export class Desk {
   }
 }
 
-/** Gone after the test. */
+/** An empty store, as a first task would create it. */
+export async function createStore(path: string, clock?: TestClock): Promise<void> {
+  await (await openDibs({ path, ...(clock ? { clock } : {}) })).close();
+}
+
+/** With a store, as `dibs init` or a server creates it. */
+export async function deskWithStore(way?: Way, name?: string): Promise<Desk> {
+  const desk = await openDesk(way, name);
+  if (desk.server === null) await createStore(desk.database, desk.clock);
+  return desk;
+}
+
+/** Without a store, but for a server's. Gone after the test. */
 export async function openDesk(way: Way = "embedded", name = "shop"): Promise<Desk> {
   const home = tempDir();
   const directory = join(home, name);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { linesOf } from "../../src/runtime/lines.js";
 import { eventually } from "../eventually.js";
-import { type Calling, type Desk, openDesk, ways } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
 const at = (desk: Desk, name: string) => join(desk.directory, name);
@@ -74,7 +74,7 @@ describe("claim --wait", () => {
     await desk.says(["add", "Two"]);
     for (const word of ["abc", "0001", "5parsecs"]) {
       const { code, err } = await desk.dibs(["claim", "--wait", word], as);
-      expect([code, err]).toEqual([2, expect.stringContaining(`--wait '${word}' is not a duration`)]);
+      expect([code, err]).toEqual([2, expect.stringContaining(`--wait must be a duration, not '${word}'`)]);
     }
     expect((await desk.json(["in-flight"])).inFlight).toEqual([]);
     for (const argv of [
@@ -89,7 +89,7 @@ describe("claim --wait", () => {
 
 describe("lock acquire", () => {
   test("a process that is gone cannot hold a lock, but what it held can be released", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     const child = spawn("true");
     const { pid } = child;
     await once(child, "exit");

@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { ways } from "./desk.js";
-import { openPlace, type Place } from "./run-place.js";
+import { type Place, placeWithStore } from "./run-place.js";
 
 const lines = [
   'run --bare-prompt --prompt "Fix the build" -- cat',
@@ -34,7 +34,7 @@ async function told(place: Place, line: string): Promise<string> {
 }
 
 test.each(ways)("the story of the runner, %s", async (way) => {
-  const place = await openPlace(way);
+  const place = await placeWithStore(way);
   const story: string[] = [];
   for (const line of lines) story.push(await told(place, line));
   const text = story.join("\n").replaceAll(place.cwd, "/shop");

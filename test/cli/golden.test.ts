@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Calling, type Desk, openDesk, type Way } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk, type Way } from "./desk.js";
 
 const plan = `# Shop
 
@@ -212,7 +212,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("events --after 0 --limit 4");
     await tell("events --type task:failed,task:retry-scheduled");
     await tell("list --all --limit 3");
-    await tell("list -s failed,cancelled -q disk");
+    await tell("list -s failed,cancelled --search disk");
     await tell("stats --all");
     await tell("stats --project docs");
   },
@@ -274,6 +274,9 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
   },
 };
 
+/** They begin without a store. */
+const beginnings = ["care", "trouble"];
+
 /** A server has files, a lock and a token of its own. */
 const differ = ["care", "locks", "tokens", "trouble"];
 
@@ -282,7 +285,7 @@ beforeAll(() => {
 });
 
 async function textOf(name: string, way: Way): Promise<string> {
-  const desk = await openDesk(way);
+  const desk = await (beginnings.includes(name) ? openDesk(way) : deskWithStore(way));
   writeFileSync(join(desk.directory, "plan.md"), plan);
   writeFileSync(join(desk.directory, "bad.md"), "- [ ] A (depends on: Nowhere)\n- [ ] A\n");
   const story = new Story(desk);

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
-import { type Calling, type Desk, openDesk } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk } from "./desk.js";
 
 const attack =
   "\u001b[31mred\u001b]0;title\u0007\u009b2J \u202egnp.exe\u200b \u2028line\u0085 bell\u0007 back\b\b over\rwritten";
@@ -186,7 +186,7 @@ describe("what lies in a repository is not trusted", () => {
   });
 
   test.each(["database", "org"])("a committed config cannot say %s", async (key) => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     config(desk, { [key]: "http://evil.example:1" });
     const { code, err } = await desk.dibs(["list"], { env: { DIBS_TOKEN: "secret" } });
     expect(code).toBe(0);
@@ -224,7 +224,7 @@ describe("what lies in a repository is not trusted", () => {
   });
 
   test("the project may be named there, and flags go before it", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     await desk.says(["project", "create", "docs"]);
     config(desk, { project: "docs" });
     expect((await desk.json(["add", "One"])).task.project).toBe("docs");

@@ -1,12 +1,12 @@
 // `dibs work` that has nothing to run says why, and stops without promises about what runs.
 
 import { expect, test } from "vitest";
-import { openPlace, sh } from "./run-place.js";
+import { openPlace, placeWithStore, sh } from "./run-place.js";
 
 const work = ["work", "--", ...sh("true")];
 
 test("an idle dibs work prints once why it waits, again after it has worked, and how it stops", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   const runner = place.begin(work);
   await runner.says('Waiting for tasks: no open tasks. Run: dibs add "Write the docs"');
   await place.add(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.js";
 import { registry } from "../../src/contract/registry.js";
-import { type Calling, type Desk, openDesk, ways } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 const operations = new Map(
   Object.values(registry).flatMap((group) =>
@@ -72,7 +72,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("nothing to claim is an answer, with exit code 5", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     const { code, body } = await answers(desk, "tasks.claimNext", ["claim"]);
     expect(code).toBe(5);
     const message = 'Nothing to claim: no open tasks. Run: dibs add "Write the docs"';

@@ -20,7 +20,7 @@ test.each(ways)(
     expect(idsIn(rest)).toHaveLength(53);
     expect(idsIn(rest).at(-1)).toBe("0001");
     expect(rest).not.toContain("more");
-    const found = await desk.says(["list", "-q", "Number", "--limit", "2"]);
+    const found = await desk.says(["list", "--search", "Number", "--limit", "2"]);
     expect(found).toMatch(/^… more\. Run: dibs list --search Number --limit 2 --cursor ended\.\d+\n$/m);
     expect(idsIn(await desk.says(["list", "--order", "created", "--limit", "2"]))).toEqual(["0001", "0002"]);
     const { tasks } = await desk.json(["list", "--limit", "1"]);

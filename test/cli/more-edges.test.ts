@@ -5,10 +5,10 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
 import { hostId, processStart } from "../../src/runtime/liveness.js";
-import { type Desk, openDesk, ways } from "./desk.js";
+import { type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 test("events are the newest of this project, however busy another one was since", async () => {
-  const desk = await openDesk();
+  const desk = await deskWithStore();
   await desk.says(["project", "create", "other"]);
   for (const name of ["One", "Two", "Three"]) await desk.says(["add", name]);
   const input = JSON.stringify({ tasks: Array.from({ length: 700 }, (_, at) => ({ title: `Busy ${at}` })) });
@@ -39,7 +39,7 @@ test("events name where to go on only if there is more", async () => {
 test.each(ways)(
   "--project '*' means --all where there is a list, and is refused elsewhere, %s",
   async (way) => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     await desk.says(["project", "create", "other"]);
     await desk.says(["add", "One"]);
     await desk.says(["add", "Two", "--project", "other"]);
@@ -115,7 +115,7 @@ test("the doctor names idle sessions whose process is gone and ends them", async
 });
 
 test.each(ways)("an id that next-id reserved can be used, and have parts, %s", async (way) => {
-  const desk = await openDesk(way);
+  const desk = await deskWithStore(way);
   const reserve = async (...words: string[]) => (await desk.says(["next-id", ...words])).trim();
   const whole = await reserve();
   expect(await reserve(whole)).toBe("0001_t1");
@@ -177,7 +177,7 @@ test("a time in milliseconds is the same time as over HTTP, not as many from now
 });
 
 test("a list of no state is a mistake, not a list of all", async () => {
-  const desk = await openDesk();
+  const desk = await deskWithStore();
   for (const argv of [
     ["list", "-s", ""],
     ["list", "--state", ","],

@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Desk, openDesk, ways } from "./desk.js";
+import { type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 const write = (desk: Desk, name: string, text: string) => writeFileSync(join(desk.directory, name), text);
 const plan = (desk: Desk, text: string, name = "plan.md") => write(desk, name, text);
@@ -162,7 +162,7 @@ test("a plan where everything is checked off says so, and what of it is open", a
 });
 
 test("the command to go on repeats what was given, and no secrets", async () => {
-  const desk = await openDesk();
+  const desk = await deskWithStore();
   await desk.says(["project", "create", "side"]);
   write(desk, "my plan.md", "- [ ] A\n");
   const flags = ["--format", "markdown", "--project", "side", "--name", "it's"];

@@ -4,14 +4,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { keys, sitAt, type, typeLine } from "./pty.js";
-import { openPlace, sh, until, waitFor } from "./run-place.js";
+import { openPlace, placeWithStore, sh, until, waitFor } from "./run-place.js";
 
 const sanity = "stty -a | grep -ow -e '-*icanon' -e '-*echo' | tr '\\n' ' '";
 const ends = (screen: { allLines: string[] }) => screen.allLines.slice(-2).map((line) => line.trimEnd());
 
 describe("Ctrl-C", () => {
   test("ends what follows events, well, and leaves the terminal as it was", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     const screen = typeLine(place, `dibs events -f --after 0; code=$?; echo; echo "code $code"; ${sanity}`);
     await place.add({ title: "Seen" });
     await screen.shows(/created +0001 .*Seen/);
@@ -22,7 +22,7 @@ describe("Ctrl-C", () => {
   });
 
   test("ends a wait for something to claim, which is told by the exit code", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     const screen = type(place, ["claim", "--session", "a", "--wait", "10m"]);
     await until("it waits", async () => (await place.json(["sessions"])).sessions.length === 1);
     screen.press(keys.ctrlC);
@@ -61,7 +61,7 @@ describe("Ctrl-C", () => {
 });
 
 test("export and import tell how far they are, on a line that is gone in the end", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   await place.add(...Array.from({ length: 700 }, (_, at) => ({ title: `Task ${at}` })));
   const out = type(place, ["export", "all.jsonl"]);
   expect(await out.ended).toBe(0);
@@ -71,7 +71,10 @@ test("export and import tell how far they are, on a line that is gone in the end
   expect(await back.ended).toBe(0);
   expect(back.raw).toContain("checking: 1000 lines");
   expect(back.raw).toMatch(/importing: 2000 of \d{4} lines/);
-  expect(back.allLines).toEqual([expect.stringMatching(/^imported 1 org, 1 project, 700 tasks, /)]);
+  expect(back.allLines).toEqual([
+    expect.stringMatching(/^Created store .*\/new\.db$/),
+    expect.stringMatching(/^imported 1 org, 1 project, 700 tasks, /),
+  ]);
   // Not where programs read.
   const piped = typeLine(place, "dibs export copy.jsonl | cat; dibs export other.jsonl --json");
   expect(await piped.ended).toBe(0);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { keys, type, typeLine } from "./pty.js";
-import { openPlace, type Place } from "./run-place.js";
+import { openPlace, type Place, placeWithStore } from "./run-place.js";
 
 const at = (place: Place, name: string) => join(place.cwd, name);
 const titlesOf = async (place: Place) =>
@@ -171,7 +171,7 @@ describe("width", () => {
   }
 
   test("what follows a change of the window fits into the new one", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     const screen = type(place, ["events", "-f", "--after", "0"], { columns: 120, rows: 40 });
     await place.add({ title });
     await screen.shows(/created +0001 .*…/);

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Calling, type Desk, openDesk, ways } from "./desk.js";
+import { type Calling, type Desk, deskWithStore, openDesk, ways } from "./desk.js";
 
 const codeOf = async (desk: Desk, argv: string[], calling?: Calling) => (await desk.dibs(argv, calling)).code;
 
@@ -62,7 +62,7 @@ describe.each(ways)("exit codes, %s", (way) => {
   });
 
   test("3 when there is no such thing", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     const missing = [
       ["show", "0099"],
       ["explain", "0099"],
@@ -100,29 +100,11 @@ describe.each(ways)("exit codes, %s", (way) => {
   });
 
   test("5 when there is nothing to do", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     expect(await codeOf(desk, ["claim", "--session", "a"])).toBe(5);
     expect(await codeOf(desk, ["worker", "claim", "a"])).toBe(5);
     expect(await codeOf(desk, ["plan", "-", "--yes"], { input: "- [x] Done already\n" })).toBe(5);
   });
-});
-
-test("a command that only reads makes no directories for a database that was named and is not there", async () => {
-  const desk = await openDesk();
-  const missing = join(desk.directory, "wrong", "x.db");
-  const readers = [["list"], ["show", "0001"], ["events"], ["lock", "list"], ["leader", "status"], ["stats"]];
-  for (const argv of readers) {
-    const refused = await desk.dibs([...argv, "--db", "wrong/x.db"]);
-    expect(refused, argv.join(" ")).toMatchObject({ code: 6, out: "" });
-    expect(refused.err).toMatch(/There is no database .*x\.db\..*STORE_UNAVAILABLE.*dibs add/s);
-    expect(await codeOf(desk, argv, { env: { DIBS_DATABASE_URL: missing } })).toBe(6);
-  }
-  expect(existsSync(join(desk.directory, "wrong"))).toBe(false);
-  await desk.says(["add", "One", "--db", "wrong/x.db"]);
-  expect(await desk.says(["list", "--db", "wrong/x.db"])).toContain("One");
-  // A directory without tasks is a beginning.
-  expect(await codeOf(desk, ["list", "--db", "new.db"])).toBe(0);
-  expect(await codeOf(desk, ["list"])).toBe(0);
 });
 
 test("6 when the store or the network is not there", async () => {
@@ -137,7 +119,7 @@ test("6 when the store or the network is not there", async () => {
 });
 
 test("an error for people is said on stderr, one for programs on stdout", async () => {
-  const desk = await openDesk();
+  const desk = await deskWithStore();
   const people = await desk.dibs(["show", "0099"]);
   expect(people.out).toBe("");
   expect(people.err).toMatch(/^dibs: .*0099.* \(TASK_NOT_FOUND\)\n/);
@@ -149,7 +131,7 @@ test("an error for people is said on stderr, one for programs on stdout", async 
 });
 
 test("problems of a plan are told with file, line and column, and nothing is added", async () => {
-  const desk = await openDesk();
+  const desk = await deskWithStore();
   writeFileSync(
     join(desk.directory, "plan.md"),
     "# Plan\n\n- [ ] A (depends on: B)\n- [ ] B (depends on: A)\n",

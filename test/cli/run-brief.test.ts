@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { connectAgent } from "../mcp/support.js";
 import { ways } from "./desk.js";
-import { openPlace, type Place } from "./run-place.js";
+import { openPlace, type Place, placeWithStore } from "./run-place.js";
 
 /** Writes down its standard input, its arguments and the file that the second one names. */
 const recorder = `at="$NOTES/$DIBS_TASK.$DIBS_EPOCH"
@@ -125,7 +125,7 @@ describe.each(ways)("%s", (way) => {
 });
 
 test("--bare-prompt gives only the prompt on standard input; {brief} is still the brief", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   place.program("agent", recorder);
   await place.says(["run", "--bare-prompt", "--prompt", "only this", "-q", "--", "agent", "{brief}"]);
   const { stdin, args } = given(place, "0001.1");

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { ways } from "./desk.js";
-import { gone, openPlace, type Place, type Running, sh, until, waitFor } from "./run-place.js";
+import { gone, type Place, placeWithStore, type Running, sh, until, waitFor } from "./run-place.js";
 
 const run = (place: Place, flags: string[], script: string, input?: string) =>
   place.dibs(["run", ...flags, "--", ...sh(script)], input === undefined ? {} : { input });
@@ -16,7 +16,7 @@ async function busy(place: Place): Promise<{ running: Running; pid: number }> {
 
 describe.each(ways)("%s", (way) => {
   test("a prompt, standard input, or a task that exists", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const given = await run(
       place,
       ["--bare-prompt", "--prompt", "as a flag", "--title", "Named", "--json"],
@@ -40,7 +40,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("exit codes: a failure 1, a finished task 1, no such task 3, said wrongly 2", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const failed = await run(place, ["--prompt", "x"], "exit 9");
     expect([failed.code, failed.out]).toEqual([1, "0001 failed: exited with code 9\n"]);
     // Tried once: whoever runs it by hand sees how it went.
@@ -54,7 +54,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("a busy lock: fork by default, exit, queue; and free afterwards", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const { running } = await busy(place);
     const lock = ["--lock", "agent"];
     expect((await place.json(["lock", "status", "agent"])).lock).toMatchObject({ pid: running.pid });
@@ -96,7 +96,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("a lock is free when its runner was killed, and the command is gone", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const { running, pid } = await busy(place);
     await running.kill();
     const next = await run(
@@ -112,7 +112,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("told to stop twice it gives the task back and frees the lock", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const { running, pid } = await busy(place);
     await running.signalTwice("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 1, out: "0001 released: stopped\n" });
@@ -123,7 +123,7 @@ describe.each(ways)("%s", (way) => {
 });
 
 test("the command's name is the lock where nothing else is named", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   const { out } = await run(place, ["--prompt", "x", "--on-conflict", "exit", "--json"], "sleep 0");
   expect(JSON.parse(out)).toMatchObject({ outcome: "completed" });
   await place.says(["lock", "acquire", "sh", "--session", "another"]);
@@ -131,7 +131,7 @@ test("the command's name is the lock where nothing else is named", async () => {
 });
 
 test("an agent's kind is the lock where none is named", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   place.program("claude", `echo $$ > "$NOTES/pid"; ${waitFor("go")}`);
   const running = place.begin(["run", "--agent", "claude", "--on-conflict", "exit", "--prompt", "x"]);
   await place.noted("pid");

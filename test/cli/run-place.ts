@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
 import { onFailure, tempDir, until } from "../support.js";
-import type { Way } from "./desk.js";
+import { createStore, type Way } from "./desk.js";
 
 export { until } from "../support.js";
 
@@ -204,7 +204,14 @@ export class Place {
   }
 }
 
-/** Gone after the test. */
+/** With a store, as `dibs init` or a server creates it. */
+export async function placeWithStore(way?: Way): Promise<Place> {
+  const place = await openPlace(way);
+  if (way !== "server") await createStore(join(place.cwd, ".dibs/dibs.db"));
+  return place;
+}
+
+/** Without a store, but for a server's. Gone after the test. */
 export async function openPlace(way: Way = "embedded"): Promise<Place> {
   if (!existsSync(bin)) throw new Error("dist/bin.js is missing: run `npm run build` first.");
   const home = realpathSync(tempDir());

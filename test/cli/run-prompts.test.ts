@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { asArgument, hostilePrompts } from "../runner/support.js";
 import { ways } from "./desk.js";
-import { openPlace, type Place } from "./run-place.js";
+import { openPlace, type Place, placeWithStore } from "./run-place.js";
 
 /** Writes down its arguments and its input, and says the prompt again. */
 const recorder = `printf '%s\\0' "$@" > "$NOTES/$DIBS_TASK.args"; tee "$NOTES/$DIBS_TASK.stdin"`;
@@ -71,7 +71,7 @@ test("hostile prompts as an argument, where it is one; too long for that is a fa
 });
 
 test("hostile prompts of dibs run: as a flag and on standard input", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   place.program("agent", recorder);
   for (const [at, [name, prompt]] of hostilePrompts.entries()) {
     const { code } = await place.dibs([
@@ -118,7 +118,7 @@ describe("presets", () => {
   );
 
   test("words after -- are added, --attended leaves out what allows, and a config names the usual one", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     for (const name of Object.keys(agents)) place.program(name, recorder);
     const run = async (...args: string[]) => (await place.dibs(["run", "--prompt", "x", "-q", ...args])).code;
     expect(await run("--agent", "codex", "--", "--model", "o9")).toBe(0);
@@ -131,7 +131,7 @@ describe("presets", () => {
   });
 
   test("an agent that is not installed is told by name", async () => {
-    const place = await openPlace();
+    const place = await placeWithStore();
     const { code, err } = await place.dibs(["run", "--agent", "goose", "--prompt", "x"]);
     expect(code).toBe(2);
     expect(err).toContain("goose");

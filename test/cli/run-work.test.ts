@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { ways } from "./desk.js";
-import { gone, isRunning, openPlace, type Place, sh, until, waitFor } from "./run-place.js";
+import { gone, isRunning, openPlace, type Place, placeWithStore, sh, until, waitFor } from "./run-place.js";
 
 const work = (place: Place, flags: string[], script: string) =>
   place.dibs(["work", ...flags, "--", ...sh(script)]);
@@ -198,7 +198,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("a worker without work waits, and is told to stop", async () => {
-    const place = await openPlace(way);
+    const place = await placeWithStore(way);
     const running = place.begin(["work", "--", "cat"]);
     await until("it is there", async () => (await place.json(["sessions"])).sessions.length === 1);
     await place.says(["add", "Late work"]);
@@ -246,7 +246,7 @@ test("an agent that is not installed is reported at once, before anything is cla
 });
 
 test("what is missing or wrong is a matter of usage", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   for (const args of [
     ["work"],
     ["work", "-n", "0", "--", "true"],

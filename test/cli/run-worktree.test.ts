@@ -4,10 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Way, ways } from "./desk.js";
-import { openPlace, type Place, sh, until, waitFor } from "./run-place.js";
+import { openPlace, type Place, placeWithStore, sh, until, waitFor } from "./run-place.js";
 
 async function openRepository(way: Way = "embedded"): Promise<Place> {
-  const place = await openPlace(way);
+  const place = await placeWithStore(way);
   writeFileSync(join(place.cwd, "file.txt"), "one\n");
   place.git("add", "file.txt");
   place.git("commit", "--quiet", "-m", "first");

@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Desk, openDesk } from "./desk.js";
+import { type Desk, deskWithStore, openDesk } from "./desk.js";
 import { openPlace } from "./run-place.js";
 
 function config(desk: Desk, value: object): void {
@@ -15,7 +15,7 @@ const count = (text: string, part: string) => text.split(part).length - 1;
 
 describe("what config can set, the environment can set before it, and a flag before both", () => {
   test("the agent of work and run, unless a command is spelt out", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     // All are busy: who was meant is in the refusal.
     for (const name of ["codex", "gemini", "claude", "my-agent.sh"]) {
       await desk.says(["lock", "acquire", name, "--session", "another"]);
@@ -35,7 +35,7 @@ describe("what config can set, the environment can set before it, and a flag bef
   });
 
   test("how many work at once", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     config(desk, { concurrency: 1 });
     const work = (argv: string[], env: Record<string, string> = {}) =>
       desk.dibs(["work", "--until-empty", ...argv, "--", "true"], {
@@ -55,7 +55,7 @@ describe("what config can set, the environment can set before it, and a flag bef
 
 describe(".dibs/config.json", () => {
   test("what is not known is told once on stderr, and passed over", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     config(desk, { colour: "teal", "bad\u001b[31m\u202e": 1 });
     const { code, out, err } = await desk.dibs(["work", "--until-idle", "--json", "--", "true"], {
       env: { PATH: process.env.PATH! },
@@ -103,7 +103,7 @@ describe("the server or database of a team, in .dibs/config.json", () => {
     const server = await openDesk("server");
     await server.says(["add", "On the server"]);
     const token = readFileSync(`${server.database}.token`, "utf8").trim();
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     config(desk, { url: server.server!.url });
     const env = { DIBS_TOKEN: token };
     const titles = async (...args: string[]) =>

@@ -1,7 +1,7 @@
 // A fresh link for a browser, at any time, and for less than one may oneself.
 
 import { expect, test } from "vitest";
-import { type Desk, openDesk } from "./desk.js";
+import { type Desk, deskWithStore, openDesk } from "./desk.js";
 
 /** Who the link makes one, as a browser would learn it. */
 async function roleBy(link: string): Promise<unknown> {
@@ -39,7 +39,7 @@ test("nobody lets others do more than they may themselves", async () => {
 });
 
 test("without a server there is nothing to link to", async () => {
-  const desk = await openDesk("embedded");
+  const desk = await deskWithStore("embedded");
   const { code, err } = await desk.dibs(["token", "link"]);
   expect(code).toBe(2);
   expect(err).toContain("dibs serve");

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.js";
-import { type Calling, openDesk, ways } from "./desk.js";
+import { type Calling, deskWithStore, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
 
@@ -91,7 +91,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("claim --wait takes what comes, and needs no time", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     const claimed = desk.json(["claim", "--start", "--wait"], as);
     await eventually(async () => (await desk.json(["sessions"])).sessions.length).toBe(1);
     await desk.says(["add", "One"]);
@@ -178,7 +178,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("a lock is held for the life of a process, and no longer", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     const script = spawn("sleep", ["60"], { stdio: "ignore" });
     onTestFinished(() => void script.kill("SIGKILL"));
     const pid = String(script.pid);
@@ -196,7 +196,7 @@ describe.each(ways)("%s", (way) => {
   });
 
   test("under npx the process must be named", async () => {
-    const desk = await openDesk(way);
+    const desk = await deskWithStore(way);
     const { code, err } = await desk.dibs(["lock", "acquire", "x"], { env: { npm_command: "exec" } });
     expect(code).toBe(2);
     expect(err).toContain("--pid $$");

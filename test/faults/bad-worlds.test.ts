@@ -50,8 +50,12 @@ function mount(context: TestContext, options: string): string {
 
 describe("a file that is no intact store is refused and stays as it is:", () => {
   const damages: [what: string, damage: (file: string) => unknown, message: RegExp][] = [
-    ["garbage", (file) => writeFileSync(file, Buffer.alloc(50_000, "no database at all ")), /not a database/],
-    ["a short text", (file) => writeFileSync(file, "hello\n"), /not a database/],
+    [
+      "garbage",
+      (file) => writeFileSync(file, Buffer.alloc(50_000, "no database at all ")),
+      /not a Dibs database/,
+    ],
+    ["a short text", (file) => writeFileSync(file, "hello\n"), /not a Dibs database/],
     ["an empty file", (file) => writeFileSync(file, ""), /empty/],
     [
       "half of a store",

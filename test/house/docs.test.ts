@@ -2,9 +2,23 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/registry.js";
 import { reasonCodes } from "../../src/core/explain.js";
+import { defaultSettings } from "../../src/core/project.js";
 import { type Code, claimPrecedence, holderPrecedence, refusals } from "../../src/core/refusal.js";
-import { codeTable, operationPages, part, stateMatrix } from "./generated.js";
+import { concurrencyMax } from "../../src/runner/work.js";
+import { configKeys, taskVariables, variables } from "../../src/surfaces/cli/settings.js";
+import {
+  codeTable,
+  configTable,
+  operationPages,
+  part,
+  projectSettings,
+  projectSettingsTable,
+  stateMatrix,
+  taskVariablesTable,
+  variablesTable,
+} from "./generated.js";
 import { commandPages, eventTable, metricTable, toolPages } from "./reference.js";
+import { expectNone, filesUnder } from "./source.js";
 
 const parts: [file: string, name: string, tell: () => string | Promise<string>][] = [
   ["docs/concepts/states.md", "matrix", stateMatrix],
@@ -14,6 +28,10 @@ const parts: [file: string, name: string, tell: () => string | Promise<string>][
   ["docs/reference/http.md", "operations", operationPages],
   ["docs/reference/mcp.md", "tools", toolPages],
   ["docs/reference/metrics.md", "metrics", metricTable],
+  ["docs/reference/settings.md", "project settings", projectSettingsTable],
+  ["docs/reference/settings.md", "variables", variablesTable],
+  ["docs/reference/settings.md", "task variables", taskVariablesTable],
+  ["docs/reference/settings.md", "config", configTable],
 ];
 
 describe("the documentation says what the code does", () => {
@@ -38,6 +56,33 @@ describe("the documentation says what the code does", () => {
     for (const order of [holderPrecedence, claimPrecedence]) {
       expect(text).toContain(order.map((code) => `\`${code}\``).join(" → "));
     }
+  });
+
+  test("docs/reference/settings.md has every environment variable that the program names", () => {
+    const known = new Set([...Object.keys(variables), ...Object.keys(taskVariables)]);
+    const problems = [...filesUnder("src"), ...filesUnder("web/src")].flatMap((path) => {
+      const names = readFileSync(path, "utf8").match(/\bDIBS_[A-Z][A-Z_]*/g) ?? [];
+      return [...new Set(names)]
+        .filter((name) => !known.has(name))
+        .map((name) => `${path} names ${name}: add it to src/surfaces/cli/settings.ts, then npm run docs.`);
+    });
+    expectNone(problems);
+  });
+
+  test("every setting of a project is described, and has a default", () => {
+    for (const { name, schema, default: usual } of projectSettings()) {
+      expect(schema.description, name).toBeTruthy();
+      expect(usual, name).toBeDefined();
+    }
+    const names = Object.entries(defaultSettings).flatMap(([group, value]) =>
+      typeof value === "object" ? Object.keys(value).map((key) => `${group}.${key}`) : [group],
+    );
+    expect(
+      projectSettings()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(names.sort());
+    expect(configKeys.concurrency.values).toBe(`1 to ${concurrencyMax}`);
   });
 
   test("every operation refuses only with codes that exist, and each path, command and name is used once", () => {

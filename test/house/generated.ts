@@ -3,13 +3,17 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { exitCode, httpStatus, mcpError } from "../../src/contract/codes.js";
+import { exactDuration } from "../../src/contract/duration.js";
 import { operations } from "../../src/contract/registry.js";
+import { settingsShape } from "../../src/contract/shapes.js";
 import type { Command } from "../../src/core/command.js";
 import { carryOut } from "../../src/core/decide.js";
+import { defaultSettings } from "../../src/core/project.js";
 import { type Code, refusals } from "../../src/core/refusal.js";
 import { stateOf, type TaskState, taskStates } from "../../src/core/task.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
+import { configKeys, type Setting, taskVariables, variables } from "../../src/surfaces/cli/settings.js";
 
 const org = "default";
 const project = "demo";
@@ -97,6 +101,7 @@ interface Schema {
   required?: string[];
   description?: string;
   default?: unknown;
+  minimum?: number;
   maximum?: number;
 }
 
@@ -134,6 +139,53 @@ export function operationPages(): string {
   });
   return pages.join("\n\n");
 }
+
+interface ProjectSetting {
+  name: string;
+  schema: Schema;
+  default: unknown;
+}
+
+/** Every setting of a project by its full name, as the schema has it. */
+export function projectSettings(): ProjectSetting[] {
+  const { properties = {} } = z.toJSONSchema(settingsShape(), { io: "input" }) as Schema;
+  const defaults = defaultSettings as unknown as Record<string, unknown>;
+  return Object.entries(properties).flatMap(([group, schema]) => {
+    if (!schema.properties) return [{ name: group, schema, default: defaults[group] }];
+    const inner = defaults[group] as Record<string, unknown>;
+    return Object.entries(schema.properties).map(([key, each]) => ({
+      name: `${group}.${key}`,
+      schema: each,
+      default: inner[key],
+    }));
+  });
+}
+
+function boundsOf(name: string, { type, enum: words, minimum, maximum }: Schema): string {
+  if (words) return words.map((word) => `\`${word}\``).join(", ");
+  if (type === "boolean") return "`true`, `false`";
+  const shown = (value: number) => (name.endsWith("Ms") ? exactDuration(value) : String(value));
+  return `${shown(minimum!)} to ${shown(maximum!)}`;
+}
+
+export function projectSettingsTable(): string {
+  const rows = projectSettings().map(({ name, schema, default: usual }) => {
+    const shown = name.endsWith("Ms") ? `${exactDuration(Number(usual))} (${usual})` : String(usual);
+    return `| \`${name}\` | ${shown} | ${boundsOf(name, schema)} | ${schema.description} |`;
+  });
+  return ["| setting | default | values | meaning |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function settingsTable(head: string, settings: Record<string, Setting>): string {
+  const rows = Object.entries(settings).map(
+    ([name, { default: usual, values, means }]) => `| \`${name}\` | ${usual} | ${values} | ${means} |`,
+  );
+  return [`| ${head} | default | values | meaning |`, "|---|---|---|---|", ...rows].join("\n");
+}
+
+export const variablesTable = () => settingsTable("variable", variables);
+export const taskVariablesTable = () => settingsTable("variable", taskVariables);
+export const configTable = () => settingsTable("key", configKeys);
 
 /** The text between the markers of a part, and the file with that part replaced. */
 export function part(file: string, name: string) {

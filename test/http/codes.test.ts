@@ -446,6 +446,13 @@ const table: Record<Code, Row> = {
       },
     },
   },
+  STORE_NOT_FOUND: {
+    status: 503,
+    provoke: {
+      sqlite: { because: "a server creates its store", tested: "test/cli/no-store.test.ts" },
+      postgres: { because: "a server creates its store", tested: "test/postgres/no-store.test.ts" },
+    },
+  },
   STORE_UNAVAILABLE: {
     status: 503,
     passes: true,

@@ -1,6 +1,6 @@
 // The real program: how a server starts, is found, is refused, is killed and stops.
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
@@ -371,6 +371,7 @@ test("help is given, and what is not understood is refused with code 2", async (
     expect(refused, wrong.join(" ")).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).not.toBe("");
   }
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 test("a server started anywhere in a repository serves the file at its root", async () => {

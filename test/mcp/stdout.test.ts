@@ -140,7 +140,7 @@ test(
     expect(text).toMatch(/^STORE_\w+: .*\nNext: /s);
     // What is there the next time is used.
     rmSync(file);
-    expect(await broken.do("list_tasks")).toContain("No tasks match");
+    expect(await broken.do("list_tasks")).toContain("No tasks. No Dibs store at");
     await broken.close();
   }),
 );

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Desk, openDesk, ways } from "../cli/desk.js";
+import { type Desk, deskWithStore, openDesk, ways } from "../cli/desk.js";
 import { tempDir } from "../faults/support.js";
 import { databaseIn, Program, run, Serving } from "../http/program.js";
 import { type Content, eventually } from "./support.js";
@@ -89,7 +89,7 @@ describe("on the command line", () => {
   });
 
   test("another project has a file of its own", async () => {
-    const desk = await openDesk();
+    const desk = await deskWithStore();
     await desk.says(["project", "create", "docs"]);
     await desk.says(["add", "Of the shop"]);
     await desk.says(["add", "Of the docs", "--project", "docs"]);

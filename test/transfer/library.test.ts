@@ -66,7 +66,7 @@ test("the same store gives the same file, byte for byte, and so does its copy", 
 });
 
 test("a store that is not there is not made by exporting it", async () => {
-  await expect(save(at("nowhere.db"), at("x.jsonl"))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await expect(save(at("nowhere.db"), at("x.jsonl"))).rejects.toMatchObject({ code: "STORE_NOT_FOUND" });
   expect(existsSync(at("nowhere.db"))).toBe(false);
 });
 

@@ -17,8 +17,18 @@ const look = `SELECT current_setting('server_version_num')::int AS server, versi
     FROM pg_roles WHERE rolname = '${programRole}') AS has_role,
   (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS is_exempt`;
 
+export interface Migrating {
+  /** False: a database without the schema is refused. */
+  create?: boolean;
+  /** The schema exists now, and this process created it. */
+  onCreate?: (where: string) => void;
+}
+
 /** Brings the schema up to date. Says whether the program's own role can be taken on. */
-export async function migrate(settings: Settings): Promise<{ hasRole: boolean; warning: string | null }> {
+export async function migrate(
+  settings: Settings,
+  { create = true, onCreate }: Migrating = {},
+): Promise<{ hasRole: boolean; warning: string | null }> {
   return withOwner(settings, async (driver) => {
     let [found] = await driver.unsafe(look);
     if (found!.server < serverVersionMin) {
@@ -28,8 +38,15 @@ export async function migrate(settings: Settings): Promise<{ hasRole: boolean; w
       );
     }
     let version = found!.is_made ? await versionOf(driver) : 0;
+    if (version === 0 && !create) {
+      throw new StoreError(
+        "STORE_NOT_FOUND",
+        `No Dibs store in ${settings.where}.`,
+        "Check the address. To create the store, run: dibs init --db <address>",
+      );
+    }
     if (version < schemaVersion) {
-      await applyAll(driver);
+      if (await applyAll(driver)) onCreate?.(settings.where);
       [found] = await driver.unsafe(look);
       version = await versionOf(driver);
     }
@@ -61,13 +78,16 @@ async function versionOf(query: Query): Promise<number> {
   return row!.version;
 }
 
-async function applyAll(driver: Driver): Promise<void> {
+/** True: there was no schema before. */
+async function applyAll(driver: Driver): Promise<boolean> {
+  let isNew = false;
   await driver.begin(async (transaction) => {
     await transaction.unsafe("SET LOCAL lock_timeout = '60s'");
     await transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKey})`);
     // Read again under the lock: another starter may have been first.
     const version = await versionOf(transaction as unknown as Query);
-    if (version === 0) await prepare(transaction as unknown as Query);
+    isNew = version === 0;
+    if (isNew) await prepare(transaction as unknown as Query);
     for (const migration of migrations.filter((each) => each.version > version)) {
       await transaction.unsafe(migration.sql);
       await transaction.unsafe("INSERT INTO dibs.migration (version, name, applied_by) VALUES ($1, $2, $3)", [
@@ -78,6 +98,7 @@ async function applyAll(driver: Driver): Promise<void> {
     }
     await grant(transaction as unknown as Query);
   });
+  return isNew;
 }
 
 const exemptWarning = `This login passes row level security and cannot take on the role ${programRole}: orgs are kept apart by the program alone.`;

@@ -23,7 +23,7 @@ import { toDueClaim } from "./codec.js";
 import { Database, readUrl, type Session } from "./connection.js";
 import { isConnectionLoss } from "./errors.js";
 import { rebuild } from "./fetch.js";
-import { migrate } from "./migrate.js";
+import { type Migrating, migrate } from "./migrate.js";
 import { Notices } from "./notices.js";
 import { hasHappened, lockOrg, Unknown } from "./outcome.js";
 import { persistently } from "./patience.js";
@@ -68,10 +68,14 @@ interface Known {
   droppedAt: number;
 }
 
-export async function openPostgresStore(url: string, clock: Clock | null): Promise<Store> {
+export async function openPostgresStore(
+  url: string,
+  clock: Clock | null,
+  migrating?: Migrating,
+): Promise<Store> {
   const settings = readUrl(url);
   // Short: a wrong address should be heard of soon, but a server that restarts is worth a moment.
-  const { hasRole, warning } = await persistently(settings.where, () => migrate(settings), {
+  const { hasRole, warning } = await persistently(settings.where, () => migrate(settings, migrating), {
     patienceMs: 3_000,
   });
   const database = new Database(settings);

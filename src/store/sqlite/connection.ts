@@ -21,7 +21,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { retry } from "../../common/retry.js";
 import { StoreError } from "../store.js";
-import { corrupt, isBusy, translate } from "./errors.js";
+import { corrupt, foreign, isBusy, translate } from "./errors.js";
 import { foreignObject } from "./known-schema.js";
 import { finalizeStatements } from "./release.js";
 import { applicationId, migrations, migrationTable, schemaVersion } from "./schema.js";
@@ -37,6 +37,8 @@ const fullCheckBytesMax = { long: 8 * 1024 * 1024, brief: 512 * 1024 };
 export interface FileOptions {
   /** Opened for one call: quick to open and close. Its descriptors are freed when the process ends, or collects garbage. */
   brief?: boolean;
+  /** False: a file that does not exist is refused. */
+  create?: boolean;
   /** Records who creates a store: before other processes can see the file. */
   creation?: Creation;
 }
@@ -45,6 +47,8 @@ export interface Creation {
   note(storeId: string): void;
   /** Another process created the file first. */
   forget(storeId: string): void;
+  /** The file exists now, and this process created it. */
+  done?(): void;
 }
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
@@ -55,11 +59,12 @@ const sqliteVersionMin = "3.51.3";
 
 export async function openFile(
   file: string,
-  { brief = false, creation }: FileOptions = {},
+  { brief = false, create = true, creation }: FileOptions = {},
 ): Promise<Database> {
   try {
     if (!existsSync(file)) {
       refuseOrphanedLog(file);
+      if (!create) throw new StoreError("STORE_NOT_FOUND", `No Dibs store at ${file}.`, "Run: dibs init");
       createFile(file, creation);
     }
     refuseEmpty(file);
@@ -96,7 +101,8 @@ function createFile(file: string, creation?: Creation): void {
     syncFile(draft);
     const id = idIn(model, file);
     creation?.note(id);
-    if (!putInPlace(draft, file)) creation?.forget(id);
+    if (putInPlace(draft, file)) creation?.done?.();
+    else creation?.forget(id);
   } finally {
     model.close();
     rmSync(draft, { force: true });
@@ -269,7 +275,8 @@ function pragma(db: Database, name: string): number {
 
 /** Before any row is read. Answers the version of the schema. */
 export function refuseForeign(db: Database, file: string): number {
-  if (pragma(db, "application_id") !== applicationId) throw corrupt(file, "it belongs to another program");
+  if (pragma(db, "application_id") !== applicationId)
+    throw foreign(file, "is a database of another program, not a Dibs database");
   // In one transaction: another process may be migrating the file.
   db.exec("BEGIN");
   try {

@@ -1,7 +1,7 @@
 // What SQLite and the file system say, as what a person should do. By code; only where `all()` reports no code, by message.
 
 import { accessSync, constants } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { StoreError } from "../store.js";
 
 interface SqliteError extends Error {
@@ -65,8 +65,9 @@ export function translate(error: unknown, file: string): unknown {
     case primary.readonly:
       return readOnly(file, error);
     case primary.corrupt:
-    case primary.notadb:
       return corrupt(file, error.message, error);
+    case primary.notadb:
+      return foreign(file, "is not a Dibs database", error);
     case primary.cantopen:
       if (isReadOnly(dirname(file))) return readOnly(file, error);
       return new StoreError(
@@ -115,6 +116,15 @@ function full(file: string, cause: unknown): StoreError {
     "Free some space and try again.",
     cause,
   );
+}
+
+/** A file of another program, or one that is not a database at all. Only at the usual place it can have been a store. */
+export function foreign(file: string, what: string, cause?: unknown): StoreError {
+  const hint =
+    basename(file) === "dibs.db"
+      ? "Move the file away. If it was a store, restore a backup."
+      : "Check the path: --db or DIBS_DATABASE_URL.";
+  return new StoreError("STORE_CORRUPT", `${file} ${what}.`, hint, cause);
 }
 
 export function corrupt(file: string, what: string, cause?: unknown): StoreError {

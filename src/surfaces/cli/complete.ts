@@ -3,7 +3,6 @@
 
 import type { Dibs } from "../../client/client.js";
 import type { Command, SingleCommand } from "./command.js";
-import { serverNamed, whereFor } from "./connection.js";
 import type { Context } from "./context.js";
 import { cut, plain } from "./print/text.js";
 import { argsOf, type FlagSpec, globalFlags } from "./spec.js";
@@ -147,10 +146,6 @@ async function fromStore(context: Context, kind: string | undefined, command: st
   const list = lists[kind ?? ""];
   if (!list) return [];
   try {
-    // Nobody gets a store by pressing a key.
-    const { path } = await whereFor(context, context.parts);
-    if (!(await serverNamed(context, context.parts)) && path && !(await context.parts.files.exists(path)))
-      return [];
     return await list(await context.dibs());
   } catch {
     return [];

@@ -9,6 +9,7 @@ import type { Flags } from "./connection.js";
 import { textOf } from "./files.js";
 import type { Parts } from "./parts.js";
 import { plain } from "./print/text.js";
+import { configKeys } from "./settings.js";
 import { usageError } from "./spec.js";
 
 export interface Config {
@@ -21,13 +22,7 @@ export interface Config {
   concurrency?: number;
 }
 
-const known: Record<keyof Config, "string" | "number"> = {
-  project: "string",
-  url: "string",
-  db: "string",
-  agent: "string",
-  concurrency: "number",
-};
+const known: Record<keyof Config, { type: "string" | "number" }> = configKeys;
 
 const bytesMax = 64 * 1024;
 
@@ -41,7 +36,7 @@ export async function settingFor<Name extends keyof Config>(
   const variable = `DIBS_${name.toUpperCase()}`;
   const text = parts.env[variable] || undefined;
   if (text === undefined) return config[name];
-  const value = known[name] === "number" ? Number(text) : text;
+  const value = known[name].type === "number" ? Number(text) : text;
   if (Number.isNaN(value)) throw usageError(`${variable}=${text}: must be a number.`);
   return value as Config[Name];
 }
@@ -92,8 +87,8 @@ function judged(path: string, text: string): { config: Config; unknown: string[]
   const entries = Object.entries(value);
   const isKnown = (name: string): name is keyof Config => Object.hasOwn(known, name);
   for (const [name, each] of entries) {
-    if (isKnown(name) && typeof each !== known[name])
-      throw new DibsError("VALIDATION_FAILED", `${path}: ${name} must be a ${known[name]}.`);
+    if (isKnown(name) && typeof each !== known[name].type)
+      throw new DibsError("VALIDATION_FAILED", `${path}: ${name} must be a ${known[name].type}.`);
   }
   const config: Config = Object.fromEntries(entries.filter(([name]) => isKnown(name)));
   const problem = Object.hasOwn(value, "token") ? noToken : addressProblem(config);

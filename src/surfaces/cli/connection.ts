@@ -2,19 +2,23 @@
 // else the one of this directory's repository; what was found and not named is used if this user trusts it (ADR 21). A store is used
 // through the server that runs for it, if one does.
 
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
+import { shellWord } from "../../client/view/shell.js";
 import { DibsError } from "../../contract/error.js";
 import { isPostgres } from "./address.js";
 import { settingFor } from "./config.js";
 import { configuredStore, refuseUntrustedAddress } from "./configured.js";
 import type { Parts, Place, ServerAddress } from "./parts.js";
+import { plain } from "./print/text.js";
 import { usageError } from "./spec.js";
 
 export interface Flags {
   text(name: string): string | undefined;
-  /** The command changes nothing: it makes no database where another one was meant. */
-  readonly isReader?: boolean;
+  /** The command creates a store that does not exist. All others refuse: in the wrong directory they would find nothing. */
+  readonly createsStore?: boolean;
+  /** The command's own answer lists what it created. */
+  readonly listsCreated?: boolean;
   readonly isJson?: boolean;
 }
 
@@ -28,11 +32,11 @@ export async function serverNamed(flags: Flags, parts: Parts): Promise<string | 
 /** Where calls go. */
 export type Target = { server: ServerAddress; isNamed: boolean } | { place: Place };
 
-export async function connectionFor(flags: Flags, parts: Parts): Promise<Dibs> {
-  return openTarget(await targetFor(flags, parts), parts);
+export async function connectionFor(flags: Flags, parts: Parts, opening: Opening = {}): Promise<Dibs> {
+  return openTarget(await targetFor(flags, parts, opening.creates), flags, parts, opening);
 }
 
-export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
+export async function targetFor(flags: Flags, parts: Parts, creates = flags.createsStore): Promise<Target> {
   const place = await locationFor(flags, parts);
   const url = await serverNamed(flags, parts);
   const named = flags.text("token");
@@ -59,27 +63,57 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
     }
   }
   await refuseUntrusted(flags, parts, place);
-  if (flags.isReader && place.path !== undefined && databaseNamed(flags, parts) !== undefined)
-    await refuseMissing(place.path, parts);
+  if (!creates) await refuseMissing(flags, parts, place);
   return { place };
 }
 
-/** A new file in a directory that is there may be a beginning; without the directory it is a slip. */
-async function refuseMissing(path: string, parts: Parts): Promise<void> {
-  if (await parts.files.exists(dirname(path))) return;
-  throw new DibsError("STORE_UNAVAILABLE", `There is no database ${path}.`, {
-    hint: "Check --db, or DIBS_DATABASE_URL. If it is to be there: dibs add makes it with its first task.",
+/** Without the file there is its log at most: opening says what is wrong then. */
+async function refuseMissing(flags: Flags, parts: Parts, { path }: Place): Promise<void> {
+  if (path === undefined || (await parts.files.exists(path)) || (await parts.files.exists(`${path}-wal`)))
+    return;
+  const file = flags.text("db");
+  const source = await sourceOfPath(flags, parts);
+  if (source === null)
+    throw new DibsError("STORE_NOT_FOUND", `No Dibs store in ${parts.cwd} or above.`, {
+      hint: "Run: dibs init",
+    });
+  const init = file === undefined ? "dibs init" : `dibs init --db ${shellWord(file)}`;
+  throw new DibsError("STORE_NOT_FOUND", `No Dibs store at ${path}.`, {
+    hint: `Check ${source}, or run: ${init}`,
   });
+}
+
+/** What names the database; null: it is the one of this directory. */
+async function sourceOfPath(flags: Flags, parts: Parts): Promise<string | null> {
+  if (flags.text("db") !== undefined) return "--db";
+  if (databaseNamed(flags, parts) !== undefined) return "DIBS_DATABASE_URL";
+  return (await configuredStore(flags, parts)).db === undefined ? null : "db in .dibs/config.json";
+}
+
+export interface Opening {
+  /** Whether a store that does not exist is created; default: what the command says. */
+  creates?: boolean;
+  /** Instead of a line on standard error. */
+  onCreate?: (store: string) => void;
+  retry?: ServerAddress["retry"];
 }
 
 export async function openTarget(
   target: Target,
+  flags: Flags,
   parts: Parts,
-  retry?: ServerAddress["retry"],
+  { creates = flags.createsStore, onCreate, retry }: Opening = {},
 ): Promise<Dibs> {
   if ("server" in target) return parts.connect({ ...target.server, ...(retry ? { retry } : {}) });
+  if (!creates) return parts.open(target.place, { create: false });
   if (target.place.path !== undefined) await makeRoom(target.place.path, parts);
-  return parts.open(target.place);
+  const report = (store: string) => reportCreated(flags, parts, store);
+  return parts.open(target.place, { create: true, onCreate: onCreate ?? report });
+}
+
+/** On standard error: standard output is the command's answer. */
+export function reportCreated(flags: Flags, parts: Parts, store: string): void {
+  if (!flags.isJson && !flags.listsCreated) parts.err(`Created store ${plain(store)}\n`);
 }
 
 /**
@@ -96,7 +130,7 @@ function tokensFor(
   return { ...(own === null ? {} : { token: own }), ...spare };
 }
 
-async function makeRoom(path: string, parts: Parts): Promise<void> {
+export async function makeRoom(path: string, parts: Parts): Promise<void> {
   try {
     await parts.makeRoomFor(path);
   } catch (error) {
@@ -110,11 +144,11 @@ async function makeRoom(path: string, parts: Parts): Promise<void> {
   }
 }
 
-/** The database, which will be opened whatever server is named, and room for it. */
+/** The database, which will be opened whatever server is named. */
 export async function placeFor(flags: Flags, parts: Parts): Promise<Place> {
   const place = await locationFor(flags, parts);
   await refuseUntrusted(flags, parts, place);
-  if (place.path !== undefined) await makeRoom(place.path, parts);
+  if (!flags.createsStore) await refuseMissing(flags, parts, place);
   return place;
 }
 

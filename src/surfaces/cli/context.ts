@@ -10,7 +10,7 @@ import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { type Look, lookOf } from "./print/look.js";
 import { plain } from "./print/text.js";
-import { type Parsed, usageError } from "./spec.js";
+import { type CommandSpec, type Parsed, usageError } from "./spec.js";
 
 export class Context {
   private opened: Promise<Dibs> | null = null;
@@ -20,8 +20,16 @@ export class Context {
     private readonly parsed: Parsed,
     /** Every command there is. */
     readonly catalogue: ReadonlyMap<string, Entry>,
-    readonly isReader = false,
+    private readonly command: Pick<CommandSpec, "createsStore" | "listsCreated"> = {},
   ) {}
+
+  get createsStore(): boolean {
+    return this.command.createsStore ?? false;
+  }
+
+  get listsCreated(): boolean {
+    return this.command.listsCreated ?? false;
+  }
 
   get args(): readonly string[] {
     return this.parsed.args;
@@ -83,7 +91,7 @@ export class Context {
 
   duration(flag: string): number | undefined {
     const text = this.text(flag);
-    return text === undefined ? undefined : durationMs(text, `--${flag} `);
+    return text === undefined ? undefined : durationMs(text, `--${flag}`);
   }
 
   /** Words that stood before `--`; all of them where there was none. */
@@ -174,9 +182,15 @@ export class Context {
 
   /** Whether the store exists; asking creates none. */
   async hasStore(): Promise<boolean> {
-    const target = await targetFor(this, this.parts);
+    const target = await targetFor(this, this.parts, true);
     const path = "place" in target ? target.place.path : undefined;
     return path === undefined || (await this.parts.files.exists(path));
+  }
+
+  /** For a command that creates a store, where a store must exist: what it is asked about is in it. */
+  async existingDibs(): Promise<Dibs> {
+    await targetFor(this, this.parts, false);
+    return this.dibs();
   }
 
   dibs(): Promise<Dibs> {

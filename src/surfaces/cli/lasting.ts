@@ -28,8 +28,8 @@ const retry = { tries: 2, baseMs: 100 };
 /** A server that was named is meant, and no other; and a store does not go away. */
 export async function lastingConnection(flags: Flags, parts: Parts): Promise<Dibs> {
   const target = await targetFor(flags, parts);
-  if (!isFound(target)) return openTarget(target, parts);
-  const way = { target, dibs: await openTarget(target, parts, retry) };
+  if (!isFound(target)) return openTarget(target, flags, parts);
+  const way = { target, dibs: await openTarget(target, flags, parts, { retry }) };
   return createClient(new LastingConnection(flags, parts, way));
 }
 
@@ -153,7 +153,7 @@ class LastingConnection implements Connection {
     try {
       const target = await targetFor(this.flags, this.parts);
       if (this.closing.signal.aborted || JSON.stringify(target) === JSON.stringify(way.target)) return;
-      this.way = { target, dibs: await openTarget(target, this.parts, retry) };
+      this.way = { target, dibs: await openTarget(target, this.flags, this.parts, { retry }) };
     } catch {
       return;
     }

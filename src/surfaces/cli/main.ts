@@ -79,7 +79,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
     parts.out(helpOf(command, columnsOf(parts)));
     return 0;
   }
-  const context = new Context(parts, parsed, entries, command.reads);
+  const context = new Context(parts, parsed, entries, command);
   try {
     const code = await command.run(context);
     return typeof code === "number" ? code : 0;

@@ -10,6 +10,13 @@ export interface Place {
   project?: string;
 }
 
+export interface Creating {
+  /** False: a store that does not exist is refused. */
+  create: boolean;
+  /** Called with its file or address if this call created it. */
+  onCreate?: (store: string) => void;
+}
+
 export interface ServerAddress {
   url: string;
   token?: string;
@@ -79,7 +86,10 @@ export interface Care {
   check(place: Place): Promise<{ problems: string[]; schema: string }>;
   exportLines(place: Place): AsyncIterable<string>;
   /** How many rows of each kind. */
-  importLines(place: Place, lines: () => AsyncIterable<string>): Promise<Record<string, number>>;
+  importLines(
+    place: Place & Pick<Creating, "onCreate">,
+    lines: () => AsyncIterable<string>,
+  ): Promise<Record<string, number>>;
   /** One file, line by line. */
   linesOf(file: string): AsyncIterable<string>;
   writeLines(file: string, lines: AsyncIterable<string>): Promise<number>;
@@ -135,6 +145,8 @@ export interface Health {
 export interface McpRequest {
   /** Asked again when it failed, and when what it opened could not be reached any more. */
   open(): Promise<Dibs>;
+  /** The same, for a first task: creates the store if there is none, and answers which. */
+  create(): Promise<{ dibs: Dibs; created: string | null }>;
   abandon(dibs: Dibs): void;
   defaultAgent: string;
   agentType?: string;
@@ -196,7 +208,7 @@ export interface Parts {
     database: string,
   ): Promise<{ url: string; pid: number; token: string | null; project?: string; storeId?: string } | null>;
   trust: Trust;
-  open(place: Place): Promise<Dibs>;
+  open(place: Place, creating: Creating): Promise<Dibs>;
   connect(server: ServerAddress): Promise<Dibs>;
   /** What a link to the server's page ends with, good once. */
   signInCode(server: ServerAddress, role?: string): Promise<{ code: string; expiresAt: string }>;

@@ -48,6 +48,10 @@ export interface CommandSpec {
   flags?: Record<string, FlagSpec>;
   /** It changes nothing. */
   reads?: true;
+  /** It creates a store that does not exist, and says so; all others refuse. */
+  createsStore?: true;
+  /** Its answer lists what it created. */
+  listsCreated?: true;
   /** What 1 and 5 mean here, and others where they mean something of their own; null: it never ends so. */
   exits?: Partial<Record<ExitCode, string | null>>;
   examples?: readonly string[];

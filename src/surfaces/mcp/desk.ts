@@ -8,6 +8,7 @@ import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireSession, WireTask } from "../../contract/shapes.js";
 import { asDibsError } from "./refusals.js";
+import { StoreAccess, type StoreOptions } from "./store-access.js";
 
 export interface ProcessName {
   pid: number;
@@ -15,10 +16,7 @@ export interface ProcessName {
   processStartedAt?: string;
 }
 
-export interface DeskOptions {
-  open(): Promise<Dibs>;
-  /** What could not be reached, and will not be used again. */
-  abandon?(dibs: Dibs): void;
+export interface DeskOptions extends StoreOptions {
   /** Who acts where no agent_id is given; absent: it must be given. */
   defaultAgent?: string;
   /** The process whose life is the agents' life; absent: their claims just expire. */
@@ -62,12 +60,13 @@ interface Leaving {
 type Action<T> = (dibs: Dibs) => Promise<T>;
 
 const nobody = () => false;
+const closed = () => new DibsError("STORE_CLOSED", "The connection is closed.");
 const agentsMax = 1_000;
 const noticesMax = 20;
 const idleBeatMs = 60_000;
 
 export class Desk {
-  private opened: Promise<Dibs> | null = null;
+  private readonly store: StoreAccess;
   private readonly agents = new Map<string, Agent>();
   private readonly closing = new AbortController();
   private readonly heartbeat = new Heartbeat(() => this.beat());
@@ -78,6 +77,7 @@ export class Desk {
 
   constructor(readonly options: DeskOptions) {
     this.now = options.now ?? Date.now;
+    this.store = new StoreAccess(options);
   }
 
   /** Aborted when this connection is over. */
@@ -90,27 +90,23 @@ export class Desk {
     return this.options.process !== undefined;
   }
 
-  /** What could not be opened may be there the next time. */
   dibs(): Promise<Dibs> {
-    if (this.closing.signal.aborted)
-      return Promise.reject(new DibsError("STORE_CLOSED", "The connection is closed."));
-    this.opened ??= this.options.open().catch((error) => {
-      this.opened = null;
-      throw error;
-    });
-    return this.opened;
+    return this.closing.signal.aborted ? Promise.reject(closed()) : this.store.dibs();
+  }
+
+  /** Where a first task creates the store. */
+  createdDibs(): Promise<{ dibs: Dibs; created: string | null }> {
+    return this.closing.signal.aborted ? Promise.reject(closed()) : this.store.createdDibs();
   }
 
   /** What calls go through now. */
   get connection(): Promise<Dibs> | null {
-    return this.opened;
+    return this.store.connection;
   }
 
-  /** The server that was used may be gone for good: the next call finds the store anew. Agents keep what they hold. */
+  /** Agents keep what they hold. */
   reconnect(used: Promise<Dibs> | null): void {
-    if (used === null || this.opened !== used) return;
-    this.opened = null;
-    void used.then((dibs) => this.options.abandon?.(dibs)).catch(() => undefined);
+    this.store.reconnect(used);
   }
 
   nameOf(agentId: unknown): string {
@@ -372,7 +368,7 @@ export class Desk {
     await Promise.allSettled(this.under);
     const leaving = [...this.agents.values()].filter(({ id }) => !isElsewhere(id));
     if (!endSessions || leaving.length === 0) return;
-    const dibs = await (this.opened ?? this.options.open()).catch(() => null);
+    const dibs = await this.store.dibs().catch(() => null);
     if (!dibs) return;
     await Promise.allSettled(leaving.map((agent) => this.goodbye(dibs, agent)));
   }

@@ -4,6 +4,7 @@ import { renderBrief } from "../../client/brief/brief.js";
 import { gatherFacts } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../common/abort.js";
+import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
 import {
   answerBlock,
@@ -35,7 +36,7 @@ export function given<T extends Record<string, unknown>>(
 }
 
 const createTask: Handler = async (desk, input) => {
-  const dibs = await desk.dibs();
+  const { dibs, created } = await desk.createdDibs();
   const { task } = await dibs.tasks.create(
     given({
       prompt: input.description as string,
@@ -50,6 +51,7 @@ const createTask: Handler = async (desk, input) => {
   );
   const waits = task.pendingDependencies > 0;
   return [
+    ...(created === null ? [] : [`Created store ${created}`]),
     `Created task ${task.id}${waits ? `; it waits for ${task.pendingDependencies} of its dependencies` : ", ready to be claimed"}.`,
     waits
       ? "Next: create_task for more, or claim_task to work."
@@ -216,10 +218,19 @@ export function asHolder<T>(
   return desk.act(agentId, act, true);
 }
 
+/** Where there is no store there are no tasks. */
+export function notYet(error: unknown): DibsError {
+  const refusal = asDibsError(error);
+  if (refusal.code !== "STORE_NOT_FOUND") throw error;
+  return refusal;
+}
+
 const pageMax = 50;
 
 const listTasks: Handler = async (desk, input) => {
-  const dibs = await desk.dibs();
+  const dibs = await desk.dibs().catch(notYet);
+  if (dibs instanceof DibsError)
+    return [`No tasks. ${dibs.message}`, "Next: create_task creates the store with the first task."];
   const limit = Math.max(1, Math.min((input.limit as number | undefined) ?? 25, pageMax));
   const filter = given({
     state: input.state as never,

@@ -53,6 +53,8 @@ const next = {
   STORE_NOT_TRUSTED:
     "A human must decide: ask your user to run dibs trust. Do not run it yourself, and stop.",
   STORE_TOO_NEW: tellHuman,
+  STORE_NOT_FOUND:
+    "create_task creates the store with the first task. If you expect tasks here, tell your user.",
   STORE_UNAVAILABLE: `${again} If it still fails, tell your user that the task store is unreachable.`,
   STORE_CLOSED: tellHuman,
   INTERNAL: `${again} If it still fails, tell your user.`,

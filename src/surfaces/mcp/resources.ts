@@ -6,12 +6,12 @@ import {
   type ReadResourceResult,
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
-import type { Dibs } from "../../client/client.js";
 import { mcpError } from "../../contract/codes.js";
+import { DibsError } from "../../contract/error.js";
 import type { WireEvent } from "../../contract/shapes.js";
 import { fitting, questionList, taskLines } from "./answers.js";
 import type { Desk } from "./desk.js";
-import { describe } from "./handlers.js";
+import { describe, notYet } from "./handlers.js";
 import { asDibsError, refusalText } from "./refusals.js";
 
 export const inboxUri = "dibs://inbox";
@@ -32,7 +32,9 @@ async function read(uri: URL, text: () => Promise<string[]>): Promise<ReadResour
 const inboxMax = 20;
 const readyMax = 50;
 
-async function inbox(dibs: Dibs): Promise<string[]> {
+async function inbox(desk: Desk): Promise<string[]> {
+  const dibs = await desk.dibs().catch(notYet);
+  if (dibs instanceof DibsError) return [`No open questions. ${dibs.message}`];
   const { questions } = await dibs.notifications.inbox({ limit: inboxMax + 1 });
   if (questions.length === 0) return ["No open questions."];
   return [
@@ -42,7 +44,9 @@ async function inbox(dibs: Dibs): Promise<string[]> {
   ];
 }
 
-async function ready(dibs: Dibs): Promise<string[]> {
+async function ready(desk: Desk): Promise<string[]> {
+  const dibs = await desk.dibs().catch(notYet);
+  if (dibs instanceof DibsError) return [`No task is ready. ${dibs.message}`];
   const { tasks } = await dibs.tasks.claimable({ limit: readyMax + 1 });
   if (tasks.length === 0) return ["No task is ready."];
   const shown = tasks.slice(0, Math.min(readyMax, fitting(tasks)));
@@ -58,13 +62,13 @@ export function addResources(server: McpServer, desk: Desk): void {
     "inbox",
     inboxUri,
     { title: "Open questions", description: "Questions for a human", mimeType },
-    (uri) => read(uri, async () => inbox(await desk.dibs())),
+    (uri) => read(uri, () => inbox(desk)),
   );
   server.registerResource(
     "ready",
     readyUri,
     { title: "Ready tasks", description: "Tasks that can be claimed now, in claiming order", mimeType },
-    (uri) => read(uri, async () => ready(await desk.dibs())),
+    (uri) => read(uri, () => ready(desk)),
   );
   server.registerResource(
     "task",

@@ -57,7 +57,13 @@ export class Watching {
       await act(await opening);
     } catch (error) {
       if (this.signal.aborted) return;
-      if (asDibsError(error).code === "STORE_UNAVAILABLE") this.source.reconnect(opening);
+      const { code } = asDibsError(error);
+      // A store that is created later has nothing in it before what happens then.
+      if (code === "STORE_NOT_FOUND") {
+        this.after ??= 0;
+        return;
+      }
+      if (code === "STORE_UNAVAILABLE") this.source.reconnect(opening);
       this.listener.onTrouble(error);
     }
   }

@@ -106,6 +106,7 @@ async function promptOf(context: Context): Promise<string> {
 export const commands: Record<string, SingleCommand> = {
   add: {
     name: "add",
+    createsStore: true,
     args: "[prompt...]",
     summary: "Add a task; it is claimable when its dependencies are completed",
     flags: {
@@ -128,10 +129,11 @@ export const commands: Record<string, SingleCommand> = {
     ],
     async run(context) {
       const prompt = await promptOf(context);
+      const fields = taskFields(context);
       const dibs = await context.dibs();
       const answer = await dibs.tasks.create({
         prompt,
-        ...taskFields(context),
+        ...fields,
         ...given({
           id: context.text("id"),
           parentId: context.text("parent"),

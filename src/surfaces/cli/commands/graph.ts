@@ -56,7 +56,7 @@ export const commands: Record<string, SingleCommand> = {
     details:
       "A task stands below the last one it waits for; others it waits for are named beside it. [*] somebody works on it, [?] waits for an answer, -- can be claimed, ✓ completed, ✗ failed.",
     flags: {
-      all: { short: "a", help: "draw what is over, too" },
+      all: { help: "draw what is over, too" },
       max: { value: "<n>", help: "draw so many tasks at most; default 100" },
       dot: { help: "print it for Graphviz: dibs graph --dot | dot -Tsvg" },
       limit: { value: "<n>", help: "with --json: how many tasks a page has" },

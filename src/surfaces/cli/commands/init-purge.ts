@@ -143,7 +143,7 @@ async function heldTasks(context: Context, { directory, files, git }: Left): Pro
   if (files.includes("dibs.db")) {
     const path = join(directory, "dibs.db");
     await parts.trust.refuseUntrusted(path, { isTrusted: parts.env.DIBS_TRUST === "1" });
-    const dibs = await parts.open({ path });
+    const dibs = await parts.open({ path }, { create: false });
     try {
       held.push(...(await dibs.tasks.inFlight({ project: "*" })).inFlight);
     } finally {
@@ -151,6 +151,7 @@ async function heldTasks(context: Context, { directory, files, git }: Left): Pro
     }
   }
   if (!git || git.worktrees.length === 0 || !(await isElsewhere(context, directory))) return held;
+  if (!(await context.hasStore())) return held;
   const dibs = await context.dibs();
   for (const { project, taskId } of git.worktrees) {
     const task = await dibs.tasks.get({ project, taskId }).then(

@@ -268,6 +268,8 @@ function nextSteps(context: Context, look: Look): string[] {
 export const commands: Record<string, SingleCommand> = {
   init: {
     name: "init",
+    createsStore: true,
+    listsCreated: true,
     summary: "Set up this repository: store, settings, .gitignore, and a block for agents in AGENTS.md",
     details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
     flags: {

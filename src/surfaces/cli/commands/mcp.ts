@@ -50,6 +50,15 @@ const mcp: SingleCommand["run"] = async (context) => {
         opened.add(dibs);
         return dibs;
       },
+      create: async () => {
+        let created: string | null = null;
+        const onCreate = (store: string) => {
+          created = store;
+        };
+        const dibs = await connectionFor(context, parts, { creates: true, onCreate });
+        opened.add(dibs);
+        return { dibs, created };
+      },
       abandon: (dibs) => {
         opened.delete(dibs);
         void dibs.close();
@@ -63,7 +72,7 @@ const mcp: SingleCommand["run"] = async (context) => {
       }),
     });
     // A client reads a refusal in its answers; without one, a store that cannot be used is reported here.
-    if (!hasClient) await targetFor(context, parts);
+    if (!hasClient) await targetFor(context, parts, true);
   } finally {
     await Promise.all([...opened].map((each) => each.close()));
   }

@@ -44,7 +44,7 @@ const plan: SingleCommand["run"] = async (context) => {
   });
   if (!read.ok) return tellProblems(context, file, read.problems);
   const parentId = context.text("parent");
-  if (parentId !== undefined) await (await context.dibs()).tasks.get({ taskId: parentId });
+  if (parentId !== undefined) await (await context.existingDibs()).tasks.get({ taskId: parentId });
   const planned = under(read.plan, parentId);
   const name = await nameOf(context, file);
   return name === undefined ? loadOnce(context, planned) : loadNamed(context, planned, name);
@@ -290,6 +290,7 @@ function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch"
 export const commands: Record<string, SingleCommand> = {
   plan: {
     name: "plan",
+    createsStore: true,
     args: "<file|->",
     summary: "Turn a plan into tasks, all of them or none; without --yes only show what would happen",
     details:

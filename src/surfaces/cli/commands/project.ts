@@ -30,10 +30,10 @@ function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject
   return `${look.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, look.now)], ...fields], look)}`;
 }
 
-/** A number, a truth, a duration where milliseconds are meant, or a word. */
+/** A number, a truth, a duration, or a word. A name that ends with Ms is the unit of a bare number. */
 function typed(key: string, text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
-  if (key.endsWith("Ms")) return durationMs(text);
+  if (key.endsWith("Ms") && !/^\d+$/.test(text)) return durationMs(text, key);
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 

@@ -66,6 +66,7 @@ export const commands: Record<string, CommandGroup> = {
     parts: {
       "add-task": {
         name: "leader add-task",
+        createsStore: true,
         args: "<description...>",
         summary: "add a task",
         flags: {

@@ -2,12 +2,13 @@ import { resolve } from "node:path";
 import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
-import { placeFor, targetFor } from "../connection.js";
+import { makeRoom, placeFor, targetFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { ServeRequest } from "../parts.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { ago } from "../print/time.js";
+import { variables } from "../settings.js";
 import { usageError } from "../spec.js";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
@@ -24,21 +25,24 @@ function syncOf(context: Context): ServeRequest["sync"] {
 
 const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const named = context.text("port") ?? (parts.env.DIBS_PORT || "3427");
+  const named = context.text("port") ?? (parts.env.DIBS_PORT || variables.DIBS_PORT.default);
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
   if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
+  const options = given({
+    retainEventsMs: context.duration("retain-events"),
+    retainTasksMs: context.duration("retain-tasks"),
+    sync: syncOf(context),
+  });
+  const place = await placeFor(context, parts);
+  if (place.path !== undefined) await makeRoom(place.path, parts);
   const running = await parts.serve({
-    ...(await placeFor(context, parts)),
-    host: context.text("host") ?? (parts.env.DIBS_HOST || "127.0.0.1"),
+    ...place,
+    ...options,
+    host: context.text("host") ?? (parts.env.DIBS_HOST || variables.DIBS_HOST.default),
     port,
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
-    ...given({
-      retainEventsMs: context.duration("retain-events"),
-      retainTasksMs: context.duration("retain-tasks"),
-      sync: syncOf(context),
-    }),
   });
   // At once: whoever reads the first line only must not end the server.
   const token = running.tokenFile ? `token in ${running.tokenFile}\n` : "";
@@ -76,14 +80,13 @@ const link: SingleCommand["run"] = async (context) => {
 };
 
 const create: SingleCommand["run"] = async (context) => {
-  const answer = await (await context.dibs()).tokens.create(
-    given({
-      name: context.text("name"),
-      role: context.text("role") as (typeof roles)[number] | undefined,
-      expiresInMs: context.duration("expires"),
-      bound: context.on("bound") || undefined,
-    }),
-  );
+  const input = given({
+    name: context.text("name"),
+    role: context.text("role") as (typeof roles)[number] | undefined,
+    expiresInMs: context.duration("expires"),
+    bound: context.on("bound") || undefined,
+  });
+  const answer = await (await context.dibs()).tokens.create(input);
   context.say(answer, () => answer.token ?? "");
 };
 
@@ -110,6 +113,7 @@ const list: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, Command> = {
   serve: {
     name: "serve",
+    createsStore: true,
     summary: "Run the server: HTTP API, live stream, MCP, a page to watch",
     flags: {
       port: { value: "<port>", help: "port to listen on, default 3427; 0 takes a free one" },

@@ -98,6 +98,7 @@ const spool: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, Command> = {
   spool: {
     name: "spool",
+    createsStore: true,
     summary: "Let shell agents work by moving files",
     details:
       "A proxy for agents that coordinate through ai_comms/<agent>/tasks: it claims tasks, keeps their leases and lays them into to_execute/<id>/<id>.md.\n" +

@@ -88,6 +88,7 @@ const sync: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, SingleCommand> = {
   sync: {
     name: "sync",
+    createsStore: true,
     args: "[file]",
     summary: "Keep a tasks.json in step with the project, both ways",
     details:

@@ -129,7 +129,7 @@ export const commands: Record<string, SingleCommand> = {
       assignee: { value: "<session>", help: "assigned to this session" },
       parent: { value: "<id>", help: "parts of this task" },
       top: { help: "only what is part of nothing" },
-      search: { value: "<text>", short: "q", help: "part of id, title or prompt" },
+      search: { value: "<text>", help: "part of id, title or prompt" },
       claimable: { help: "only what can be claimed now" },
       order: {
         value: "<order>",
@@ -141,7 +141,7 @@ export const commands: Record<string, SingleCommand> = {
       limit: listFlags.limit,
       cursor: listFlags.cursor,
     },
-    examples: ["dibs list -s failed,blocked", "dibs list --tree", "dibs list -q login --json"],
+    examples: ["dibs list -s failed,blocked", "dibs list --tree", "dibs list --search login --json"],
     run: list,
   },
   ready: {

@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
-import { placeFor, serverNamed, whereFor } from "../connection.js";
+import { placeFor, reportCreated, serverNamed } from "../connection.js";
 import type { Context } from "../context.js";
 import { fileTrouble } from "../files.js";
 import type { Place } from "../parts.js";
@@ -11,10 +11,9 @@ import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
 /** The database itself: these go past a server, which may well be running. */
-async function ownPlace(context: Context, what: string, isNew = false): Promise<Place> {
+async function ownPlace(context: Context, what: string): Promise<Place> {
   const { parts } = context;
-  if (!(await serverNamed(context, parts)))
-    return isNew ? placeFor(context, parts) : whereFor(context, parts);
+  if (!(await serverNamed(context, parts))) return placeFor(context, parts);
   throw usageError(
     `${what} needs the database itself, not a server.`,
     "Run it where the database is, or name it with --db.",
@@ -62,7 +61,7 @@ const exportAll: SingleCommand["run"] = async (context) => {
 
 const importAll: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const place = await ownPlace(context, "An import", true);
+  const place = await ownPlace(context, "An import");
   const name = context.args[0]!;
   const input = name === "-" ? await parts.readInput() : null;
   const file = resolve(parts.cwd, name);
@@ -75,11 +74,16 @@ const importAll: SingleCommand["run"] = async (context) => {
     return progress.over(input === null ? parts.care.linesOf(file) : linesIn(input), tell);
   };
   let counts: Record<string, number>;
+  let created: string | undefined;
   try {
-    counts = await parts.care.importLines(place, lines).finally(() => progress.clear());
+    const onCreate = (store: string) => {
+      created = store;
+    };
+    counts = await parts.care.importLines({ ...place, onCreate }, lines).finally(() => progress.clear());
   } catch (error) {
     throw await importTrouble(error, context, place, name);
   }
+  if (created !== undefined) reportCreated(context, parts, created);
   await warnOfProject(context, place);
   context.say({ success: true, counts }, () => {
     const told = Object.entries(counts).filter(([, count]) => count > 0);
@@ -127,6 +131,7 @@ export const commands: Record<string, SingleCommand> = {
   },
   import: {
     name: "import",
+    createsStore: true,
     args: "<file|->",
     summary: "Read an export into a store that has nothing yet",
     details: "The file is judged as a whole first: a broken one changes nothing.",

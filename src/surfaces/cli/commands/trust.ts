@@ -22,7 +22,7 @@ async function subjectOf(context: Context): Promise<{ address: string } | { path
       "Run: dibs trust",
     );
   if (await parts.files.exists(path)) return { path };
-  throw new DibsError("NOT_FOUND", `Store ${path} not found.`, { hint: "Run: dibs init" });
+  throw new DibsError("STORE_NOT_FOUND", `No Dibs store at ${path}.`, { hint: "Run: dibs init" });
 }
 
 async function list(context: Context): Promise<void> {

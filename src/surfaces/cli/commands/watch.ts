@@ -16,11 +16,10 @@ export const commands: Record<string, SingleCommand> = {
       view: { value: "<view>", choices: views, help: "begin with" },
       filter: {
         value: "<text>",
-        short: "f",
         help: "begin with this filter, such as 'is:blocked agent:a7 label:ui age:>1h'",
       },
     },
-    examples: ["dibs watch", "dibs watch --all --view inbox", "dibs watch -f 'is:open -label:later'"],
+    examples: ["dibs watch", "dibs watch --all --view inbox", "dibs watch --filter 'is:open -label:later'"],
     async run(context) {
       const { stdin, stdout } = context.parts;
       const instead = "dibs list shows tasks as text, dibs events -f what happens.";
