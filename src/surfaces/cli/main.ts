@@ -3,6 +3,7 @@
 
 import { exitCode } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import { aliasesOf, unaliased } from "./aliases.js";
 import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
@@ -14,8 +15,8 @@ import {
   commonHelp,
   type ExitCode,
   exitCodes,
-  exitLines,
   globalFlags,
+  globalFlagsHelp,
   helpOf,
   introduction,
   parse,
@@ -65,10 +66,11 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
     }
     return 0;
   }
-  if (word === "help") return call([...rest, "--help"], parts);
-  const entry = entries.get(word);
+  if (word === "help") return help(rest, parts);
+  const name = unaliased(word);
+  const entry = entries.get(name);
   if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
-  const chosen = single((await entry.load())[word]!, rest);
+  const chosen = single((await entry.load())[name]!, rest);
   if ("parts" in chosen) {
     parts.out(groupHelp(chosen, columnsOf(parts)));
     return 0;
@@ -76,7 +78,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { command, words } = chosen;
   const parsed = parse(command, words);
   if (parsed.on.has("help")) {
-    parts.out(helpOf(command, columnsOf(parts)));
+    parts.out(helpOf(command, aliasesOf(command.name), columnsOf(parts)));
     return 0;
   }
   const context = new Context(parts, parsed, entries, command.reads);
@@ -86,6 +88,13 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   } finally {
     await context.close();
   }
+}
+
+/** `dibs help <command>`; "flags" is no command. */
+async function help(words: readonly string[], parts: Parts): Promise<number> {
+  if (nextWord(words).word !== "flags") return call([...words, "--help"], parts);
+  parts.out(globalFlagsHelp(columnsOf(parts)));
+  return 0;
 }
 
 /** The command meant by what follows its name; a group itself where only its help is wanted. */
@@ -119,13 +128,14 @@ function nextWord(argv: readonly string[]): { word: string | undefined; rest: re
 
 function overview(columns: number): string {
   const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group, columns)}`);
-  const head = "dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n";
-  return `${head}\n${parts.join("\n")}\n${exitLines(exitCodes, columns)}`;
+  const head =
+    "dibs: task coordination for fleets of coding agents\n\nHelp on a command: dibs help <command>\n";
+  return `${head}\n${parts.join("\n")}\n${commonHelp(exitCodes, columns)}`;
 }
 
 function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {
-  const head = `dibs ${name} <${Object.keys(parts).join("|")}> [flags]\n\n`;
-  const more = `dibs ${name} <part> --help tells more.\n`;
+  const head = `dibs ${name} <command> [flags]\n\n`;
+  const more = `Help on a command: dibs help ${name} <command>\n`;
   const tail = commonHelp(exitsOf(Object.values(parts)), columns);
   return `${head}${introduction(summary, details, columns)}\n${summaries(parts, columns)}\n${more}\n${tail}`;
 }

@@ -214,12 +214,12 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
 export const commands: Record<string, SingleCommand> = {
   doctor: {
     name: "doctor",
-    summary: "Look for trouble: version, database, permissions, server, claims, worktrees",
+    summary: "Check the installation and fix problems",
     details:
-      "Without --fix it only looks.\n" +
-      "With --fix what the dead hold is queued again, sessions whose process is gone are ended, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
-    flags: { fix: { help: "mend what can be mended without harm" } },
-    exits: { 0: "all is well, or there are warnings only", 1: "there is a problem" },
+      "Checks the version of Node.js, the database, permissions, the server, claims and worktrees. Nothing is changed without --fix.\n" +
+      "With --fix, claims of dead processes return to the queue, their sessions end, and worktrees of ended tasks are removed. A worktree is kept if its branch is not merged, or if it has uncommitted or ignored files that cannot be created again.",
+    flags: { fix: { help: "fix what can be fixed without losing data" } },
+    exits: { 0: "no problems, or only warnings", 1: "problems found" },
     examples: ["dibs doctor", "dibs doctor --fix"],
     run: doctor,
   },

@@ -268,37 +268,38 @@ function nextSteps(context: Context, look: Look): string[] {
 export const commands: Record<string, SingleCommand> = {
   init: {
     name: "init",
-    summary: "Set up this repository: store, settings, .gitignore, and a block for agents in AGENTS.md",
-    details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
+    summary: "Set up this repository: store, settings, .gitignore, and instructions in AGENTS.md",
+    details:
+      "Existing files are kept: a second run adds only what is missing. --project sets the project's name.",
     flags: {
-      yes: { short: "y", help: "ask nothing, do all of it; --purge needs it without a terminal" },
+      yes: { short: "y", help: "do not ask; required for --purge without a terminal" },
       "agents-md": {
-        help: "add the block to AGENTS.md, or bring it up to date; asked at a terminal, else done",
+        help: "add or update the block in AGENTS.md; default, but a terminal asks",
       },
-      "no-agents": { help: "leave AGENTS.md alone" },
+      "no-agents": { help: "do not change AGENTS.md" },
       agent: {
         value: "<name>",
         many: true,
         choices: integrationNames,
-        help: "set this agent up for the project: MCP server, the way to AGENTS.md, and for claude a plugin with hooks",
+        help: "set up this agent: MCP server, link to AGENTS.md, and for claude a plugin with hooks; repeatable",
       },
       remove: {
-        help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only; prints what is left",
+        help: "remove the block from AGENTS.md and the settings of agents, or of one --agent; print what is left",
       },
       purge: {
-        help: "with --remove: also remove the store, its settings, and the worktrees, branches and git settings of its tasks; asks first",
+        help: "with --remove: also remove the store, its settings, and the worktrees, branches and git settings of tasks; asks first",
       },
-      force: { help: "with --purge: also work that is not committed, or on no other branch" },
+      force: { help: "with --purge: also remove work that is not committed or not merged" },
     },
     exits: {
-      1: "a file cannot be changed safely, --purge would lose work, or the store is in use",
-      4: "a link leads out of the repository",
+      1: "a file cannot be changed, --purge would lose work, or store in use",
+      4: "a symbolic link leads out of the repository",
     },
     examples: [
       "dibs init",
       "dibs init --yes --project shop --agent claude",
       "dibs init --remove",
-      "dibs init --remove --purge",
+      "dibs init --remove --purge --yes",
     ],
     run: init,
   },

@@ -9,7 +9,7 @@ import { type FlagSpec, usageError } from "../spec.js";
 
 const pidFlag: FlagSpec = {
   value: "<pid>",
-  help: "the process that holds it; default: the one that called dibs, such as a script",
+  help: "process that holds the lock; default: the caller of dibs, such as a script",
 };
 
 /**
@@ -60,20 +60,20 @@ function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look, her
 export const commands: Record<string, CommandGroup> = {
   lock: {
     name: "lock",
-    summary: "Acquire, release and show named locks",
+    summary: "Acquire, release and list named locks",
     details:
-      "For scripts that must not run twice at the same time. A dead process holds nothing; one on another machine has a lease.",
+      "For scripts that must not run twice at the same time. A lock ends with its process; one of another machine has a lease.",
     parts: {
       acquire: {
         name: "lock acquire",
         args: "<name>",
-        summary: "acquire a lock, or renew it",
+        summary: "acquire or renew a lock",
         flags: {
           pid: pidFlag,
-          ttl: { value: "<duration>", help: "give it up after this long unless it is renewed" },
-          metadata: { value: "<json>", help: "an object of your own" },
+          ttl: { value: "<duration>", help: "lease duration; the lock expires unless it is renewed" },
+          metadata: { value: "<json>", help: "JSON object to store with the lock" },
         },
-        exits: { 1: "somebody else holds it" },
+        exits: { 1: "held by another process or session" },
         examples: ["dibs lock acquire deploy || exit 1", "dibs lock acquire deploy --pid $$ --ttl 10m"],
         async run(context) {
           const answer = await (await context.dibs()).locks.acquire({
@@ -91,9 +91,9 @@ export const commands: Record<string, CommandGroup> = {
       release: {
         name: "lock release",
         args: "<name>",
-        summary: "release a lock; one that is free stays so",
-        flags: { pid: pidFlag, force: { help: "whoever holds it" } },
-        exits: { 1: "somebody else holds it" },
+        summary: "release a lock",
+        flags: { pid: pidFlag, force: { help: "release the lock of any holder" } },
+        exits: { 1: "held by another process or session" },
         examples: ["dibs lock release deploy", "dibs lock release deploy --force"],
         async run(context) {
           const name = context.args[0]!;
@@ -106,8 +106,8 @@ export const commands: Record<string, CommandGroup> = {
         name: "lock status",
         reads: true,
         args: "<name>",
-        summary: "show who holds a lock",
-        exits: { 0: "it is told, whether the lock is held or free" },
+        summary: "show the holder of a lock",
+        exits: { 0: "success, whether the lock is held or not" },
         examples: ["dibs lock status deploy"],
         async run(context) {
           const name = context.args[0]!;
@@ -123,7 +123,7 @@ export const commands: Record<string, CommandGroup> = {
       list: {
         name: "lock list",
         reads: true,
-        summary: "list the locks that are held",
+        summary: "list held locks",
         examples: ["dibs lock list"],
         async run(context) {
           const answer = await (await context.dibs()).locks.list({ limit: 1000 });

@@ -90,14 +90,14 @@ async function set(context: Context): Promise<void> {
 export const commands: Record<string, CommandGroup> = {
   project: {
     name: "project",
-    summary: "List, show, make and set up projects",
+    summary: "Create, list and configure projects",
     details:
-      "A project is one list of tasks with its settings. They live in the store: everybody follows them.",
+      "A project is a task list with its own settings. Settings are in the store and apply to all its users.",
     parts: {
       list: {
         name: "project list",
         reads: true,
-        summary: "list the projects",
+        summary: "list projects",
         flags: {
           limit: listFlags.limit,
           cursor: listFlags.cursor,
@@ -137,8 +137,8 @@ export const commands: Record<string, CommandGroup> = {
       create: {
         name: "project create",
         args: "<project> [settings...]",
-        summary: "create a project, with settings if you like",
-        exits: { 1: "there is such a project" },
+        summary: "create a project, with optional settings",
+        exits: { 1: "the project exists" },
         examples: ["dibs project create docs", "dibs project create docs order=depth-first maxRetries=1"],
         async run(context) {
           const [id = "", ...words] = context.args;
@@ -166,11 +166,11 @@ export const commands: Record<string, CommandGroup> = {
       pause: {
         name: "project pause",
         args: "[project]",
-        summary: "pause a project: nothing of it can be claimed",
+        summary: "pause a project: its tasks cannot be claimed",
         examples: ["dibs project pause docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.pause(named(context));
-          context.say(answer, () => `paused ${plain(answer.project.id)}: nothing of it can be claimed`);
+          context.say(answer, () => `paused ${plain(answer.project.id)}: its tasks cannot be claimed`);
         },
       },
       resume: {

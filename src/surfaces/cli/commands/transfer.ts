@@ -118,27 +118,27 @@ export const commands: Record<string, SingleCommand> = {
   export: {
     name: "export",
     args: "[file]",
-    summary: "Write everything of the org as lines of JSON, to a new file or standard output",
+    summary: "Export all data as JSON lines, to a new file or standard output",
     details:
-      "A fleet may be at work: it is the state of one moment. Imported elsewhere it gives the same bytes again.",
-    exits: { 1: "the file is there already" },
+      "Agents can continue to work: the export is a snapshot. An import and export of it gives the same bytes.",
+    exits: { 1: "the file exists" },
     examples: ["dibs export fleet.jsonl", "dibs export | gzip > fleet.jsonl.gz"],
     run: exportAll,
   },
   import: {
     name: "import",
     args: "<file|->",
-    summary: "Read an export into a store that has nothing yet",
-    details: "The file is judged as a whole first: a broken one changes nothing.",
+    summary: "Import an export into an empty store",
+    details: "The whole file is checked first: an invalid one changes nothing.",
     exits: { 1: "the store is not empty" },
-    examples: ["dibs import fleet.jsonl --db new.db", "dibs import fleet.jsonl --db postgres://…"],
+    examples: ["dibs import fleet.jsonl --db new.db", 'dibs import fleet.jsonl --db "$DIBS_DATABASE_URL"'],
     run: importAll,
   },
   backup: {
     name: "backup",
     args: "<file>",
-    summary: "Copy the database into a new file while it is in use",
-    exits: { 1: "the file is there already" },
+    summary: "Copy the database to a new file while it is in use",
+    exits: { 1: "the file exists" },
     examples: ["dibs backup ../shop-backup.db"],
     async run(context) {
       const place = await ownPlace(context, "A backup");
