@@ -7,6 +7,7 @@ import { aliasesOf, unaliased } from "./aliases.js";
 import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
+import { inFlags } from "./flag-words.js";
 import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { columnsOf } from "./print/look.js";
@@ -85,6 +86,8 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   try {
     const code = await command.run(context);
     return typeof code === "number" ? code : 0;
+  } catch (error) {
+    throw context.isJson ? error : inFlags(error, command);
   } finally {
     await context.close();
   }
