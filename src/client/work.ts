@@ -263,7 +263,7 @@ class WorkLoop implements Worker {
       await patiently(() => this.dibs.tasks.complete({ ...by, result }));
     } catch (error) {
       if (!(error instanceof DibsError) || error.code !== "CHILDREN_OPEN") throw error;
-      await patiently(() => this.dibs.tasks.release({ ...by, reason: "waits for its children" }));
+      await patiently(() => this.dibs.tasks.release({ ...by, reason: "waits for its subtasks" }));
     }
   }
 

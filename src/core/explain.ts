@@ -108,7 +108,7 @@ const describe: Record<Blocker, Describe> = {
   }),
   IS_GROUP: (_draft, task) => ({
     code: "IS_GROUP",
-    message: "It is a group: it completes by itself when its children do.",
+    message: "It is a group: it completes when its subtasks do.",
     fix: `dibs list --parent ${task.id}`,
   }),
   CLAIMED: (draft, task, claim) => {
@@ -117,7 +117,7 @@ const describe: Record<Blocker, Describe> = {
     const alive = isLive(session) && !isSilent(session, orphanThresholdMs, draft.now);
     return {
       code: "CLAIMED",
-      message: `${claim?.sessionId} holds it, ${alive ? "and is alive" : "but that session is over"}.`,
+      message: `${claim?.sessionId} holds it, ${alive ? "and is alive" : "but that session has ended"}.`,
       until: claim ? dueAt(claim) : null,
       ...(claim && { sessionId: claim.sessionId }),
       holderAlive: alive,
@@ -157,7 +157,7 @@ const describe: Record<Blocker, Describe> = {
     const broken = ids.find((id) => draft.task(project, id)?.state === "failed");
     return {
       code: "WAITING_ON_CHILDREN",
-      message: `It waits for its children ${few(ids.map((id) => marked(draft, project, id)))}.`,
+      message: `It waits for its subtasks ${few(ids.map((id) => marked(draft, project, id)))}.`,
       taskIds: ids.slice(0, limits.transitiveMax),
       count: ids.length,
       fix: broken ? `dibs retry ${broken}` : `dibs list --parent ${task.id}`,

@@ -26,7 +26,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:response-received":
       return `${plain(event.actor.replace(/^\w+:/, ""))} answers ${task}: ${plain(data.response)}`;
     case "task:completed":
-      return event.sessionId === null ? `${task} is completed with its children` : `${who} completes ${task}`;
+      return event.sessionId === null ? `${task} is completed with its subtasks` : `${who} completes ${task}`;
     case "task:failed":
       return `${task} failed: ${messageOf(data.error)}`;
     case "task:retry-scheduled": {
@@ -39,7 +39,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:unblocked":
       return `${task} is available`;
     case "notification:created":
-      return `a human is told about ${task}`;
+      return `a human is notified about ${task}`;
     case "notification:read":
       return `the notification about ${task} is read`;
     case "project:updated":

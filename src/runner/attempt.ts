@@ -274,7 +274,7 @@ export class Attempt {
       });
     }
     if (!isPassing(error)) this.parts.options.onTrouble?.(error);
-    const reason = messageOf(error).slice(0, 500) || "the runner had a trouble";
+    const reason = messageOf(error).slice(0, 500) || "the runner failed";
     return this.end(await this.reporter.release(reason, "released"), exit, reason);
   }
 
@@ -335,7 +335,7 @@ const nobodySaw: Exit = { code: null, signal: null };
 
 function endOf({ code, signal }: Exit): string {
   if (code !== null) return `exited with code ${code}`;
-  return signal === null ? "ended, and nobody saw how" : `was ended by ${signal}`;
+  return signal === null ? "ended with an unknown exit code" : `was ended by ${signal}`;
 }
 
 function messageOf(error: unknown): string {

@@ -94,7 +94,9 @@ export class Lease {
       const why = event.data.reason === undefined ? event.type : `${event.type}: ${event.data.reason}`;
       const { reason } = event.data;
       this.options.onLost(
-        new DibsError(code, `Task ${by.taskId} is no longer ours (${why}).`, { details: { reason } }),
+        new DibsError(code, `This runner no longer holds task ${by.taskId} (${why}).`, {
+          details: { reason },
+        }),
       );
     }
   }

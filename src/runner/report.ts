@@ -9,7 +9,7 @@ import { persistently } from "./patience.js";
 import type { TaskOutcome } from "./result.js";
 
 /** Why a task goes back that is neither done nor failed: somebody else has to do something first. */
-export const waitsForChildren = "waits for its children";
+export const waitsForChildren = "waits for its subtasks";
 export const waitsForAnswer = "waits for the answer";
 
 /** When it is time to stop. */

@@ -121,7 +121,7 @@ test("a working day: who works on what, a question answered, a failure retried, 
   expect((await dibs.tasks.get({ taskId: "0002" })).task.claim).toBeNull();
   // A refusal is told.
   terminal.press("x", "y");
-  await terminal.shows("Nobody holds task 0002.");
+  await terminal.shows("No session holds task 0002.");
 
   terminal.press("?");
   await terminal.shows("take a task from its holder", "Marks and filters");
@@ -278,7 +278,7 @@ describe("the terminal is given back", () => {
     child.stdin.end();
     const [code] = await once(child, "close");
     expect(code).toBe(2);
-    expect(said).toContain("watch needs a terminal");
+    expect(said).toContain("dibs watch needs a terminal");
     expect(said).toContain("dibs list");
   });
 });

@@ -35,7 +35,7 @@ export function complete(draft: Draft, command: CompleteCommand): Outcome<Comple
 
 export function childrenOpen(task: Task): Refusal | null {
   if (task.openChildren === 0) return null;
-  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${task.openChildren} open children.`, {
+  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${task.openChildren} open subtasks.`, {
     hint: "Complete or cancel them first, or release this task: it is handed out again when they are done.",
     details: { taskId: task.id, openChildren: task.openChildren },
   });

@@ -17,8 +17,9 @@ export interface Holding {
 }
 
 export function taskNotFound(taskId: string): Refusal {
-  return refuse("TASK_NOT_FOUND", `There is no task ${taskId}.`, {
-    hint: "List the tasks to see the ids; ids are case-sensitive.",
+  const padded = /^\d{1,3}$/.test(taskId) ? `Did you mean ${taskId.padStart(4, "0")}? ` : "";
+  return refuse("TASK_NOT_FOUND", `Task ${taskId} not found.`, {
+    hint: `${padded}Run: dibs list`,
     details: { taskId },
   });
 }
@@ -27,8 +28,8 @@ export function taskNotFound(taskId: string): Refusal {
 export function noSuchTask(view: Pick<Draft, "document">, project: string, taskId: string): Refusal {
   const at = archivedAt(view, project, taskId);
   if (at === null) return taskNotFound(taskId);
-  return refuse("TASK_NOT_FOUND", `There is no task ${taskId} any more.`, {
-    hint: "It was archived at {archivedAt}, with its attempts; an export or a backup from before still has it.",
+  return refuse("TASK_NOT_FOUND", `Task ${taskId} was archived.`, {
+    hint: "It was archived at {archivedAt}, with its attempts. An export or a backup from before has it.",
     details: { taskId, archivedAt: at },
   });
 }
@@ -59,7 +60,7 @@ export function holderOf(draft: Draft, command: ByHolder, allowed: readonly Held
   if (epoch !== undefined && epoch !== claim.epoch) {
     return refuse(
       "STALE_EPOCH",
-      `Epoch ${epoch} of task ${taskId} is over; the present one is ${claim.epoch}.`,
+      `Epoch ${epoch} of task ${taskId} has ended; the current one is ${claim.epoch}.`,
       {
         hint: "This session claimed the task again since; use the epoch of that claim.",
         details,
@@ -89,15 +90,15 @@ function nothingHeld(draft: Draft, task: Task, { sessionId, epoch, taskId }: ByH
     if (last.end === "expire" || last.end === "orphan" || last.end === "abandon") {
       return refuse(
         "CLAIM_EXPIRED",
-        `The lease of ${sessionId} on task ${taskId} is over (${last.releaseReason}).`,
+        `The lease of ${sessionId} on task ${taskId} has ended (${last.releaseReason}).`,
         {
-          hint: "Claim the task again before going on; a late result is kept for a human to see.",
+          hint: "Claim the task again before you continue; a late result is kept for a human to see.",
           details,
         },
       );
     }
   }
-  return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${taskId}.`, {
+  return refuse("TASK_NOT_CLAIMED", `No session holds task ${taskId}.`, {
     hint: "Claim it first.",
     details: { taskId },
   });

@@ -58,7 +58,7 @@ function forced(draft: Draft, command: ReleaseCommand, reason: string): Outcome<
   if (!task) return taskNotFound(command.taskId);
   const claim = draft.claim(command.project, command.taskId);
   if (!claim) {
-    return refuse("TASK_NOT_CLAIMED", `Nobody holds task ${task.id}.`, { details: { taskId: task.id } });
+    return refuse("TASK_NOT_CLAIMED", `No session holds task ${task.id}.`, { details: { taskId: task.id } });
   }
   giveBack(draft, task, claim, reason, draft.context.actor);
   return accept({ reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) });

@@ -41,8 +41,8 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
   const scope = place.project ? { project: place.project } : {};
   if (url && flags.text("org") !== undefined) {
     throw usageError(
-      "A server's org is its token's: --org cannot choose another.",
-      "Use a token of that org.",
+      "--org cannot change the organization of a server: the token determines it.",
+      "Use a token of that organization.",
     );
   }
   if (url) {
@@ -68,7 +68,7 @@ export async function targetFor(flags: Flags, parts: Parts): Promise<Target> {
 async function refuseMissing(path: string, parts: Parts): Promise<void> {
   if (await parts.files.exists(dirname(path))) return;
   throw new DibsError("STORE_UNAVAILABLE", `There is no database ${path}.`, {
-    hint: "Check --db, or DIBS_DATABASE_URL. If it is to be there: dibs add makes it with its first task.",
+    hint: "Check --db and DIBS_DATABASE_URL. dibs add creates the database with its first task.",
   });
 }
 

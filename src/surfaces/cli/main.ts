@@ -49,7 +49,7 @@ function asDibsError(error: unknown): DibsError {
   }
   const message = error instanceof Error ? error.message : String(error);
   return new DibsError("INTERNAL", `This is a defect in Dibs: ${message}`, {
-    hint: "Please report it with the command and what dibs --version says; DIBS_DEBUG=1 shows where it happened.",
+    hint: "Report it with the command and the output of dibs --version. DIBS_DEBUG=1 prints where it happened.",
     cause: error,
   });
 }
@@ -70,7 +70,7 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   if (word === "help") return help(rest, parts);
   const name = unaliased(word);
   const entry = entries.get(name);
-  if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
+  if (!entry) throw usageError(`Unknown command '${word}'.`, suggestion(word, visibleNames(), "dibs"));
   const chosen = single((await entry.load())[name]!, rest);
   if ("parts" in chosen) {
     parts.out(groupHelp(chosen, columnsOf(parts)));
@@ -100,6 +100,8 @@ async function help(words: readonly string[], parts: Parts): Promise<number> {
   return 0;
 }
 
+const visibleNames = () => [...entries].filter(([, { isHidden }]) => !isHidden).map(([name]) => name);
+
 /** The command meant by what follows its name; a group itself where only its help is wanted. */
 function single(
   command: Command,
@@ -112,8 +114,10 @@ function single(
   const names = Object.keys(command.parts);
   if (word === undefined && (argv.includes("--help") || argv.includes("-h"))) return command;
   throw usageError(
-    word === undefined ? `dibs ${command.name} what?` : `'${word}' is not a part of dibs ${command.name}.`,
-    word === undefined ? `One of ${names.join(", ")}.` : suggestion(word, names, `dibs ${command.name}`),
+    word === undefined
+      ? `Missing command of dibs ${command.name}.`
+      : `Unknown command 'dibs ${command.name} ${word}'.`,
+    word === undefined ? `Commands: ${names.join(", ")}.` : suggestion(word, names, `dibs ${command.name}`),
   );
 }
 
@@ -168,8 +172,8 @@ function suggestion(name: string, known: readonly string[], before: string): str
   const isNear = (each: string) =>
     each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)) || hasSameLetters(each, name);
   const near = known.filter(isNear);
-  const all = `${before} --help lists all`;
-  return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}.` : `${all}.`;
+  const all = `Run: ${before} --help`;
+  return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}` : all;
 }
 
 function inWords({ code, message, hint }: DibsError): string {

@@ -87,19 +87,19 @@ function refuseMixture(context: Context, { action, changes }: Deed, ids: readonl
   const filter = context.text("filter");
   const name = words[action].verb;
   if (filter === undefined && context.on("yes")) {
-    throw usageError("--yes belongs to --filter.", `Run: dibs ${name} ${ids.map(shellWord).join(" ")}`);
+    throw usageError("--yes needs --filter.", `Run: dibs ${name} ${ids.map(shellWord).join(" ")}`);
   }
   if (filter === undefined && ids.length === 0) {
     throw usageError(
-      "id is missing.",
+      "Missing <id>.",
       `Usage: dibs ${name} <id>... or dibs ${name} --filter "is:failed label:ui"`,
     );
   }
   if (filter !== undefined && ids.length > 0) {
-    throw usageError("Ids and --filter exclude each other.", `For one task: --filter id:${plain(ids[0])}`);
+    throw usageError("Ids and --filter cannot be combined.", `For one task: --filter id:${plain(ids[0])}`);
   }
   if (changes && Object.keys(changes).length === 0) {
-    throw usageError("Missing what to change.", `Run: dibs edit --help`);
+    throw usageError("No changes given.", `Run: dibs edit --help`);
   }
 }
 

@@ -20,6 +20,8 @@ export interface FlagSpec {
   bare?: string;
   /** Its values, for completion and for refusing others. */
   choices?: readonly string[];
+  /** Former names of values: accepted, not shown. */
+  former?: Readonly<Record<string, string>>;
 }
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6;
@@ -111,7 +113,7 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
       else
         values.set(token.name, [
           ...(flag.many || flag.rest ? (values.get(token.name) ?? []) : []),
-          token.value!,
+          flag.former?.[token.value!] ?? token.value!,
         ]);
     }
     const isStrict = token.kind === "option" && flags[token.name]!.strict;
@@ -132,8 +134,8 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
 /** As in the API `*` is every project, where there is a list of them. */
 function oneProject(): DibsError {
   return usageError(
-    "--project *: this command works in one project.",
-    `Name it; dibs project list shows all. In dibs list and other lists * means --all.`,
+    "This command works in one project, not in --project *.",
+    "Name one project; lists take --all. Run: dibs project list",
   );
 }
 
@@ -142,8 +144,8 @@ function refuseForgotten(flag: { name: string; value: string }, word: string, ar
   const looksLikeId = /^\d{4}(_t\d+(\.\d+)*)?$/.test(word);
   if (args.length === 0 && !looksLikeId) return;
   throw usageError(
-    `'${word}' after --${flag.name} ${flag.value}: does it belong to that, or to the text?`,
-    `Write --${flag.name} ${flag.value},${word} for both; text goes before the flags in quotes, or after --.`,
+    `'${word}' after --${flag.name} ${flag.value} is ambiguous: a second value, or text.`,
+    `Write --${flag.name} ${flag.value},${word} for two values; put text in quotes before the flags, or after --.`,
   );
 }
 
@@ -165,7 +167,7 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     const [sentence = ""] = (error as Error).message.split(". ");
     throw usageError(
       `${sentence.replace(/\.$/, "")}.`,
-      `${calledAs(spec)} --help shows what it takes; after -- any text is taken as it is.`,
+      `Run: ${calledAs(spec)} --help. Text that begins with - goes after --.`,
     );
   }
 }
@@ -185,7 +187,8 @@ function refuseOtherChoices(flags: Record<string, FlagSpec>, values: ReadonlyMap
   for (const [name, given] of values) {
     const { choices } = flags[name]!;
     const other = choices && given.find((each) => !choices.includes(each));
-    if (other !== undefined) throw usageError(`--${name} ${other}: must be one of ${choices!.join(", ")}.`);
+    if (other !== undefined)
+      throw usageError(`--${name} must be one of ${choices!.join(", ")}, not '${other}'.`);
   }
 }
 
@@ -209,9 +212,9 @@ export function argsOf({ args = "" }: CommandSpec): ArgSpec[] {
 function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
   const known = argsOf(spec);
   const missing = known.filter(({ needed }) => needed)[args.length];
-  if (missing) throw usageError(`${missing.name} is missing.`, `Usage: ${usageOf(spec)}`);
+  if (missing) throw usageError(`Missing <${missing.name}>.`, `Usage: ${usageOf(spec)}`);
   if (args.length > known.length && !known.some(({ rest }) => rest)) {
-    throw usageError(`'${args[known.length]}' is too much.`, `Usage: ${usageOf(spec)}`);
+    throw usageError(`Unexpected argument '${args[known.length]}'.`, `Usage: ${usageOf(spec)}`);
   }
 }
 

@@ -10,7 +10,7 @@ export const commands: Record<string, SingleCommand> = {
     examples: ["dibs demo", "DIBS_DEMO_SPEED=0.1 dibs demo"],
     async run(context) {
       if (!context.isJson) return context.parts.demo();
-      throw usageError("The demo is for people; it has no JSON.", "Its exit code is its verdict.");
+      throw usageError("dibs demo has no --json.", "Its exit code is its result.");
     },
   },
 };

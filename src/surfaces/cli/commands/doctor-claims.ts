@@ -38,9 +38,9 @@ async function ended(dibs: Dibs, { dead }: Stats): Promise<Finding[]> {
 function lookedAt({ active, expired, orphaned, dead }: Stats): Finding[] {
   const holders = dead.filter(({ taskIds }) => taskIds.length > 0).map(holderName);
   const troubles = [
-    ...(holders.length > 0 ? [`the process is gone of ${named(holders)}`] : []),
-    ...(orphaned > 0 ? [`${orphaned} held by sessions that are over or silent`] : []),
-    ...(expired > 0 ? [`${expired} out of time`] : []),
+    ...(holders.length > 0 ? [`no process runs for ${named(holders)}`] : []),
+    ...(orphaned > 0 ? [`${orphaned} held by sessions that ended or are silent`] : []),
+    ...(expired > 0 ? [`${expired} expired`] : []),
   ];
   const claims: Finding =
     troubles.length === 0
@@ -56,7 +56,7 @@ function lookedAt({ active, expired, orphaned, dead }: Stats): Finding[] {
   const sessions: Finding = {
     check: "sessions",
     status: "warn",
-    message: `the process is gone of ${named(idle)}`,
+    message: `no process runs for ${named(idle)}`,
     advice: "dibs sessions ends them, and so does dibs doctor --fix",
   };
   return [claims, sessions];

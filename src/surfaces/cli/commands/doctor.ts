@@ -40,7 +40,7 @@ async function localFindings(context: Context): Promise<Local> {
   const distrust = await problemOf(() => whereFor(context, parts));
   if (distrust) return { findings: [node, distrust], hasStore: false };
   if (place.path !== undefined && !(await parts.files.exists(place.path))) {
-    const message = "there is none here yet";
+    const message = "not found";
     return {
       findings: [node, { check: "database", status: "warn", message, advice: "dibs init" }],
       hasStore: false,
@@ -128,8 +128,8 @@ async function fileFindings(context: Context, { files }: Facts): Promise<Finding
       findings.push({
         check: what,
         status: "problem",
-        message: "belongs to somebody else",
-        advice: `Remove ${shown(context, path)}; a server makes a new one`,
+        message: "belongs to another user",
+        advice: `Remove ${shown(context, path)}; a server creates a new one`,
       });
     } else findings.push(await mended(context, what, path, isSecret));
   }
@@ -184,7 +184,7 @@ function spaceFinding({ freeBytes }: Facts): Finding[] {
   const megabytes = `${Math.floor(freeBytes / 1024 / 1024)} MiB free`;
   if (freeBytes >= freeBytesMin) return [{ check: "disk", status: "ok", message: megabytes }];
   return [
-    { check: "disk", status: "warn", message: megabytes, advice: "Make room before writes are refused" },
+    { check: "disk", status: "warn", message: megabytes, advice: "Free disk space before writes fail" },
   ];
 }
 

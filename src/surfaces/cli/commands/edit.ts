@@ -100,10 +100,7 @@ async function promptOf(context: Context): Promise<string> {
   const isAlone = words === "" && context.parts.stdin.isTerminal;
   const text = isAlone ? "" : await context.textOrInput(words || "-");
   if (text.trim() !== "") return text;
-  throw usageError(
-    "The prompt is empty.",
-    'Write it: dibs add "Write the docs", or give it on standard input.',
-  );
+  throw usageError("Missing prompt.", 'Usage: dibs add "Write the docs", or pipe it to dibs add -');
 }
 
 export const commands: Record<string, SingleCommand> = {

@@ -31,7 +31,9 @@ async function graphOf(context: Context): Promise<Graph> {
   const whole = await wholeGraph(dibs);
   if (id === undefined) return whole;
   if (!whole.nodes.some((node) => node.id === id)) {
-    throw new DibsError("TASK_NOT_FOUND", `There is no task ${id} in this project.`);
+    throw new DibsError("TASK_NOT_FOUND", `Task ${id} not found in this project.`, {
+      hint: "Run: dibs list",
+    });
   }
   return around(whole, id);
 }

@@ -130,7 +130,7 @@ const ask: SingleCommand["run"] = async (context) => {
     : await context.taskAndWords();
   const holder = context.holderOf(taskId);
   const question = await context.textOrInput(words);
-  if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
+  if (!question) throw usageError("Missing question.", 'Usage: dibs ask <id> "Teal or orange?"');
   // The answer may come before anybody can listen: what is heard begins before the question.
   const { lastSeq } = isWaiting ? await dibs.events.list({ limit: 1 }) : { lastSeq: 0 };
   const answer = await dibs.tasks.ask({
@@ -142,7 +142,7 @@ const ask: SingleCommand["run"] = async (context) => {
     context.say(
       answer,
       () =>
-        `asked; the lease stands still until somebody answers:\n  dibs answer ${plain(taskId)} "<your answer>"`,
+        `asked; the lease is paused until the answer. Run:\n  dibs answer ${plain(taskId)} "<your answer>"`,
     );
     return 0;
   }
@@ -213,12 +213,12 @@ interface EndOfWaiting {
 const isLost: EndOfWaiting = {
   code: "CLAIM_EXPIRED",
   says: (taskId) => `Task ${taskId} was lost while its question was open.`,
-  hint: "The answer goes to whoever claims it next.",
+  hint: "The answer goes to the next claim.",
 };
 const isFailed: EndOfWaiting = {
   code: "TASK_NOT_CLAIMED",
-  says: (taskId) => `This attempt at task ${taskId} was reported as failed; nobody answers it any more.`,
-  hint: "Claim the task again before going on.",
+  says: (taskId) => `This attempt at task ${taskId} was reported as failed; its question is closed.`,
+  hint: "Claim the task again before you continue.",
 };
 
 /** What ends a wait without an answer, told as the holder's next call would be refused. */
@@ -230,8 +230,8 @@ const endsOfWaiting: Record<string, EndOfWaiting> = {
   },
   "task:released": {
     code: "TASK_NOT_CLAIMED",
-    says: (taskId) => `Task ${taskId} was given back while its question was open.`,
-    hint: "The answer goes to whoever claims it next.",
+    says: (taskId) => `Task ${taskId} was released while its question was open.`,
+    hint: "The answer goes to the next claim.",
   },
   "task:claim-expired": isLost,
   "task:claim-orphaned": isLost,

@@ -35,7 +35,7 @@ import { OwnRecord } from "./init-record.js";
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
-    throw usageError("--agents-md and --no-agents: which of them?");
+    throw usageError("--agents-md and --no-agents cannot be combined.");
   }
   refuseMisuse(context);
   const { parts } = context;
@@ -92,7 +92,7 @@ async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: 
     return { store: { what: "store", did: "kept", path: elsewhere! }, hasIgnore };
   }
   const isThere = await parts.files.exists(path);
-  return { store: { what: "store", did: isThere ? "kept" : "made", path }, hasIgnore };
+  return { store: { what: "store", did: isThere ? "kept" : "created", path }, hasIgnore };
 }
 
 /** Opening makes it; a project that was named and is not there yet is made, too. */
@@ -126,13 +126,13 @@ async function settle(
   return [
     {
       what: "config",
-      did: isNew ? "made" : "kept",
+      did: isNew ? "created" : "kept",
       path: config,
       ...(isOther ? { note: `does not name project ${project}: change it there to use it` } : {}),
     },
     {
       what: "gitignore",
-      did: hadIgnore ? "kept" : "made",
+      did: hadIgnore ? "kept" : "created",
       path: ignore,
       ...(isHidden ? {} : { note: "does not hide dibs.db and its token from git: add a line dibs.db*" }),
     },
@@ -174,12 +174,12 @@ async function writeBlock(
   else await record.note(path, before, after, context.list("agent") ?? [everybody]);
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
-  const did = before === null ? "made" : before === after ? "kept" : "changed";
+  const did = before === null ? "created" : before === after ? "kept" : "changed";
   const note = context.list("agent")?.includes("claude") ? undefined : await whoIsBlind(context, path);
   return { what: "agents", did, path, ...(note ? { note } : {}) };
 }
 
-const mend = "Mend it by hand, or leave it alone: --no-agents.";
+const mend = "Fix it by hand, or run: dibs init --no-agents";
 
 /** Claude Code reads a file of its own. */
 async function whoIsBlind({ parts }: Context, path: string): Promise<string | undefined> {

@@ -22,8 +22,8 @@ async function holderOf(context: Context) {
   if (pid === undefined && context.text("session") !== undefined) return { sessionId };
   if (pid === undefined && isShortLived(context)) {
     throw usageError(
-      "npx called dibs and will be gone in a moment: whose lock is it?",
-      "Name the process that holds it: --pid $$",
+      "npx ends before the lock is used, so it cannot hold it.",
+      "Add the process that holds the lock: --pid $$",
     );
   }
   const process = await context.parts.processOf(pid ?? context.parts.parentPid);
@@ -35,8 +35,8 @@ async function livingHolder(context: Context) {
   const holder = await holderOf(context);
   if ("pid" in holder && (await context.parts.health.isGone(holder))) {
     throw usageError(
-      `There is no process ${holder.pid} on this machine: it cannot hold a lock.`,
-      "Name one that runs, such as the shell that calls this: --pid $$. For a lease without a process: --session <name> --ttl 10m.",
+      `Process ${holder.pid} not found on this machine, so it cannot hold a lock.`,
+      "Use --pid $$ for the calling shell, or --session <name> --ttl 10m for a lease without a process.",
     );
   }
   return holder;
@@ -54,7 +54,7 @@ function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look, her
   ].filter((each) => each !== "");
   const until = expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - look.now)} more`;
   const where = pid !== null && host !== null && host !== here ? " elsewhere" : "";
-  return `${who.join(", ") || "somebody"}${where}, ${until}`;
+  return `${who.join(", ") || "unknown"}${where}, ${until}`;
 }
 
 export const commands: Record<string, CommandGroup> = {

@@ -36,7 +36,7 @@ async function whereOf(context: Context): Promise<Parts> {
   if (directory === undefined || directory === "" || directory.includes("${")) return context.parts;
   const there = inDirectory(context.parts, directory);
   if (await there.files.exists(there.cwd)) return there;
-  throw usageError(`There is no directory ${directory}.`);
+  throw usageError(`Directory ${directory} not found.`);
 }
 
 const mcp: SingleCommand["run"] = async (context) => {

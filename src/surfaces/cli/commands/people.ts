@@ -88,7 +88,7 @@ export const commands: Record<string, SingleCommand> = {
       const response = await context.textOrInput(context.args.slice(1).join(" "));
       // Pasted from what told about the question, and left as it was.
       const isMissing = response === "" || /^<(?:your )?answer>$/.test(response);
-      if (isMissing) throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
+      if (isMissing) throw usageError("Missing answer.", 'Usage: dibs answer <id> "teal"');
       const answer = await (await context.dibs()).tasks.respond({
         taskId: context.taskId,
         response,

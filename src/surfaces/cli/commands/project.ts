@@ -42,7 +42,7 @@ function patchOf(pairs: readonly (readonly [string, string])[]): Record<string, 
   const patch: Record<string, unknown> = Object.create(null);
   for (const [key, text] of pairs) {
     const [name = "", inner, more] = key.split(".");
-    if (name === "" || inner === "" || more !== undefined) throw usageError(`'${key}' is not a setting.`);
+    if (name === "" || inner === "" || more !== undefined) throw usageError(`Unknown setting '${key}'.`);
     if (inner === undefined) patch[name] = typed(key, text);
     else patch[name] = { ...(patch[name] as object), [inner]: typed(key, text) };
   }
@@ -57,7 +57,7 @@ function pairsOf(words: readonly string[]): [string, string][] {
     const at = key.indexOf("=");
     const value = at > 0 ? key.slice(at + 1) : left.shift();
     if (value === undefined) {
-      throw usageError(`The value of ${key} is missing.`, "dibs project set claim.defaultTtlMs 30m");
+      throw usageError(`Missing value of ${key}.`, "Usage: dibs project set claim.defaultTtlMs 30m");
     }
     pairs.push([at > 0 ? key.slice(0, at) : key, value]);
   }
@@ -155,7 +155,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project set",
         args: "<key> [value...]",
         summary: "change settings; several pairs are one change",
-        details: "Milliseconds may be written as durations. dibs project show lists all settings.",
+        details: "Durations have a unit: 30s, 5m, 2h. Run: dibs project show",
         examples: [
           "dibs project set claim.defaultTtlMs 45m",
           "dibs project set claim.minTtlMs 1s claim.defaultTtlMs 2s",

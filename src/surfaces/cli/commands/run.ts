@@ -91,8 +91,8 @@ async function commandOf(context: Context) {
   const stdin = barePrompt ? ("prompt" as const) : ("brief" as const);
   if (words.length > 0) return { command: [...words], stdin, env: {} };
   throw usageError(
-    "Which command? It is missing.",
-    `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
+    "Missing command.",
+    `Usage: dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
   );
 }
 
@@ -155,7 +155,7 @@ async function warn(context: Context, concurrency: number): Promise<void> {
 const work: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   if (context.on("until-empty") && context.on("until-idle")) {
-    throw usageError("--until-empty and --until-idle exclude each other.");
+    throw usageError("--until-empty and --until-idle cannot be combined.");
   }
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context));
@@ -215,7 +215,7 @@ const run: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const task = context.text("task");
   if (task !== undefined && context.text("prompt") !== undefined) {
-    throw usageError("--task and --prompt: which of them? A task has its own prompt.");
+    throw usageError("--task and --prompt cannot be combined: a task has its own prompt.");
   }
   const prompt = task === undefined ? await promptOf(context) : undefined;
   const options = await optionsFor(context);
@@ -256,8 +256,8 @@ async function lockOf(context: Context, command: readonly string[]): Promise<Onc
   const name = asLockName((await kindOf(context)) ?? basename(command[0]!));
   if (name !== "") return { name, onConflict };
   throw usageError(
-    `--on-conflict ${onConflict}: with whom? ${command[0]} gives no name for a lock.`,
-    "Name it with --lock <name>.",
+    `--on-conflict ${onConflict} needs a lock name: ${command[0]} has none.`,
+    "Add --lock <name>.",
   );
 }
 
@@ -272,10 +272,7 @@ async function promptOf(context: Context): Promise<string> {
   const text =
     context.text("prompt") ?? (context.parts.stdin.isTerminal ? "" : await context.parts.readInput());
   if (text.trim() !== "") return text;
-  throw usageError(
-    "What is to be done? The prompt is missing.",
-    'dibs run --prompt "Fix the build" -- my-agent; or on standard input; or --task <id>.',
-  );
+  throw usageError("Missing prompt.", 'Usage: dibs run --prompt "Fix the build" -- my-agent');
 }
 
 const fence: SingleCommand["run"] = async (context) => {

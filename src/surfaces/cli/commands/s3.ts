@@ -18,7 +18,7 @@ function priorityOf(text = "5"): never {
   if (/^p?[1-5]$/.test(word)) return `p${word.at(-1)}` as never;
   if (priorityWords.includes(word)) return word as never;
   throw usageError(
-    `-p ${text}: must be 1 to 5, or ${priorityWords.join(", ")}.`,
+    `-p must be 1 to 5, or ${priorityWords.join(", ")}, not '${text}'.`,
     "1 is the most urgent. For a number from 0 to 100: dibs add -p.",
   );
 }

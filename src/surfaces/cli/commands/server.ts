@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
+import { type Dialect, dialects, formerDialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
 import { placeFor, targetFor } from "../connection.js";
@@ -17,8 +17,7 @@ function syncOf(context: Context): ServeRequest["sync"] {
   const dialect = context.text("sync-dialect") as Dialect | undefined;
   if (named !== undefined)
     return { file: resolve(context.parts.cwd, named), ...(dialect === undefined ? {} : { dialect }) };
-  if (dialect !== undefined)
-    throw usageError("--sync-dialect is about the file of --sync, which is missing.");
+  if (dialect !== undefined) throw usageError("--sync-dialect needs --sync.");
   return undefined;
 }
 
@@ -26,7 +25,7 @@ const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const named = context.text("port") ?? (parts.env.DIBS_PORT || "3427");
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
-  if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
+  if (!(port <= 65_535)) throw usageError(`Port '${named}' must be a number from 0 to 65535.`);
   const running = await parts.serve({
     ...(await placeFor(context, parts)),
     host: context.text("host") ?? (parts.env.DIBS_HOST || "127.0.0.1"),
@@ -64,10 +63,7 @@ function linkUnder(name: string, link: string): string {
 const link: SingleCommand["run"] = async (context) => {
   const target = await targetFor(context, context.parts);
   if (!("server" in target)) {
-    throw usageError(
-      "No server runs for this database.",
-      "Start one with dibs serve, or name one with --url.",
-    );
+    throw usageError("No server runs for this database.", "Run: dibs serve, or add --url <url>");
   }
   const { url } = target.server;
   const { code, expiresAt } = await context.parts.signInCode(target.server, context.text("role"));
@@ -129,7 +125,12 @@ export const commands: Record<string, Command> = {
         help: "archive tasks that ended longer ago than this, such as 90d; default: keep all",
       },
       sync: { value: "<file>", help: "tasks.json to sync with the project; see dibs sync" },
-      "sync-dialect": { value: "<name>", choices: dialects, help: "field names of new tasks in that file" },
+      "sync-dialect": {
+        value: "<name>",
+        choices: dialects,
+        former: formerDialects,
+        help: "field names of new tasks in that file",
+      },
       "log-level": {
         value: "<level>",
         choices: logLevels,

@@ -39,7 +39,7 @@ function detailsOf(happening: OnTask): string {
     case "placed":
       return ` in to_execute/${plain(happening.name)}: ${plain(happening.title)}`;
     case "taken":
-      return happening.pid === null ? " by somebody without a process id" : ` by process ${happening.pid}`;
+      return happening.pid === null ? " by a process without an id" : ` by process ${happening.pid}`;
     case "completed":
       return "";
     case "failed":
@@ -59,15 +59,15 @@ const whereTo = (path: string | null) => (path === null ? "" : ` (${plain(path)}
 function needed(context: Context, flag: string, hint: string): string {
   const text = context.text(flag);
   if (text) return text;
-  throw usageError(`--${flag} is missing.`, hint);
+  throw usageError(`Missing --${flag}.`, hint);
 }
 
 const spool: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const agent = needed(context, "agent", "Whose tasks? --agent claude means ai_comms/claude/tasks.");
-  const directory = needed(context, "dir", "Where? The directory that holds the agents', such as ai_comms.");
+  const agent = needed(context, "agent", "Usage: dibs spool --agent claude --dir ai_comms");
+  const directory = needed(context, "dir", "Usage: dibs spool --agent claude --dir ai_comms");
   if (context.on("once") && context.on("until-empty")) {
-    throw usageError("--once and --until-empty: which of them?");
+    throw usageError("--once and --until-empty cannot be combined.");
   }
   const locks = context.text("locks");
   const { hostId, isAlive, processStart } = await parts.machine();

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import {
   dialects,
+  formerDialects,
   type News,
   needsAttention,
   type SyncOptions,
@@ -80,7 +81,7 @@ async function watch(context: Context): Promise<void> {
 }
 
 const sync: SingleCommand["run"] = async (context) => {
-  if (context.on("once") && context.on("watch")) throw usageError("Either --once or --watch.");
+  if (context.on("once") && context.on("watch")) throw usageError("--once and --watch cannot be combined.");
   if (!context.on("once")) return watch(context);
   return (await syncOnce(await optionsFor(context, await context.dibs()))) ? 0 : attention;
 };
@@ -96,7 +97,8 @@ export const commands: Record<string, SingleCommand> = {
       dialect: {
         value: "<name>",
         choices: dialects,
-        help: "field names of new tasks; default: those of the file, else s0",
+        former: formerDialects,
+        help: "field names of new tasks; default: those of the file, else camel",
       },
       once: { help: "exit after one exchange" },
       watch: { help: "run until stopped; the default" },

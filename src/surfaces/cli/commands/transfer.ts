@@ -1,4 +1,4 @@
-import { relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { placeFor, serverNamed, whereFor } from "../connection.js";
@@ -15,21 +15,18 @@ async function ownPlace(context: Context, what: string, isNew = false): Promise<
   const { parts } = context;
   if (!(await serverNamed(context, parts)))
     return isNew ? placeFor(context, parts) : whereFor(context, parts);
-  throw usageError(
-    `${what} needs the database itself, not a server.`,
-    "Run it where the database is, or name it with --db.",
-  );
+  throw usageError(`${what} needs the database, not a server.`, "Run it where the database is, or add --db.");
 }
 
 async function refuseTaken({ parts }: Context, file: string, name: string): Promise<void> {
   if (!(await parts.files.exists(file))) return;
-  throw new DibsError("ID_TAKEN", `${name} exists already.`, { hint: "Name a new file." });
+  throw new DibsError("ID_TAKEN", `File ${name} exists.`, { hint: "Choose a new file name." });
 }
 
 function noDirectory(error: unknown, name: string): DibsError | undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
-  return new DibsError("NOT_FOUND", `There is no directory for ${name}.`, { hint: "Make it first." });
+  return new DibsError("NOT_FOUND", `No directory for ${name}.`, { hint: `Run: mkdir -p ${dirname(name)}` });
 }
 
 /** Of text that came from elsewhere, such as standard input. */

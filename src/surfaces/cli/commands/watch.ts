@@ -23,10 +23,9 @@ export const commands: Record<string, SingleCommand> = {
     examples: ["dibs watch", "dibs watch --all --view inbox", "dibs watch -f 'is:open -label:later'"],
     async run(context) {
       const { stdin, stdout } = context.parts;
-      const instead = "dibs list shows tasks as text, dibs events -f what happens.";
-      if (context.isJson)
-        throw usageError("watch draws on a terminal; it has no JSON.", `With --json: ${instead}`);
-      if (!stdin.isTerminal || !stdout.isTerminal) throw usageError("watch needs a terminal.", instead);
+      const instead = "Run: dibs list, or dibs events -f";
+      if (context.isJson) throw usageError("dibs watch has no --json.", instead);
+      if (!stdin.isTerminal || !stdout.isTerminal) throw usageError("dibs watch needs a terminal.", instead);
       const { project } = await whereFor(context, context.parts);
       const filter = context.text("filter");
       await context.parts.watch({
