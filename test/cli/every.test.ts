@@ -90,7 +90,7 @@ const story: Step[] = [
   { line: "worker complete terminal-2 0005 ok", json: "tasks.complete", people: /completed 0005/ },
   { line: "leader add-task Five -p 1", json: "tasks.create", people: /^0006 {2}Five/ },
   { line: "worker claim terminal-2", json: "tasks.claimNext", people: /^0006/ },
-  { line: "worker fail terminal-2 0006 no", json: "tasks.fail", people: /failed 0006; tried again in/ },
+  { line: "worker fail terminal-2 0006 no", json: "tasks.fail", people: /failed 0006; retry in/ },
   { line: "leader cancel 0006", json: "tasks.cancel", people: /cancelled 0006/ },
   { line: "run --prompt Six -- cat", json: end, people: /^0007 completed\n$/ },
   { line: "work --once -- cat", json: end, people: /^0002 completed\n$/ },

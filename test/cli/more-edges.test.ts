@@ -105,7 +105,7 @@ test("the doctor names idle sessions whose process is gone and ends them", async
     expect(await desk.says(["doctor"])).toMatch(/warn +sessions +no process runs for agent-1\n/);
   }
   expect(await desk.says(["doctor", "--fix"])).toMatch(
-    /fixed +sessions +ended, their process is gone: agent-1\n/,
+    /fixed +sessions +ended sessions of dead processes: agent-1\n/,
   );
   expect(await desk.says(["doctor"])).toContain("All is well");
   expect((await desk.json(["sessions", "--ended"])).sessions[0]).toMatchObject({

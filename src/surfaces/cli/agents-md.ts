@@ -15,7 +15,7 @@ DIBS_SESSION is set, choose a name for yourself once, unlike any other agent's, 
 1. \`dibs claim --start --wait\` takes the best task and prints its id, its epoch and what to do. Exit code 5: there is none, stop.
 2. \`dibs progress <id> "what I did"\` after each step, and at least every 20 minutes: it keeps the task yours.
 3. \`dibs ask <id> --wait "Question?"\` when a human must decide; it prints the answer.
-4. \`dibs done <id> "what came of it" -c <created files> -m <changed files>\` when it is finished and tested.
+4. \`dibs done <id> "what was done" -c <created files> -m <changed files>\` when it is finished and tested.
 5. \`dibs fail <id> "why"\` when you cannot do it.
 6. \`dibs add "what to do" -d <id>\` for work that you find on the way; \`--parent <id>\` creates it as a subtask of your task.
 

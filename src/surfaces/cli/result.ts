@@ -43,7 +43,7 @@ export async function fail(context: Context, holder: Holder, words: string): Pro
 }
 
 function whatNext({ willRetry, retryAt }: Failed, now: number): string {
-  return willRetry ? `; tried again in ${span(Date.parse(retryAt!) - now)}` : " for good";
+  return willRetry ? `; retry in ${span(Date.parse(retryAt!) - now)}` : " for good";
 }
 
 export async function start(context: Context, holder: Holder): Promise<void> {

@@ -243,7 +243,7 @@ export function twoColumns(rows: readonly (readonly [string, string])[], columns
 function flagLines(flags: Record<string, FlagSpec>, columns: number): string {
   const rows = Object.entries(flags).map(([name, { short, value, help, choices }]) => {
     const left = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
-    return [left, choices ? `${help}: ${choices.join(", ")}` : help] as const;
+    return [left, choices ? `${help} (${choices.join(", ")})` : help] as const;
   });
   return twoColumns(rows, columns);
 }

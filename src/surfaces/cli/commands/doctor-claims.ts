@@ -21,17 +21,17 @@ async function ended(dibs: Dibs, { dead }: Stats): Promise<Finding[]> {
   const names = cleaned.map(({ taskId, sessionId }) => `${taskId} (${sessionId})`);
   const claims: Finding =
     cleaned.length === 0
-      ? { check: "claims", status: "ok", message: "nothing is held by the dead" }
+      ? { check: "claims", status: "ok", message: "no claims of dead processes" }
       : {
           check: "claims",
           status: "fixed",
-          message: `${cleaned.length} taken from the dead: ${named(names)}`,
+          message: `${cleaned.length} returned to the queue, of dead processes: ${named(names)}`,
         };
   const idle = idleOf(dead);
   if (idle.length === 0) return [claims];
   return [
     claims,
-    { check: "sessions", status: "fixed", message: `ended, their process is gone: ${named(idle)}` },
+    { check: "sessions", status: "fixed", message: `ended sessions of dead processes: ${named(idle)}` },
   ];
 }
 

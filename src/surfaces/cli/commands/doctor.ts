@@ -147,7 +147,7 @@ async function mended(context: Context, what: string, path: string, isSecret: bo
     };
   }
   await context.parts.health.protect(path, isSecret);
-  return { check: what, status: "fixed", message: `${message}: now they cannot` };
+  return { check: what, status: "fixed", message: `${message}; permissions fixed` };
 }
 
 async function serverFinding(context: Context, { server, files }: Facts): Promise<Finding> {
