@@ -277,7 +277,7 @@ test("a server of a project that does not exist does not start; the first one of
   first.signal("SIGTERM");
   expect(await first.exited).toMatchObject({ code: 0 });
   const refused = await run(["serve", "--db", db, "--port", "0", "--project", "mien"]);
-  expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("no project mien") });
+  expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("Project mien not found") });
   expect(existsSync(serverFileOf(db))).toBe(false);
   await serving(db, { env: { DIBS_PROJECT: "mine" } });
 });
