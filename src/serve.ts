@@ -84,7 +84,7 @@ export interface ServeOptions extends Omit<OpenOptions, "actor" | "create" | "on
   /** Archive tasks that were completed or cancelled longer ago. Default: keep all. */
   retainTasksMs?: number;
   /** A tasks.json that is kept in step with the server's project. */
-  sync?: { file: string; dialect?: "s0" | "s2" };
+  sync?: { file: string; dialect?: "camel" | "pascal" };
   logLevel?: LogLevel;
   /** Instead of stderr. */
   log?: (line: string) => void;
@@ -109,12 +109,12 @@ export async function serveDibs(options: ServeOptions): Promise<DibsServer> {
     const { host = "127.0.0.1", auth = true } = options;
     if (host.trim() === "") {
       throw new DibsError("VALIDATION_FAILED", "The address to listen on is empty.", {
-        hint: "Take 127.0.0.1, or 0.0.0.0 for all addresses of this machine.",
+        hint: "Use 127.0.0.1, or 0.0.0.0 for all addresses of this machine.",
       });
     }
     if (!auth && !isLoopback(host)) {
       throw new DibsError("FORBIDDEN", `Without auth the server listens on loopback only, not on ${host}.`, {
-        hint: "Leave --no-auth away, or bind to 127.0.0.1.",
+        hint: "Remove --no-auth, or bind to 127.0.0.1.",
       });
     }
     const place = placeOf(options);
@@ -337,7 +337,7 @@ async function holdServerLock(
   } catch (error) {
     if (!(error instanceof DibsError) || error.code !== "SESSION_BUSY") throw error;
     const { pid } = (error.details.lock ?? {}) as { pid?: number };
-    throw new DibsError("SESSION_BUSY", `A server runs on ${path} already (process ${pid}).`, {
+    throw new DibsError("SESSION_BUSY", `A server already runs on ${path} (process ${pid}).`, {
       hint: "Use that one, or stop it first; for several servers on one store use PostgreSQL.",
       details: error.details,
     });

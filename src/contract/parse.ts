@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { DibsError } from "./error.js";
 import type { Operation } from "./operation.js";
+import { plainly } from "./plain.js";
 
 /** The input as the operation takes it, or the refusal that says what is wrong with it. */
 export function parseInput(
@@ -12,7 +13,7 @@ export function parseInput(
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, 20).map(({ path, message }) => ({
     path: path.map(String).join("."),
-    message,
+    message: plainly(message),
   }));
   const [first] = issues;
   const where = first?.path ? `${first.path}: ` : "";

@@ -101,7 +101,7 @@ export const registry = {
     retry: retryTask,
     /** Say why a task is not running, and what would help. */
     explain: explainTask,
-    /** List who waits for a task. */
+    /** List the dependents of a task. */
     blockedBy: blockedByTask,
     /** List what can be claimed now, in the order of claiming. */
     claimable: claimableTasks,
@@ -119,7 +119,7 @@ export const registry = {
     graph: taskGraph,
   },
   claims: {
-    /** End every lease that is over and what dead sessions hold. */
+    /** End expired leases and the claims of dead sessions. */
     cleanup: cleanupClaims,
     /** Count the open claims. */
     stats: claimStats,

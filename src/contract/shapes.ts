@@ -223,7 +223,7 @@ export const reasonShape = once(() =>
     taskIds: z.array(z.string()).optional(),
     count: z.number().optional(),
     until: maybeTime().optional(),
-    sessionId: z.string().optional().describe("Who holds it"),
+    sessionId: z.string().optional().describe("The session that holds it"),
     holderAlive: z.boolean().optional(),
     fix: z.string().optional(),
   }),

@@ -158,7 +158,7 @@ const describe: Record<Blocker, Describe> = {
   }),
   IS_GROUP: (_draft, task) => ({
     code: "IS_GROUP",
-    message: "It is a group: it completes by itself when its children do.",
+    message: "It is a group: it completes when its subtasks do.",
     fix: `dibs list --parent ${task.id}`,
   }),
   CLAIMED: (draft, task, claim) => {
@@ -167,7 +167,7 @@ const describe: Record<Blocker, Describe> = {
     const alive = isLive(session) && !isSilent(session, orphanThresholdMs, draft.now);
     return {
       code: "CLAIMED",
-      message: `${claim?.sessionId} holds it, ${alive ? "and is alive" : "but that session is over"}.`,
+      message: `${claim?.sessionId} holds it, ${alive ? "and is alive" : "but that session has ended"}.`,
       until: claim ? dueAt(claim) : null,
       ...(claim && { sessionId: claim.sessionId }),
       holderAlive: alive,
@@ -209,7 +209,7 @@ const describe: Record<Blocker, Describe> = {
     const cause = rootCause(draft, project, [...ids, ...below.ids]);
     return {
       code: "WAITING_ON_CHILDREN",
-      message: `It waits for its children ${few(ids.map((id) => marked(draft, project, id)))}.${causeText(cause, ids.length + below.count)}`,
+      message: `It waits for its subtasks ${few(ids.map((id) => marked(draft, project, id)))}.${causeText(cause, ids.length + below.count)}`,
       taskIds: ids.slice(0, limits.transitiveMax),
       count: ids.length,
       fix: cause && cause.rank < causeRanks.ready ? cause.fix : `dibs list --parent ${task.id}`,

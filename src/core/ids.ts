@@ -73,7 +73,7 @@ export function idProblem(id: string): string | null {
   if (id.length === 0) return "is empty";
   if (id.length > limits.idLengthMax) return `is longer than ${limits.idLengthMax} characters`;
   if (!suppliedForm.test(id)) {
-    return "may only have letters, digits, '.', '_' and '-', and must start with a letter or digit";
+    return "can only have letters, digits, '.', '_' and '-', and must start with a letter or digit";
   }
   return id.includes("..") ? "must not contain '..'" : null;
 }

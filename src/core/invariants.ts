@@ -76,14 +76,14 @@ function checkTasks(
     const children = open.get(key) ?? 0;
     check(
       children === task.openChildren,
-      `I7: ${key} counts ${task.openChildren} open children, has ${children}`,
+      `I7: ${key} counts ${task.openChildren} open subtasks, has ${children}`,
     );
     const done = completed.get(key) ?? 0;
     check(
       done === task.completedChildren || (someAreGone && done < task.completedChildren),
-      `${key} miscounts its completed children`,
+      `${key} miscounts its completed subtasks`,
     );
-    check(task.state !== "completed" || children === 0, `I7: ${key} is completed with open children`);
+    check(task.state !== "completed" || children === 0, `I7: ${key} is completed with open subtasks`);
   }
 }
 

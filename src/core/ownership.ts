@@ -19,7 +19,7 @@ export function notOwner(view: View, command: Command, token: string, now: numbe
   const session = view.session(command.project, id);
   if (!isLive(session) || session.owner === token || ownerOf(view, session, now) === null) return null;
   return refuse("FORBIDDEN", `Session ${id} belongs to another token.`, {
-    hint: "Use a session id of your own, or the token that registered it; a leader may act for any session.",
+    hint: "Use a session id of your own, or the token that registered it; a leader can act for any session.",
     details: { sessionId: id },
   });
 }

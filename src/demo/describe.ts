@@ -27,7 +27,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:response-received":
       return `${plain(event.actor.replace(/^\w+:/, ""))} answers ${task}: ${plain(data.response)}`;
     case "task:completed":
-      return event.sessionId === null ? `${task} is completed with its children` : `${who} completes ${task}`;
+      return event.sessionId === null ? `${task} is completed with its subtasks` : `${who} completes ${task}`;
     case "task:failed":
       return `${task} failed: ${messageOf(data.error)}`;
     case "task:retry-scheduled": {
@@ -40,7 +40,7 @@ export function describe(event: DibsEvent, titles: Titles): string {
     case "task:unblocked":
       return `${task} is ready`;
     case "notification:created":
-      return `a human is told about ${task}`;
+      return `a human is notified about ${task}`;
     case "notification:read":
       return `the notification about ${task} is read`;
     case "project:updated":

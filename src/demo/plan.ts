@@ -61,7 +61,7 @@ export const plan: NewTask[] = [
   }),
   task(
     "seed",
-    "Seed data",
+    "Sample data",
     {
       ...work(1100, "fetching pictures", "writing products"),
       failsAt: { step: 1, error: "picture server timed out" },

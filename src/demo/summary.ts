@@ -24,7 +24,7 @@ export async function summarise(dibs: Dibs, story: Story, elapsedMs: number): Pr
   const done = work.filter(({ state }) => state === "completed").length;
   const groups = tasks.length - work.length;
   const lines = [
-    row("Tasks", `${done} of ${work.length} completed, and ${groups} groups with their children`),
+    row("Tasks", `${done} of ${work.length} completed, and ${groups} groups with their subtasks`),
     row("Attempts", countReasons([...attempts.values()].flat())),
     ...retryRows(story, named),
     ...killRows(story, named),

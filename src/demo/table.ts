@@ -127,7 +127,7 @@ function queued(task: Task, { tasks, now }: Picture): Status {
 }
 
 function doneBy(task: Task, { sessions }: Picture): string {
-  if (task.type === "group") return "with its children";
+  if (task.type === "group") return "with its subtasks";
   const by = sessions.find(({ claimHistory }) =>
     claimHistory.some(({ taskId, releaseReason }) => taskId === task.id && releaseReason === "completed"),
   );

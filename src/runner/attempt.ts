@@ -290,7 +290,7 @@ export class Attempt {
       });
     }
     if (!isTransient(error)) this.parts.options.onTrouble?.(error);
-    const reason = messageOf(error).slice(0, 500) || "the runner had a trouble";
+    const reason = messageOf(error).slice(0, 500) || "the runner failed";
     return this.end(await this.reports.release(reason), exit, reason);
   }
 
@@ -351,7 +351,7 @@ const nobodySaw: Exit = { code: null, signal: null };
 
 function endOf({ code, signal }: Exit): string {
   if (code !== null) return `exited with code ${code}`;
-  return signal === null ? "ended, and nobody saw how" : `was ended by ${signal}`;
+  return signal === null ? "ended with an unknown exit code" : `was ended by ${signal}`;
 }
 
 function messageOf(error: unknown): string {

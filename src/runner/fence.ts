@@ -44,12 +44,15 @@ export async function askFence(env: Env, open: () => Promise<Dibs>): Promise<Fen
   } catch (error) {
     const code = error instanceof DibsError ? error.code : "unknown";
     const why = error instanceof Error ? error.message : String(error);
-    return refused(`nobody can say whether task ${held.taskId} is still held (${code}: ${why})`);
+    return refused(`cannot check whether task ${held.taskId} is still held (${code}: ${why})`);
   }
 }
 
 function refused(why: string): FenceAnswer {
-  return { isAllowed: false, message: `dibs fence: ${why}. Set DIBS_FENCE=off to go on regardless.` };
+  return {
+    isAllowed: false,
+    message: `dibs fence: ${why}. Set DIBS_FENCE=off to continue without the check.`,
+  };
 }
 
 function heldFrom({ DIBS_PROJECT, DIBS_TASK, DIBS_SESSION, DIBS_EPOCH }: Env): Held | null {

@@ -103,7 +103,7 @@ function scriptFor(name: string, { own, command, by }: Script): string {
   const isTransaction = name === "reference-transaction";
   return [
     "#!/bin/sh",
-    "# Made by dibs for one attempt at a task; removed with it.",
+    "# Created by dibs for one attempt at a task; removed with it.",
     `own=${quoted(`${own}/${name}`)}`,
     ...(isTransaction ? ["changes=$(cat)"] : []),
     ...(fenced.includes(name) ? guarded(name, ask) : []),

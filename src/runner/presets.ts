@@ -74,7 +74,7 @@ interface PresetCommand {
 export function presetFor(name: string, options: PresetOptions = {}): PresetCommand {
   if (!Object.hasOwn(presets, name)) {
     throw new DibsError("VALIDATION_FAILED", `There is no preset for agent '${name.slice(0, 100)}'.`, {
-      hint: `Known are ${agentNames.join(", ")}; for any other pass its command after --.`,
+      hint: `Supported: ${agentNames.join(", ")}. For any other agent pass its command after --.`,
     });
   }
   const { unattended = true, extra = [], barePrompt = false } = options;

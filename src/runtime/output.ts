@@ -36,7 +36,7 @@ function streamOf(fd: 1 | 2): Stream {
     const where = fd === 1 ? "on standard output" : "here";
     leftOut = 0;
     // What is on standard output is often read by programs.
-    errors.write(`dibs: ${what} left out ${where}: nobody read them in time\n`);
+    errors.write(`dibs: ${what} left out ${where}: they were not read in time\n`);
   };
   /** Only while somebody is slow; a text of any size goes when nothing waits. */
   const isTooMuch = ({ writableLength }: NodeJS.WriteStream, bytes: Uint8Array) =>

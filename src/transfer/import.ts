@@ -63,7 +63,7 @@ class Target {
       ({ view, apply }) => {
         const now = JSON.stringify(view.org());
         if (before === null) this.refuseNonEmpty(view);
-        else if (now !== before) throw this.taken("Somebody else wrote to it during the import.");
+        else if (now !== before) throw this.taken("Another process wrote to it during the import.");
         refuseTwice(view, batch);
         for (const changes of batch.changes()) apply(changes);
         return now;
@@ -84,7 +84,7 @@ class Target {
   /** Fresh: it was opened, and nothing has happened in it. */
   private taken(why: string, isFresh = false): DibsError {
     return new DibsError("ID_TAKEN", `Org ${this.org} of ${this.store.location} is not empty. ${why}`, {
-      hint: "Import into a new store, or into an org that nobody has opened yet.",
+      hint: "Import into a new store, or into an organization that has not been used.",
       details: { org: this.org, isFresh },
     });
   }

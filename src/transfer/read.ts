@@ -133,7 +133,7 @@ class Reader {
     if (!this.org && row.kind !== "org") this.refuse("the row of the org must come first");
     const place = this.placeOf(row);
     const order = compare(place, this.last);
-    if (order === 0) this.refuse("this row stands here twice");
+    if (order === 0) this.refuse("this row is here twice");
     if (order < 0)
       this.refuse("this row is not in its place; an export is read in the order in which it was written");
     this.last = place;

@@ -58,8 +58,8 @@ function fieldsOf(task: WireTask, now: number): Field[] {
     ["options", question?.options?.map(plain).join(" | ")],
     ["default", question?.default],
     ["answer", task.response],
-    ["part of", task.parentId],
-    ["open parts", task.openChildren > 0 ? String(task.openChildren) : null],
+    ["parent", task.parentId],
+    ["open subtasks", task.openChildren > 0 ? String(task.openChildren) : null],
     ["depends on", task.dependsOn.join(", ")],
     ["labels", task.labels.map(plain).join(", ")],
     ["assignee", task.assignee],
@@ -83,7 +83,7 @@ const retriesText = ({ retryCount, maxRetries, lostCount }: WireTask) =>
 
 function holderText(claim: NonNullable<WireTask["claim"]>, now: number): string {
   const { sessionId, epoch, healthStatus, claimedAt, remainingMs } = claim;
-  const lease = healthStatus === "paused" ? "lease stands still" : `${duration(remainingMs)} of lease left`;
+  const lease = healthStatus === "paused" ? "lease paused" : `${duration(remainingMs)} of lease left`;
   return `${plain(sessionId)}, epoch ${epoch}, ${healthStatus}, ${lease}, since ${ago(claimedAt, now)}`;
 }
 

@@ -113,7 +113,7 @@ describe("what people do", () => {
         .getByLabel(/^Priority/)
         .fill("90");
       await confirm(page, "Save");
-      await dialog(page).getByText("There is no task nothing-there to depend on.").waitFor();
+      await dialog(page).getByText("Dependency nothing-there not found.").waitFor();
       await dialog(page)
         .getByLabel(/^Depends on/)
         .fill(other);
@@ -206,7 +206,7 @@ describe("what people do", () => {
       await page.getByRole("button", { name: "Cancel" }).click();
       await world.post(`/api/tasks/${id}/cancel`);
       await confirm(page, "Cancel the task");
-      await dialog(page).getByRole("alert").getByText(`Task ${id} is cancelled already.`).waitFor();
+      await dialog(page).getByRole("alert").getByText(`Task ${id} is already cancelled.`).waitFor();
     }),
   );
 });
@@ -330,17 +330,17 @@ describe("what it shows", () => {
     "that there is no such task",
     visiting(async ({ page, world }) => {
       await page.goto(`${world.url}/tasks/demo/0099`);
-      await says(page, "There is no task 0099 in project demo.");
+      await says(page, "Task 0099 not found in project demo.");
       await page.goto(`${world.url}/tasks/demo/soon`);
-      await says(page, "There is no task soon in project demo.");
+      await says(page, "Task soon not found in project demo.");
       await world.task({ id: "soon", title: "Here it is" });
       await page.getByRole("heading", { name: "Here it is" }).waitFor();
       await page.goto(`${world.url}/tasks/elsewhere/0001`);
-      await says(page, "There is no task 0001 in project elsewhere.");
+      await says(page, "Task 0001 not found in project elsewhere.");
       await page.goto(`${world.url}/tasks/0099`);
-      await says(page, "There is no task 0099.");
+      await says(page, "Task 0099 not found.");
       await page.goto(`${world.url}/tasks/demo/${encodeURIComponent("<b>x</b>")}`);
-      await says(page, "There is no task <b>x</b> in project demo.");
+      await says(page, "Task <b>x</b> not found in project demo.");
     }),
   );
 });

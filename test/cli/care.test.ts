@@ -181,7 +181,7 @@ describe("plan asks before it adds", () => {
 describe("doctor", () => {
   test("makes nothing where there is nothing", async () => {
     const desk = await openDesk();
-    expect(await desk.says(["doctor"])).toContain("there is none here yet");
+    expect(await desk.says(["doctor"])).toMatch(/database +not found/);
     expect(existsSync(at(desk, ".dibs"))).toBe(false);
   });
 
@@ -222,7 +222,7 @@ describe("doctor", () => {
     const gone = once(agent, "exit");
     agent.kill("SIGKILL");
     await gone;
-    expect(await desk.says(["doctor"])).toMatch(/warn +claims +1 in flight; the process is gone of agent-1/);
+    expect(await desk.says(["doctor"])).toMatch(/warn +claims +1 in flight; no process runs for agent-1/);
     expect((await desk.json(["list"])).tasks[0].state).toBe("queued");
     expect(await desk.says(["doctor"])).toMatch(/ok +claims +0 in flight/);
   });
@@ -266,7 +266,7 @@ describe("moving", () => {
     const nowhere = await desk.dibs(["export", "nowhere/out.jsonl"]);
     expect(nowhere).toMatchObject({
       code: 3,
-      err: expect.stringContaining("no directory for nowhere/out.jsonl"),
+      err: expect.stringContaining("No directory for nowhere/out.jsonl"),
     });
     await desk.says(["backup", "copy.db"]);
     expect((await desk.dibs(["backup", "copy.db"])).code).toBe(1);
@@ -278,6 +278,6 @@ describe("moving", () => {
     const desk = await openDesk();
     const { code, err } = await desk.dibs(["export", "--url", "http://127.0.0.1:1"]);
     expect(code).toBe(2);
-    expect(err).toContain("needs the database itself");
+    expect(err).toContain("needs the database, not a server");
   });
 });

@@ -21,7 +21,7 @@ test("a holder that was killed is named, freed by --fix, and its task can be cla
   await runner.kill();
 
   const { code, out } = await place.dibs(["doctor"]);
-  expect(out).toMatch(/warn +claims +2 in flight; the process is gone of agent-1 \(0001\)\n/);
+  expect(out).toMatch(/warn +claims +2 in flight; no process runs for agent-1 \(0001\)\n/);
   expect(code).toBe(0);
   // A look changes nothing.
   expect(await place.task("0001")).toMatchObject({ state: "running", lostCount: 0 });
@@ -30,7 +30,7 @@ test("a holder that was killed is named, freed by --fix, and its task can be cla
   );
 
   const fixed = await place.dibs(["doctor", "--fix"]);
-  expect(fixed.out).toMatch(/fixed +claims +1 taken from the dead: 0001 \(agent-1\)\n/);
+  expect(fixed.out).toMatch(/fixed +claims +1 returned to the queue, of dead processes: 0001 \(agent-1\)\n/);
   expect(fixed.code).toBe(0);
   expect(await place.task("0001")).toMatchObject({ state: "queued", lostCount: 1, claim: null });
   expect((await place.task("0002")).state).toBe("running");

@@ -94,7 +94,7 @@ describe("lock acquire", () => {
     const { pid } = child;
     await once(child, "exit");
     const { code, err } = await desk.dibs(["lock", "acquire", "x", "--pid", String(pid)]);
-    expect([code, err]).toEqual([2, expect.stringContaining(`no process ${pid}`)]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`Process ${pid} not found`)]);
     expect(await desk.says(["lock", "status", "x"])).toBe("x is free\n");
     expect((await desk.dibs(["lock", "release", "x", "--pid", String(pid)])).code).toBe(0);
   });
@@ -170,7 +170,7 @@ describe("files that are named", () => {
     expect(await said("plan", "large.md")).toMatch(/^2 .*large\.md is larger than .*PAYLOAD_TOO_LARGE/);
     expect(await said("plan", "folder")).toMatch(/^2 .*folder is a directory/);
     expect(await said("plan", "pipe")).toMatch(/^2 .*pipe is not a regular file.*standard input/s);
-    expect(await said("plan", "none.md")).toMatch(/^3 .*There is no file none\.md/);
+    expect(await said("plan", "none.md")).toMatch(/^3 .*File none\.md not found/);
     expect(await said("import", "folder")).toMatch(/^2 .*folder is a directory/);
     expect(await said("import", "pipe")).toMatch(/^2 .*pipe is not a regular file/);
     // What says that it is empty may have text all the same.

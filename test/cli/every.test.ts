@@ -33,7 +33,7 @@ const hello = `${JSON.stringify({
 })}\n`;
 
 const story: Step[] = [
-  { line: "init --yes", json: { success: true, project: "shop", steps: any }, people: /made +AGENTS\.md/ },
+  { line: "init --yes", json: { success: true, project: "shop", steps: any }, people: /created +AGENTS\.md/ },
   { line: "add One -p high", json: "tasks.create", people: /^0001 {2}One\n$/ },
   { line: "plan -", json: { plan: any, preview: any }, people: /To add these 2 tasks: /, input: plan },
   { line: "plan - --yes", json: "tasks.batch", people: /added 2 tasks/, input: plan },
@@ -91,7 +91,7 @@ const story: Step[] = [
   { line: "worker complete terminal-2 0005 ok", json: "tasks.complete", people: /completed 0005/ },
   { line: "leader add-task Five -p 1", json: "tasks.create", people: /^0006 {2}Five/ },
   { line: "worker claim terminal-2", json: "tasks.claimNext", people: /^0006/ },
-  { line: "worker fail terminal-2 0006 no", json: "tasks.fail", people: /failed 0006; tried again in/ },
+  { line: "worker fail terminal-2 0006 no", json: "tasks.fail", people: /failed 0006; retry in/ },
   { line: "leader cancel 0006", json: "tasks.cancel", people: /cancelled 0006/ },
   { line: "run --prompt Six -- cat", json: end, people: /^0007 completed\n$/ },
   { line: "work --once -- cat", json: end, people: /^0002 completed\n$/ },
@@ -124,9 +124,9 @@ const story: Step[] = [
 const refusals: Step[] = [
   { line: "retry 0001", code: 1, people: /TASK_NOT_RETRYABLE/ },
   { line: "fence", code: 1, json: [], people: /do not say which claim is meant/ },
-  { line: "backup copy.db", code: 1, people: /Name a new file/ },
-  { line: "list --sideways", code: 2, people: /dibs list --help shows what it takes/ },
-  { line: "watch", code: 2, people: /watch needs a terminal|no JSON/ },
+  { line: "backup copy.db", code: 1, people: /Choose a new file name/ },
+  { line: "list --sideways", code: 2, people: /Run: dibs list --help/ },
+  { line: "watch", code: 2, people: /watch needs a terminal|no --json/ },
   { line: "plan -", code: 2, people: /Nothing was added|cannot be read/, input: "- [ ] A (depends on: B)\n" },
   { line: "show 0099", code: 3, people: /TASK_NOT_FOUND/ },
   { line: "list --project nowhere", code: 3, people: /PROJECT_NOT_FOUND/ },

@@ -23,7 +23,7 @@ const lines = [
   'add "Second" -d first',
   "work --until-empty --bare-prompt -- cat",
   "work --",
-  "work --agent nobody",
+  "work --agent unknown",
 ];
 
 async function told(place: Place, line: string): Promise<string> {

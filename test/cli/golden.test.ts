@@ -13,7 +13,7 @@ const plan = `# Shop
 - [ ] 3. Implement the user model (depends on 1)
 - [ ] 4. API
   - [ ] 4.1 Endpoints for users (depends on 2, 3)
-  - [ ] 4.2 Endpoints for carts, with a title that goes on and on so that it cannot fit into eighty columns
+  - [ ] 4.2 Endpoints for carts, with a title that runs on and on so that it cannot fit into eighty columns
 - [x] 5. Choose a name
 - [ ] 6. Write tests (depends on API)
 `;
@@ -97,7 +97,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("inbox");
     await tell("list -s awaiting_response");
     await tell("answer 0001 teal");
-    await tell('done 0001 "It stands." -c src/main.ts README.md -m package.json', as);
+    await tell('done 0001 "It is built." -c src/main.ts README.md -m package.json', as);
     await tell("show 0001");
     await tell("attempts 0001");
     await tell("claim 0002", as);
@@ -193,7 +193,7 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     clock.advance(60_000);
     await tell("claim 0001 --start", as);
     await tell(
-      'fail 0001 "still full, and this is told at such a length that no line of a terminal has it"',
+      'fail 0001 "still full, and this is described at such a length that no line of a terminal has it"',
       as,
     );
     await tell("inbox");

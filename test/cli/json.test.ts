@@ -146,9 +146,9 @@ test("commands without an operation answer in JSON, too", async () => {
     project: "shop",
     steps: [
       { what: "store", did: "kept" },
-      { did: "made" },
+      { did: "created" },
       { did: "kept" },
-      { what: "agents", did: "made" },
+      { what: "agents", did: "created" },
     ],
   });
   expect(await desk.json(["doctor"])).toMatchObject({ success: true });

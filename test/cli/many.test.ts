@@ -36,7 +36,7 @@ describe.each(ways)("many tasks, %s", (way) => {
     const { code, out, err } = await desk.dibs(["cancel", "0004", "0001", "0005"]);
     expect(out).toBe("cancelled 2 tasks: 0004, 0005\n");
     expect(err).toMatch(
-      /^1 task was refused:\n {2}0001 {2}Task 0001 is completed.*TASK_NOT_CANCELLABLE\)\n$/,
+      /^1 task was refused:\n {2}0001 {2}Task 0001 is already completed.*TASK_NOT_CANCELLABLE\)\n$/,
     );
     expect(code).toBe(1);
     expect(await states(desk)).toMatchObject({
@@ -170,12 +170,12 @@ describe.each(ways)("many tasks, %s", (way) => {
 });
 
 test.each([
-  [["cancel"], /id is missing/],
+  [["cancel"], /Missing <id>/],
   [["cancel", "0001", "--filter", "is:open"], /Ids and --filter/],
-  [["cancel", "0001", "--yes"], /--yes belongs to --filter/],
+  [["cancel", "0001", "--yes"], /--yes needs --filter/],
   [["cancel", "--filter", " "], /--filter is empty/],
   [["cancel", "--filter", "is:nonsense"], /is:nonsense is not known/],
-  [["edit", "--filter", "is:open", "--yes"], /what to change/i],
+  [["edit", "--filter", "is:open", "--yes"], /No changes given/],
 ])("dibs %j is a usage error", async (argv, says) => {
   const desk = await openDesk();
   await desk.says(["add", "One"]);

@@ -102,10 +102,10 @@ test("the doctor names idle sessions whose process is gone and ends them", async
   await desk.says(["add", "One"]);
   await deadSession(desk, "agent-1");
   for (let look = 0; look < 2; look++) {
-    expect(await desk.says(["doctor"])).toMatch(/warn +sessions +the process is gone of agent-1\n/);
+    expect(await desk.says(["doctor"])).toMatch(/warn +sessions +no process runs for agent-1\n/);
   }
   expect(await desk.says(["doctor", "--fix"])).toMatch(
-    /fixed +sessions +ended, their process is gone: agent-1\n/,
+    /fixed +sessions +ended sessions of dead processes: agent-1\n/,
   );
   expect(await desk.says(["doctor"])).toContain("All is well");
   expect((await desk.json(["sessions", "--ended"])).sessions[0]).toMatchObject({
@@ -164,7 +164,10 @@ test.each(["constructor", "toString", "__proto__"])(
     const desk = await openDesk();
     for (const argv of [[word], ["lock", word], ["completion", word]]) {
       const { code, err } = await desk.dibs(argv);
-      expect([code, err]).toEqual([2, expect.stringContaining(`'${word}' is not a`)]);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(new RegExp(`Unknown (command|shell) '.*${word}'`)),
+      ]);
     }
     expect(await desk.says(["__complete", "--", "lock", word, ""])).toBe("");
   },

@@ -37,7 +37,7 @@ describe("Ctrl-C", () => {
     await place.noted("begun");
     await screen.shows("0001 │ begun");
     screen.press(keys.ctrlC);
-    await screen.shows("stopping: what runs may finish");
+    await screen.shows("stopping after the running tasks");
     place.leave("go");
     expect([await screen.ended, screen.allText]).toEqual([
       0,

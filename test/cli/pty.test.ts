@@ -44,7 +44,7 @@ describe("questions", () => {
     const yes = type(place, ["init"]);
     await yes.shows("[Y/n]");
     yes.press(keys.enter);
-    expect([await yes.ended, yes.allText]).toEqual([0, expect.stringMatching(/made +AGENTS\.md/)]);
+    expect([await yes.ended, yes.allText]).toEqual([0, expect.stringMatching(/created +AGENTS\.md/)]);
     expect(readFileSync(at(place, "AGENTS.md"), "utf8")).toContain("dibs claim --start --wait");
     const again = type(place, ["init"]);
     expect([await again.ended, again.allText]).toEqual([0, expect.stringMatching(/kept +AGENTS\.md/)]);
@@ -137,7 +137,7 @@ describe("colour", () => {
 
 describe("width", () => {
   const title =
-    "Endpoints for carts, with a title that goes on and on, 界面也要翻译成中文 and 日本語, to the very end";
+    "Endpoints for carts, with a title that runs on and on, 界面也要翻译成中文 and 日本語, to the very end";
 
   const commands = ["list", "in-flight", "sessions", "graph", "events", "inbox", "show 0001", "list --help"];
 

@@ -125,7 +125,7 @@ describe.each(ways)("%s", (way) => {
     const { code, out } = await running.ended;
     expect(code).toBe(0);
     expect(out.trimEnd().split("\n")).toEqual([
-      "0001 released: waits for its children",
+      "0001 released: waits for its subtasks",
       "0001_t1 reported",
       "0001 completed",
     ]);

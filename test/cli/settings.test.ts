@@ -24,7 +24,7 @@ describe("what config can set, the environment can set before it, and a flag bef
       const argv = ["run", "--prompt", "x", "--on-conflict", "exit", ...more];
       return (await desk.dibs(argv, { env })).err;
     };
-    expect(await meant([])).toContain("Which command?");
+    expect(await meant([])).toContain("Missing command.");
     config(desk, { agent: "codex" });
     expect(await meant([])).toContain("codex");
     expect(await meant([], { DIBS_AGENT: "gemini" })).toContain("gemini");
@@ -247,7 +247,10 @@ describe("tokens", () => {
     expect((await desk.dibs(["list", "--url", url], { env: { DIBS_TOKEN: own } })).code).toBe(0);
     expect((await desk.dibs(["list", "--token", "wrong"], { env: { DIBS_TOKEN: own } })).code).toBe(4);
     const elsewhere = await desk.dibs(["list", "--url", url, "--org", "other"], { env: { DIBS_TOKEN: own } });
-    expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining("--org cannot choose another") });
+    expect(elsewhere).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--org cannot change the organization"),
+    });
     expect(desk.sent).toEqual(["wrong", own, "wrong"]);
   });
 });

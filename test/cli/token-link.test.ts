@@ -35,7 +35,7 @@ test("nobody lets others do more than they may themselves", async () => {
   const token = await tokenFor(desk, "worker");
   const { code, err } = await desk.dibs(["token", "link", "--role", "leader", "--token", token]);
   expect(code).not.toBe(0);
-  expect(err).toContain("Who is worker cannot let somebody in as leader.");
+  expect(err).toContain("Role worker cannot create a link for role leader.");
 });
 
 test("without a server there is nothing to link to", async () => {

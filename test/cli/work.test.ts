@@ -17,9 +17,9 @@ describe.each(ways)("%s", (way) => {
     await desk.says(["progress", "half way there"], inside);
     expect((await desk.json(["show"], inside)).task.claim.progress.note).toBe("half way there");
     await desk.says(["heartbeat"], inside);
-    await desk.says(["done", "It stands.", "-c", "a.ts", "b, c.ts"], inside);
+    await desk.says(["done", "It is built.", "-c", "a.ts", "b, c.ts"], inside);
     expect((await desk.json(["show", "0001"])).task.result).toEqual({
-      output: "It stands.",
+      output: "It is built.",
       filesCreated: ["a.ts", "b, c.ts"],
       filesModified: [],
     });
@@ -225,7 +225,7 @@ describe("completion", () => {
       (await desk.says(["__complete", "--", ...words])).split("\n").map((line) => line.split("\t")[0]);
     expect(await offered("")).toEqual(expect.arrayContaining(["add", "list", "lock"]));
     expect(await offered("")).not.toContain("__complete");
-    expect(await offered("do")).toEqual(["doctor", "done", ""]);
+    expect(await offered("do")).toEqual(["done", "doctor", ""]);
     expect(await offered("lock", "")).toEqual(expect.arrayContaining(["acquire", "release"]));
     expect(await offered("list", "--st")).toEqual(["--status", "--state", ""]);
     expect(await offered("token", "create", "--role", "")).toEqual([

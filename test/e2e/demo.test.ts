@@ -64,9 +64,9 @@ test("the demo tells of the kill, the recovery, the question and the retry, and 
   expect(output).toMatch(/\w+ claims 0004_t2 Orders \(attempt 2\)/);
   expect(output).toMatch(/asks about 0002 Brand and colours: Accent colour: teal or orange/);
   expect(output).toMatch(/human answers 0002 Brand and colours: teal/);
-  expect(output).toMatch(/failed at 0006 Seed data, retry in/);
-  expect(output).toMatch(/\w+ claims 0006 Seed data \(attempt 2\)/);
-  expect(output).toMatch(/Tasks +13 of 13 completed, and 2 groups with their children/);
+  expect(output).toMatch(/failed at 0006 Sample data, retry in/);
+  expect(output).toMatch(/\w+ claims 0006 Sample data \(attempt 2\)/);
+  expect(output).toMatch(/Tasks +13 of 13 completed, and 2 groups with their subtasks/);
   expect(output).toMatch(/Attempts +15: /);
   expect(output).toMatch(/Verified +every task was completed exactly once/);
   expect(code).toBe(0);

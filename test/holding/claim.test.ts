@@ -211,7 +211,7 @@ test("a task with open subtasks goes back instead of being completed", async () 
   await dibs.tasks.create({ prompt: "first", parentId: "0001" });
   const { reports } = reportsOf(dibs, held);
   expect(await reports.complete("done")).toBe("released");
-  expect(reports.releasedFor).toBe("waits for its children");
+  expect(reports.releasedFor).toBe("waits for its subtasks");
 });
 
 test("a task with an open question goes back and waits for the answer", async () => {

@@ -80,6 +80,12 @@ export function markdownTexts(path: string): Text[] {
   return prose.map((text, index) => ({ path, line: index + 1, text }));
 }
 
+/** What a command printed: all lines but those that were typed. */
+export function printedTexts(path: string): Text[] {
+  const lines = readFileSync(join(root, path), "utf8").split("\n");
+  return lines.flatMap((text, index) => (text.startsWith("$ ") ? [] : [{ path, line: index + 1, text }]));
+}
+
 /** Texts for people in a program: literals and JSX text of two words or more, without code spans. */
 export function programTexts(source: Source): Text[] {
   const texts: Text[] = [];

@@ -114,7 +114,7 @@ test("a second server on the same file is refused with words, and disturbs nobod
   const before = readFileSync(serverFileOf(db), "utf8");
   const second = await run(["serve", "--db", db, "--port", "0"]);
   expect(second).toMatchObject({ code: 1, stdout: "" });
-  expect(second.stderr).toContain(`A server runs on ${db} already (process ${server.pid}).`);
+  expect(second.stderr).toContain(`A server already runs on ${db} (process ${server.pid}).`);
   expect(second.stderr).toContain("SESSION_BUSY");
   const inJson = await run(["serve", "--db", db, "--port", "0", "--json"]);
   expect(inJson.code).toBe(1);
@@ -277,7 +277,11 @@ test("a server of a project that does not exist does not start; the first one of
   first.signal("SIGTERM");
   expect(await first.exited).toMatchObject({ code: 0 });
   const refused = await run(["serve", "--db", db, "--port", "0", "--project", "mien"]);
-  expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("no project mien") });
+  expect(refused).toMatchObject({
+    code: 3,
+    stdout: "",
+    stderr: expect.stringContaining("Project mien not found"),
+  });
   expect(existsSync(serverFileOf(db))).toBe(false);
   await serving(db, { env: { DIBS_PROJECT: "mine" } });
 });

@@ -268,7 +268,7 @@ test(
     expect(existsSync(join(world.directory, ".dibs"))).toBe(false);
     const nowhere = join(world.directory, "nowhere");
     const { code, err } = await claude.run(`dibs mcp --directory ${nowhere}`);
-    expect([code, err]).toEqual([2, expect.stringContaining("There is no directory")]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/Directory .* not found/)]);
     expect(existsSync(nowhere)).toBe(false);
   }),
 );

@@ -100,9 +100,7 @@ describe("a reference is a problem", () => {
   test("when it may be several tasks", () => {
     const [problem] = problemsOf(waiting("tests", "Write tests", "Run tests"));
     expect(problem).toMatchObject({ line: 4, column: 17 });
-    expect(problem?.message).toBe(
-      '"tests" may be any of 2 tasks: "Write tests" (line 1), "Run tests" (line 2).',
-    );
+    expect(problem?.message).toBe('"tests" matches 2 tasks: "Write tests" (line 1), "Run tests" (line 2).');
   });
 
   test("each of them is told, up to fifty", () => {
@@ -156,7 +154,7 @@ describe("a title that comes twice", () => {
     const features = "- [ ] Search\n  - [ ] Write tests\n- [ ] Export\n  - [ ] Write tests\n";
     expect(planOf(features).notes).toEqual(['2 tasks are called "Write tests" (lines 2, 4).']);
     expect(problemsOf(`${features}- [ ] Ship (depends on: Write tests)\n`)).toMatchObject([
-      { line: 5, message: expect.stringContaining('"Write tests" may be any of 2 tasks') },
+      { line: 5, message: expect.stringContaining('"Write tests" matches 2 tasks') },
     ]);
     const existing = '[{"title": "Test", "parentId": "0001"}, {"title": "Test", "parentId": "0002"}]';
     expect(planOf(existing).tasks.map(({ parentId }) => parentId)).toEqual(["0001", "0002"]);
@@ -202,7 +200,7 @@ describe("cycles", () => {
   test("count the edge from a parent to its parts", () => {
     const [problem] = problemsOf("- [ ] Parent\n  - [ ] Part\n    - depends on: Parent\n");
     expect(problem?.message).toContain('"Parent" (line 1) → "Part" (line 2) → "Parent" (line 1)');
-    expect(problem?.hint).toContain("A parent waits for its parts");
+    expect(problem?.hint).toContain("A parent waits for its subtasks");
   });
 
   test("of one task, of parents, and of several knots are told apart", () => {

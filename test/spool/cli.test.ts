@@ -156,11 +156,11 @@ test("it goes through the server that runs for the store, and on without it", as
 
 describe("said wrongly", () => {
   test.each([
-    [["--dir", "x"], /--agent is missing/],
-    [["--agent", "x"], /--dir is missing/],
+    [["--dir", "x"], /Missing --agent/],
+    [["--agent", "x"], /Missing --dir/],
     [["--agent", "../x", "--dir", "x"], /cannot be an agent's name/],
     [["--agent", "x", "--dir", "x", "--hold", "0"], /hold must be a whole number/],
-    [["--agent", "x", "--dir", "x", "--once", "--until-empty"], /which of them/],
+    [["--agent", "x", "--dir", "x", "--once", "--until-empty"], /cannot be combined/],
   ])("%j", async (args, message) => {
     const { code, err } = await (await openDesk()).dibs(["spool", ...args]);
     expect(code).toBe(2);

@@ -54,7 +54,7 @@ const task = (TaskId: string, more: Entry = {}): Entry => ({
 });
 
 async function opened(): Promise<{ scene: Scene; store: TaskStore }> {
-  const scene = await openScene({ dialect: "s2" });
+  const scene = await openScene({ dialect: "pascal" });
   await scene.dibs.projects.update({ settings: { retry: { delayMs: 0, jitter: 0 } } });
   return { scene, store: new TaskStore(scene) };
 }

@@ -82,10 +82,30 @@ describe("on the command line", () => {
     await desk.says(["add", "One"]);
     const HOME = join(desk.directory, "home");
     mkdirSync(HOME);
-    const { code } = await desk.dibs(["sync", "--once", "--dialect", "s2"], { env: { HOME } });
+    const { code } = await desk.dibs(["sync", "--once", "--dialect", "pascal"], { env: { HOME } });
     expect(code).toBe(0);
     const [task] = contentOf(join(HOME, ".dibs", "teams", "shop", "tasks", "tasks.json")).tasks;
     expect(task).toMatchObject({ TaskId: "0001", Status: "Pending" });
+  });
+
+  test("the former names of dialects are accepted, and not shown", async () => {
+    const desk = await openDesk();
+    await desk.says(["add", "One"]);
+    const name = (dialect: string) => `${dialect}.json`;
+    for (const dialect of ["s0", "s2"])
+      await desk.says(["sync", name(dialect), "--once", "--dialect", dialect]);
+    expect(contentOf(join(desk.directory, name("s0"))).tasks[0]).toMatchObject({ id: "0001" });
+    expect(contentOf(join(desk.directory, name("s2"))).tasks[0]).toMatchObject({ TaskId: "0001" });
+    // Also in what an earlier version remembered of a file.
+    const remembered = join(desk.directory, ".s2.json.dibs-base");
+    const text = readFileSync(remembered, "utf8");
+    expect(text).toContain('"dialect":"pascal"');
+    writeFileSync(remembered, text.replace('"dialect":"pascal"', '"dialect":"s2"'));
+    await desk.says(["add", "Two"]);
+    expect((await desk.dibs(["sync", name("s2"), "--once"])).code).toBe(0);
+    expect(contentOf(join(desk.directory, name("s2"))).tasks[1]).toMatchObject({ TaskId: "0002" });
+    const { err } = await desk.dibs(["sync", "--dialect", "kebab"]);
+    expect(err).toMatch(/--dialect must be one of camel, pascal, not 'kebab'\./);
   });
 
   test("another project has a file of its own", async () => {
@@ -118,7 +138,7 @@ describe("the built program", () => {
   test("a server keeps a file in step, and says nothing of tasks in its log", async () => {
     const directory = tempDir();
     const file = join(directory, "tasks.json");
-    const args = ["--sync", file, "--sync-dialect", "s2", "--log-level", "debug"];
+    const args = ["--sync", file, "--sync-dialect", "pascal", "--log-level", "debug"];
     const server = await new Serving(databaseIn(directory), { args, cwd: directory }).ready();
     await server.task({ id: "secret-id", title: "Secret title" });
     await eventually(() => existsSync(file) && contentOf(file).tasks[0]?.Title).toBe("Secret title");
@@ -148,6 +168,6 @@ describe("the built program", () => {
       join(directory, "no", "tasks.json"),
     ];
     const { code, stderr } = await run(args, { cwd: directory });
-    expect([code, stderr]).toEqual([3, expect.stringContaining("There is no directory")]);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/Directory .* not found/)]);
   });
 });

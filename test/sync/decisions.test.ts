@@ -303,7 +303,7 @@ describe("who holds what", () => {
     const expiresAt = new Date(scene.clock.now() - 1).toISOString();
     scene.editEntry("task-1", { status: "in_progress", claim: { sessionId: "agent-1", expiresAt } });
     const [refused] = told(await scene.sync(), "refused");
-    expect(refused!.message).toBe(`The claim that it asks for was over at ${expiresAt}.`);
+    expect(refused!.message).toBe(`The requested claim expired at ${expiresAt}.`);
     expect(scene.entry("task-1")).toMatchObject({ status: "pending", claim: null });
   });
 
@@ -616,8 +616,8 @@ describe("new tasks", () => {
     expect(refused).toHaveLength(bad.length);
     for (const id of ["a", "b"]) expect(messages.get(id)).toContain("wait for each other: a → b → a");
     expect(messages.get("c")).toMatch(/wait for each other: .*top → c/);
-    expect(messages.get("next")).toContain("There is no task a");
-    expect(messages.get("lonely")).toContain("There is no task nobody");
+    expect(messages.get("next")).toContain("Dependency a not found");
+    expect(messages.get("lonely")).toContain("Dependency nobody not found");
     const ids = (await scene.dibs.tasks.list()).tasks.map(({ id }) => id);
     expect(ids.sort()).toEqual(["good", "top"]);
     expect(scene.entries.slice(0, bad.length)).toEqual(bad);

@@ -5,7 +5,7 @@ import { type Dialect, type Field, names } from "../../src/bridges/tasks-json/di
 import { editable } from "../../src/bridges/tasks-json/fields.js";
 import { type Entry, openScene, type Scene, told } from "./support.js";
 
-const dialects: Dialect[] = ["s0", "s2"];
+const dialects: Dialect[] = ["camel", "pascal"];
 
 /** What each field is changed to in the store, how the file then says it, and what it is changed to in the file. */
 const cases: Record<
@@ -15,7 +15,7 @@ const cases: Record<
   title: { store: "Another title", file: "A third title" },
   description: { store: "What it is about", file: "What else it is about" },
   prompt: { store: "What to do", file: "What else to do" },
-  priority: { store: 80, shown: { s0: "high", s2: "High" }, file: "critical", read: 100 },
+  priority: { store: 80, shown: { camel: "high", pascal: "High" }, file: "critical", read: 100 },
   phase: { store: "test", file: "review" },
   dependsOn: { store: ["dep-1"], file: ["dep-1", "dep-2"] },
   files: { store: ["a.ts", "a.ts"], file: ["b/*.ts"] },
@@ -33,7 +33,7 @@ const cases: Record<
   metadata: { store: { a: 1 }, file: { b: [2] } },
 };
 
-const nameIn = (field: Field, dialect: Dialect) => names[field][dialect === "s0" ? 0 : 1];
+const nameIn = (field: Field, dialect: Dialect) => names[field][dialect === "camel" ? 0 : 1];
 
 async function oneTask(dialect: Dialect): Promise<Scene> {
   const scene = await openScene({ dialect });
@@ -87,7 +87,7 @@ describe.each(dialects)("in the words of %s", (dialect) => {
     const { claim } = await scene.task("dep-1");
     const { sessionId, claimedAt, expiresAt, lastHeartbeat } = claim!;
     expect(entry.claim).toEqual({ sessionId, claimedAt, expiresAt, lastHeartbeat, agentType: "cli", epoch });
-    if (dialect === "s0") {
+    if (dialect === "camel") {
       expect(Object.keys(entry)).toEqual(
         "id title description status priority dependsOn files claim maxRetries".split(" "),
       );
@@ -112,14 +112,14 @@ describe.each(dialects)("in the words of %s", (dialect) => {
     await scene.dibs.tasks.fail({ taskId: "dep-2", sessionId: "agent-1", error: "no", retryable: false });
     await scene.sync();
     expect(scene.entry("dep-1")[nameIn("result", dialect)]).toEqual(
-      dialect === "s0" ? result : { Output: "done", FilesCreated: ["a"], FilesModified: ["b"] },
+      dialect === "camel" ? result : { Output: "done", FilesCreated: ["a"], FilesModified: ["b"] },
     );
     expect(scene.entry("dep-2")[nameIn("error", dialect)]).toBe("no");
   });
 });
 
 describe("states", () => {
-  const words: [state: string, s0: string, s2: string][] = [
+  const words: [state: string, camel: string, pascal: string][] = [
     ["queued", "pending", "Pending"],
     ["claimed", "in_progress", "InProgress"],
     ["running", "in_progress", "InProgress"],
@@ -145,9 +145,9 @@ describe("states", () => {
     const scene = await openScene({ dialect });
     for (const [state] of words) await bring(scene, state);
     await scene.sync();
-    for (const [state, s0, s2] of words) {
+    for (const [state, camel, pascal] of words) {
       const entry = scene.entry(state);
-      expect(entry[nameIn("status", dialect)]).toBe(dialect === "s0" ? s0 : s2);
+      expect(entry[nameIn("status", dialect)]).toBe(dialect === "camel" ? camel : pascal);
       const question = entry[nameIn("question", dialect)];
       expect(question?.text).toBe(state === "awaiting_response" ? "Which?" : undefined);
     }

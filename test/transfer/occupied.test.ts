@@ -45,7 +45,7 @@ describe.each(drivers)("an org of $name", (driver) => {
     await expect(importOrg(store, org, again(await someLines()))).rejects.toMatchObject({
       code: "ID_TAKEN",
       message: expect.stringMatching(/^Org default of .* is not empty. It has 2 events already.$/),
-      hint: "Import into a new store, or into an org that nobody has opened yet.",
+      hint: "Import into a new store, or into an organization that has not been used.",
     });
     expect(await look(store)).toEqual(before);
   });

@@ -278,7 +278,7 @@ describe("the terminal is given back", () => {
     child.stdin.end();
     const [code] = await once(child, "close");
     expect(code).toBe(2);
-    expect(said).toContain("watch needs a terminal");
+    expect(said).toContain("dibs watch needs a terminal");
     expect(said).toContain("dibs list");
   });
 });

@@ -277,7 +277,7 @@ function reportCycles(
       report.problem(place ?? cycle[0]!.at, `${quote(cycle[0]!.title)} waits for itself.`);
     else {
       const hint = hasChild
-        ? "A parent waits for its parts, so none of them can wait for it."
+        ? "A parent waits for its subtasks, so none of them can depend on it."
         : "Leave out one of these dependencies.";
       report.problem(place ?? cycle[0]!.at, `These tasks wait for each other: ${written(cycle)}.`, hint);
     }

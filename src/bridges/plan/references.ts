@@ -334,7 +334,7 @@ class ReferenceReader {
     const rest = tasks.length > 4 ? ` and ${tasks.length - 4} more` : "";
     this.report.problem(
       at,
-      `${quote(words)} may be any of ${tasks.length} tasks: ${shown.join(", ")}${rest}.`,
+      `${quote(words)} matches ${tasks.length} tasks: ${shown.join(", ")}${rest}.`,
       "Give each its own title, or number the tasks and refer to the numbers.",
     );
   }

@@ -35,7 +35,7 @@ export interface DeskParts {
 
 /** Refusals that only say "not yet". */
 const notYet: Partial<Record<string, string>> = {
-  CHILDREN_OPEN: "its children are still open",
+  CHILDREN_OPEN: "it has open subtasks",
   INVALID_STATE: "it waits for an answer",
 };
 

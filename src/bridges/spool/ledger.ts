@@ -54,7 +54,7 @@ export class Ledger {
     const { id, before } = reading.ok ? fieldsOf(reading.text) : {};
     if (typeof id !== "string" || !/^[0-9a-f]{8}$/.test(id) || !Array.isArray(before)) {
       throw new DibsError("FORBIDDEN", `${path} ${reading.ok ? "is broken" : reading.problem}.`, {
-        hint: "Remove it when nothing is held here (nothing lies in .spool/held): it is made again.",
+        hint: "Remove it while .spool/held is empty: it is created again.",
       });
     }
     this.spoolId = id;

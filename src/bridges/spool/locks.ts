@@ -120,7 +120,7 @@ export class ProxyLock {
   private busy(who: string, file: string): DibsError {
     const { agent } = this.options;
     return new DibsError("SESSION_BUSY", `${who} holds the session lock of ${agent}: ${file}.`, {
-      hint: "Only one spool can run for an agent's directory: end that process, or remove the file if it is nobody's.",
+      hint: "Only one spool can run for an agent's directory. Stop that process, or remove the file if no process uses it.",
     });
   }
 }

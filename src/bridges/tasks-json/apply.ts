@@ -290,7 +290,7 @@ export class Applier {
   private tellFreed({ id: taskId, dependsOn }: WireTask, cleared: Obstacles): void {
     if (!cleared.dependsOn) return;
     const open = dependsOn.filter((id) => !cleared.dependsOn!.includes(id));
-    const message = `dependsOn: it was over before ${open.join(", ")}, and waits for that no more`;
+    const message = `dependsOn: it ended before ${open.join(", ")} and no longer depends on it`;
     this.tell({ what: "edited", taskId, message, fields: ["dependsOn"] });
   }
 

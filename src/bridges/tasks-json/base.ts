@@ -5,7 +5,15 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type Dialect, type Field, names, type Raw, type State } from "./dialect.js";
+import {
+  type Dialect,
+  dialects,
+  type Field,
+  formerDialects,
+  names,
+  type Raw,
+  type State,
+} from "./dialect.js";
 import { same } from "./fields.js";
 
 interface Older {
@@ -109,7 +117,7 @@ const shape = z.object({
   owner: z.string(),
   rev: z.number().int().min(0),
   cursor: z.number().int().min(0),
-  dialect: z.enum(["s0", "s2"]),
+  dialect: z.preprocess((name) => formerDialects[String(name)] ?? name, z.enum(dialects)),
   digest: z.string(),
   omitted: z.array(z.string()),
   tasks: z.array(

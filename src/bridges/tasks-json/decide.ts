@@ -145,7 +145,7 @@ function fixedEdits({ task, entry, origin, dialect }: Sides): Decision["refusals
     const message =
       field === "parentId"
         ? "A task keeps its parent."
-        : `Only whoever ends the task can say its ${field}: change the status with it.`;
+        : `${field} can only change together with the status.`;
     return [{ field, message, file, store: inStore(task, field) }];
   });
 }
@@ -234,7 +234,7 @@ function beginning(sides: Sides): Decided {
   if (endedAt !== null && endedAt <= sides.now) {
     const when = new Date(endedAt).toISOString();
     // Of a time before we came, such a claim is no more than history.
-    return origin ? { refused: `The claim that it asks for was over at ${when}.` } : { edit: null };
+    return origin ? { refused: `The requested claim expired at ${when}.` } : { edit: null };
   }
   const problem = sessionProblem(by);
   return problem ? { refused: problem } : { edit: { to: "claimed", by } };
@@ -248,7 +248,7 @@ function sessionProblem({ sessionId }: Holder): string | null {
 function reopening({ task, origin }: Sides): Decided {
   if (task.claim) return { refused: `${task.claim.sessionId} holds it; dibs release gives it back.` };
   if (task.state === "awaiting_response") return { refused: "It waits for an answer; dibs answer gives it." };
-  if (task.state === "completed") return { refused: "It is completed already; make another task." };
+  if (task.state === "completed") return { refused: "It is already completed. Add a new task instead." };
   // Without a base nobody can tell an old file from a wish to try again.
   return origin ? { edit: { to: "retried" } } : { refused: `It is ${task.state} already.` };
 }

@@ -1,16 +1,19 @@
-// What the two seeds call things in tasks.json. A file keeps the names and words it uses: a field is found under either name and is
+// The two sets of names that tools use in tasks.json: camel (id, status) and pascal (TaskId, Status). A file keeps the names and words it uses: a field is found under either name and is
 // written back under the one it was found under.
 
 import { priority as priorityField } from "../../contract/fields.js";
 import type { WireTask } from "../../contract/shapes.js";
 
-export const dialects = ["s0", "s2"] as const;
+export const dialects = ["camel", "pascal"] as const;
 export type Dialect = (typeof dialects)[number];
+
+/** Names that earlier versions used; still accepted. */
+export const formerDialects: Record<string, Dialect> = { s0: "camel", s2: "pascal" };
 
 /** One task as it stands in the file: anything may be in it. */
 export type Raw = Record<string, unknown>;
 
-type Names = readonly [s0: string, s2: string, also?: string];
+type Names = readonly [camel: string, pascal: string, also?: string];
 
 export const names = {
   id: ["id", "TaskId", "taskId"],
@@ -44,7 +47,7 @@ export const names = {
 export type Field = keyof typeof names;
 
 export function nameOf(field: Field, dialect: Dialect): string {
-  return names[field][dialect === "s0" ? 0 : 1];
+  return names[field][dialect === "camel" ? 0 : 1];
 }
 
 /** The key under which an entry has a field, the dialect's own first. */
@@ -60,12 +63,12 @@ export function valueIn(entry: Raw, field: Field, dialect: Dialect): unknown {
   return key === undefined ? undefined : entry[key];
 }
 
-/** S2's names begin with capitals; whoever uses them for ids or states speaks S2. */
+/** Pascal, if most entries have one of its names for ids, titles or states. */
 export function detectDialect(entries: readonly Raw[]): Dialect | null {
-  const told = entries.filter((entry) => Object.keys(entry).length > 0);
-  if (told.length === 0) return null;
-  const speaksS2 = (entry: Raw) => ["TaskId", "Title", "Status"].some((name) => Object.hasOwn(entry, name));
-  return told.filter(speaksS2).length * 2 > told.length ? "s2" : "s0";
+  const filled = entries.filter((entry) => Object.keys(entry).length > 0);
+  if (filled.length === 0) return null;
+  const isPascal = (entry: Raw) => ["TaskId", "Title", "Status"].some((name) => Object.hasOwn(entry, name));
+  return filled.filter(isPascal).length * 2 > filled.length ? "pascal" : "camel";
 }
 
 export type State = WireTask["state"];
@@ -83,16 +86,16 @@ const stageOf: Record<State, Stage> = {
   cancelled: "cancelled",
 };
 
-/** S2 has four words: whatever is over and not done is Failed there. */
+/** Pascal has four words: a cancelled task is Failed there. */
 const stateWords: Record<Dialect, Record<Stage, string>> = {
-  s0: {
+  camel: {
     pending: "pending",
     in_progress: "in_progress",
     completed: "completed",
     failed: "failed",
     cancelled: "cancelled",
   },
-  s2: {
+  pascal: {
     pending: "Pending",
     in_progress: "InProgress",
     completed: "Completed",
@@ -129,10 +132,10 @@ export function stageOfWord(word: unknown): Stage | undefined {
   return Object.hasOwn(stagesByWord, bare) ? stagesByWord[bare] : undefined;
 }
 
-const s2Priorities = { critical: "Critical", high: "High", medium: "Normal", low: "Low" } as const;
+const pascalPriorities = { critical: "Critical", high: "High", medium: "Normal", low: "Low" } as const;
 
 export function priorityWord({ priorityLabel }: WireTask, dialect: Dialect): string {
-  return dialect === "s0" ? priorityLabel : s2Priorities[priorityLabel];
+  return dialect === "camel" ? priorityLabel : pascalPriorities[priorityLabel];
 }
 
 /** 0 to 100, or what was there if it says no priority. */

@@ -4,6 +4,7 @@
 import type { WireTask } from "../../contract/shapes.js";
 import {
   type Dialect,
+  dialects,
   type Field,
   keyIn,
   nameOf,
@@ -30,8 +31,8 @@ interface Rule {
   only?: Dialect;
 }
 
-const both = ["s0", "s2"] as const;
-const s2 = ["s2"] as const;
+const both = dialects;
+const pascal = ["pascal"] as const;
 
 const list = (value: unknown) => (value === null ? [] : Array.isArray(value) ? [...new Set(value)] : value);
 const ordered = (value: unknown) => (value === null ? [] : value);
@@ -68,7 +69,7 @@ export function resultIn(value: unknown): unknown {
 }
 
 function writtenResult({ result }: WireTask, dialect: Dialect): unknown {
-  if (!result || dialect === "s0") return result;
+  if (!result || dialect === "camel") return result;
   const { output, filesCreated, filesModified } = result;
   return { Output: output, FilesCreated: filesCreated, FilesModified: filesModified };
 }
@@ -120,14 +121,14 @@ const rules: Record<Field, Rule> = {
     of: ({ type }) => (type === "task" ? null : type),
     means: (value, { type }) => value === type || (value !== "group" && type === "task"),
   },
-  claimedBy: { of: ({ claim }) => claim?.sessionId ?? null, always: s2, only: "s2" },
-  claimedAt: { of: ({ claim }) => claim?.claimedAt ?? null, read: time, always: s2, only: "s2" },
+  claimedBy: { of: ({ claim }) => claim?.sessionId ?? null, always: pascal, only: "pascal" },
+  claimedAt: { of: ({ claim }) => claim?.claimedAt ?? null, read: time, always: pascal, only: "pascal" },
   claim: { of: claimIn, always: both },
   question: {
     of: ({ question }) => question && { id: question.id, text: question.text, options: question.options },
   },
-  result: { of: ({ result }) => result, written: writtenResult, means: sameResult, always: s2 },
-  error: { of: ({ error }) => error, always: s2 },
+  result: { of: ({ result }) => result, written: writtenResult, means: sameResult, always: pascal },
+  error: { of: ({ error }) => error, always: pascal },
   retryCount: {
     of: ({ retryCount }) => retryCount || null,
     written: retriesOf,
@@ -135,7 +136,7 @@ const rules: Record<Field, Rule> = {
     means: (value, { retryCount, endedAt }) =>
       (value ?? 0) === retryCount ||
       (endedAt !== null && Number.isSafeInteger(value) && (value as number) > retryCount),
-    always: s2,
+    always: pascal,
   },
   maxRetries: { of: ({ maxRetries }) => maxRetries, always: both },
   notBefore: { of: ({ notBefore }) => notBefore, read: time },

@@ -198,7 +198,9 @@ function realDirectory(path: string): string {
     return realpathSync(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw refused(path, (error as Error).message);
-    throw new DibsError("NOT_FOUND", `There is no directory ${dirname(path)}.`, { hint: "Make it first." });
+    throw new DibsError("NOT_FOUND", `Directory ${dirname(path)} not found.`, {
+      hint: `Run: mkdir -p ${dirname(path)}`,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 // tasks.json, kept in step with a project.
 
-export { type Dialect, dialects } from "./dialect.js";
+export { type Dialect, dialects, formerDialects } from "./dialect.js";
 export type { Machine } from "./lock.js";
 export { happenings, type News, needsAttention } from "./report.js";
 export { keepInStep } from "./served.js";

@@ -168,7 +168,7 @@ function busy(path: string, { content, ageMs }: Found): DibsError {
   const who = pid === null ? "another program" : `process ${pid}`;
   const seconds = Math.round(ageMs / 1000);
   return new DibsError("STORE_BUSY", `${path} is held by ${who}, for ${seconds} s by now.`, {
-    hint: "If nobody is writing the file, remove the lock.",
+    hint: "If no process writes the file, remove the lock.",
     details: { lock: path, pid },
   });
 }

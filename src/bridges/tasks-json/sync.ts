@@ -47,7 +47,7 @@ export interface SyncOptions {
   project: string;
   /** Where tasks.json is; it need not exist yet, its directory must. */
   file: string;
-  /** How new tasks are written; default: as the file does, else S0's way. */
+  /** How new tasks are written; default: as the file does, else camel. */
   dialect?: Dialect;
   /** What happens to a task that is removed from the file: it is written back, or cancelled. */
   removed?: "keep" | "cancel";
@@ -120,7 +120,7 @@ class Keeper {
       const { project } = await dibs.projects.get({ id: options.project });
       const owner = `${project.id} ${project.createdAt}`;
       const found = await baseOf(file);
-      const base = found?.owner === owner ? found : emptyBase(owner, dialect ?? "s0");
+      const base = found?.owner === owner ? found : emptyBase(owner, dialect ?? "camel");
       let keeper: Keeper | null = null;
       const mirror = new Mirror(dibs, () => keeper?.wake.ring());
       await mirror.open(base.cursor);
@@ -141,7 +141,7 @@ class Keeper {
     const { brokenBecause } = this.exchange;
     if (brokenBecause !== null) {
       throw new DibsError("VALIDATION_FAILED", `${this.file.path} is left alone: ${brokenBecause}.`, {
-        hint: "Mend it, or move it away to have it written anew.",
+        hint: "Fix the file, or move it away: it is written again.",
       });
     }
     if (!this.exchange.isFinished) {

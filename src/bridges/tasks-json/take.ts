@@ -111,9 +111,7 @@ function judged(
   if (typeof id !== "string") return { id: null, problem: `The id ${JSON.stringify(id)} must be a text.` };
   const { error } = mirror.tasks.has(id) ? {} : idField().safeParse(id);
   if (error) return { id: null, problem: `The id '${id.slice(0, 100)}' ${error.issues[0]!.message}.` };
-  return ids.has(id)
-    ? { id, problem: `The id '${id}' stands in the file twice; the first one counts.` }
-    : { id };
+  return ids.has(id) ? { id, problem: `The id '${id}' is in the file twice; the first one counts.` } : { id };
 }
 
 /** What has become tasks. Entries without an id get it where they stand. */

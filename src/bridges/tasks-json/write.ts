@@ -92,9 +92,9 @@ function isLeftOut({ omitted }: Base, task: WireTask): boolean {
 function refuseTooLarge({ bytesMax }: TaskFile, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= bytesMax) return;
-  const why = `The project's tasks take ${bytes} bytes, and a file may have ${bytesMax}: it is not written.`;
+  const why = `The tasks of the project need ${bytes} bytes; the limit of a file is ${bytesMax}. It is not written.`;
   throw new DibsError("PAYLOAD_TOO_LARGE", why, {
-    hint: "A project of this size is better looked at through dibs list.",
+    hint: "Run: dibs list",
   });
 }
 

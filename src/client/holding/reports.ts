@@ -7,7 +7,7 @@ import { hasCode, isLost } from "./endings.js";
 import { untilAnswered } from "./transient.js";
 
 /** Why a task goes back that is neither done nor failed. */
-export const waitsForChildren = "waits for its children";
+export const waitsForChildren = "waits for its subtasks";
 export const waitsForAnswer = "waits for the answer";
 
 export type Outcome =

@@ -4,7 +4,7 @@ import { success } from "../shapes.js";
 
 export const cleanupClaims = operation({
   name: "claims.cleanup",
-  summary: "End every lease that is over and what dead sessions hold",
+  summary: "End expired leases and the claims of dead sessions",
   kind: "command",
   role: "worker",
   input: () => z.object({}),

@@ -27,7 +27,7 @@ export const claimStats = operation({
       dead: z
         .array(z.object({ project: z.string(), sessionId: z.string(), taskIds: z.array(z.string()) }))
         .optional()
-        .describe("If asked for: sessions that nobody has ended, though their process on this host is gone"),
+        .describe("On request: sessions that have not ended although their process on this host is gone"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/tasks/claims/stats" },

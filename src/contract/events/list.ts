@@ -24,7 +24,7 @@ export const listEvents = operation({
       reset: z
         .boolean()
         .describe(
-          "What came after the given number is not all here: it was archived, or the log is an older one, such as a restored backup's. Read anew what you know of tasks",
+          "Events after the given number are missing: they were archived, or the store was restored from a backup. Read the tasks again",
         ),
       firstAvailable: z.number().describe("Lower numbers have been archived"),
       lastSeq: z.number().describe("Number of the newest event of the org"),

@@ -21,7 +21,7 @@ export const acquireLock = operation({
         .describe("The process that holds it; the lock is free when it is gone"),
       host: text(limits.pathLengthMax)
         .optional()
-        .describe("Where that process runs; default: here, for who calls the server by a name of loopback"),
+        .describe("Host of that process; default: this host, for callers over loopback"),
       processStartedAt: text(limits.wordLengthMax).optional(),
       sessionId: id().optional(),
       ttlMs: ms()

@@ -22,7 +22,7 @@ export const releaseLock = operation({
       host: text(limits.pathLengthMax).optional(),
       processStartedAt: text(limits.wordLengthMax).optional(),
       sessionId: id().optional(),
-      force: flag().optional().describe("Whoever holds it; for leaders"),
+      force: flag().optional().describe("Release the lock of any holder; for leaders"),
     }),
   output: () => z.object({ success: success(), released: z.boolean() }),
   refusals: ["SESSION_BUSY"],

@@ -57,7 +57,7 @@ export const metricsHistory = operation({
           byAgent: z
             .record(z.string(), z.object(work()))
             .describe(
-              "By session; beyond fifty, the rest is under *. Answers to a session that had let its task go are nobody's",
+              "By session; beyond fifty, the rest is under *. Answers to a session that no longer holds its task are not counted",
             ),
         }),
       ),

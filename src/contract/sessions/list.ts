@@ -11,7 +11,7 @@ export const listSessions = operation({
   input: () =>
     z.object({
       project: projectOrAll(),
-      all: flag().optional().describe("Also those that are over"),
+      all: flag().optional().describe("Include ended sessions"),
       limit: limit(),
       cursor: cursor(),
     }),

@@ -18,7 +18,7 @@ export const registerSession = operation({
       pid: z.number().int().min(1).optional().describe("With it, the session dies with that process"),
       host: text(limits.pathLengthMax)
         .optional()
-        .describe("Where that process runs; default: here, for who calls the server by a name of loopback"),
+        .describe("Host of that process; default: this host, for callers over loopback"),
       processStartedAt: text(limits.wordLengthMax).optional(),
       capabilities: z.array(word()).max(limits.requiresMax).optional(),
       capacity: z.number().int().min(1).max(limits.capacityMax).optional(),

@@ -4,7 +4,7 @@ import { operation } from "../operation.js";
 
 export const blockedByTask = operation({
   name: "tasks.blockedBy",
-  summary: "List who waits for a task",
+  summary: "List the dependents of a task",
   kind: "query",
   role: "viewer",
   input: () => z.object(onTask()),

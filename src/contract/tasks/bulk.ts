@@ -48,7 +48,7 @@ const input = once(() =>
       cascade: z.boolean().optional().describe("For cancel: also open descendants"),
       reason: text(limits.reasonLengthMax).min(1).optional().describe("For cancel and release"),
       dryRun: z.boolean().optional().describe("Only say what would be done, and what would be refused"),
-      cursor: cursor().describe("Go on after an answer that had more"),
+      cursor: cursor().describe("Continue after an answer that had more"),
     })
     .superRefine(({ project, action, filter, taskIds, all, changes }, context) => {
       const issue = (path: string, message: string) =>

@@ -10,8 +10,8 @@ export const newTask = once(() =>
     id: id().optional().describe("Your own id; default: a generated one such as 0001"),
     type: z.enum(["task", "group"]).optional(),
     parentId: id().optional(),
-    title: text(limits.titleLengthMax).optional().describe("Default: made from the prompt"),
-    prompt: longText().optional().describe("What the agent is told"),
+    title: text(limits.titleLengthMax).optional().describe("Default: from the first line of the prompt"),
+    prompt: longText().optional().describe("Instructions for the agent"),
     description: longText().optional(),
     phase: word().optional().describe("A free word such as implementation or test"),
     priority: priority().optional().describe("0 to 100, higher first; or a word"),
@@ -22,12 +22,12 @@ export const newTask = once(() =>
       .max(limits.dependsOnMax)
       .optional()
       .describe("Ids of tasks that must be completed first"),
-    assignee: word().optional().describe("Only the session with this id or name may claim it"),
-    agentType: word().optional().describe("Only sessions of this type may claim it"),
+    assignee: word().optional().describe("Only the session with this id or name can claim it"),
+    agentType: word().optional().describe("Only sessions of this type can claim it"),
     requires: z.array(word()).max(limits.requiresMax).optional().describe("Capabilities a session must have"),
     maxRetries: z.number().int().min(0).max(1000).optional(),
     notBefore: instant().optional(),
-    timeoutMs: ms().min(1).optional().describe("Longest time an attempt may run"),
+    timeoutMs: ms().min(1).optional().describe("Maximum duration of an attempt"),
     correlationId: word().optional(),
     metadata: metadata().optional(),
   }),
@@ -41,7 +41,7 @@ export const createTask = operation({
   input: () =>
     newTask().extend({
       project: project(),
-      sessionId: id().optional().describe("The agent that adds it; default: whoever calls"),
+      sessionId: id().optional().describe("The agent that adds it; default: the caller"),
     }),
   output: taskAnswer,
   refusals: [

@@ -44,7 +44,7 @@ export const states = once(() =>
 );
 
 export const parent = once(() =>
-  z.union([id(), z.literal("")]).describe("Children of this task; empty: top level only"),
+  z.union([id(), z.literal("")]).describe("Subtasks of this task; empty: top level only"),
 );
 
 export const listTasks = operation({
@@ -57,7 +57,7 @@ export const listTasks = operation({
       project: projectOrAll(),
       state: states()
         .optional()
-        .describe("One state or several; pending, in_progress, done and such are understood"),
+        .describe("One state or several; words of other tools are accepted, such as in_progress and done"),
       label: word().optional(),
       assignee: word().optional(),
       parent: parent().optional(),

@@ -17,7 +17,7 @@ export const releaseTask = operation({
         sessionId: id().optional().describe("Needed unless `force`"),
         epoch: epoch().optional(),
         reason: text(limits.reasonLengthMax).min(1).optional(),
-        force: z.boolean().optional().describe("Take it from whoever holds it; for leaders"),
+        force: z.boolean().optional().describe("Release the claim of any session; for leaders"),
         result: result().optional(),
         error: text(limits.errorLengthMax).optional(),
       })

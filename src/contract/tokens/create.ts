@@ -12,10 +12,10 @@ export const createToken = operation({
   input: () =>
     // What is not understood is refused: a misspelt role or end would make a token that can do more, or for ever.
     z.strictObject({
-      name: word().default("token").describe("Who or what it is for"),
+      name: word().default("token").describe("What it is for"),
       role: z.enum(roles).default("worker"),
       expiresInMs: ms().min(1).optional().describe("Default: it does not expire"),
-      bound: z.boolean().optional().describe("It ends with the token that made it"),
+      bound: z.boolean().optional().describe("Revoked together with the token that created it"),
     }),
   output: () =>
     tokenShape().extend({

@@ -90,7 +90,7 @@ export class Batch {
     if (!isThere && gone === null) return null;
     const message = isThere ? `Task ${id} exists already.` : `Task ${id} existed, and was archived.`;
     return refuse("ID_TAKEN", message, {
-      hint: "Leave the id out to get a fresh one.",
+      hint: "Omit the id: one is generated.",
       details: { taskId: id, ...(gone === null ? {} : { archivedAt: gone }) },
     });
   }
@@ -124,14 +124,14 @@ export class Batch {
     const above = parentId === undefined ? undefined : (this.existing.get(parentId) ?? parentId);
     const parent = local ?? (above === undefined ? undefined : this.draft.task(this.project, above));
     if (parentId !== undefined && !parent) {
-      return refuse("TASK_NOT_FOUND", `There is no task ${parentId} to be the parent.`, {
+      return refuse("TASK_NOT_FOUND", `Parent task ${parentId} not found.`, {
         details: { taskId: parentId, field: "parentId" },
       });
     }
     if (parent && "state" in parent && isTerminal(parent.state)) {
       return refuse(
         "INVALID_STATE",
-        `Parent ${parent.id} is ${parent.state}; it can have no more children.`,
+        `Parent ${parent.id} is ${parent.state}; it can have no more subtasks.`,
         {
           hint: parent.state === "completed" ? "Create the task elsewhere." : `Retry ${parent.id} first.`,
           details: { taskId: parent.id, state: parent.state },
@@ -190,7 +190,7 @@ export class Batch {
     }
     if (titled?.[0]) return titled[0].id;
     if (this.draft.task(this.project, reference)) return reference;
-    return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${reference} to depend on.`, {
+    return refuse("DEPENDENCY_NOT_FOUND", `Dependency ${reference} not found.`, {
       hint: "dependsOn takes ids of existing tasks; in a batch also keys and titles of the same batch.",
       details: { dependency: reference, index },
     });
@@ -242,7 +242,7 @@ export function cycleRefusal(cycle: string[]): Refusal {
     return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path: "dependsOn", message }] } });
   }
   return refuse("DEPENDENCY_CYCLE", `The tasks would wait for each other: ${writeCycle(cycle)}.`, {
-    hint: "Leave out one of these dependencies; a parent waits for its children, too.",
+    hint: "Remove one of these dependencies; a parent also waits for its subtasks.",
     details: { cycle },
   });
 }

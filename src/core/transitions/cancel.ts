@@ -18,7 +18,7 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
   if (!task) return noSuchTask(draft, project, taskId);
   const state = stateOf(task, draft.claim(project, taskId));
   if (isTerminal(state)) {
-    return refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is ${state} already.`, {
+    return refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is already ${state}.`, {
       details: { taskId, state },
     });
   }

@@ -18,8 +18,9 @@ export interface Holding {
 }
 
 export function taskNotFound(taskId: string): Refusal {
-  return refuse("TASK_NOT_FOUND", `There is no task ${taskId}.`, {
-    hint: "List the tasks to see the ids; ids are case-sensitive.",
+  const padded = /^\d{1,3}$/.test(taskId) ? `Did you mean ${taskId.padStart(4, "0")}? ` : "";
+  return refuse("TASK_NOT_FOUND", `Task ${taskId} not found.`, {
+    hint: `${padded}Run: dibs list`,
     details: { taskId },
   });
 }
@@ -28,8 +29,8 @@ export function taskNotFound(taskId: string): Refusal {
 export function noSuchTask(view: Pick<Draft, "document">, project: string, taskId: string): Refusal {
   const at = archivedAt(view, project, taskId);
   if (at === null) return taskNotFound(taskId);
-  return refuse("TASK_NOT_FOUND", `There is no task ${taskId} any more.`, {
-    hint: "It was archived at {archivedAt}, with its attempts; an export or a backup from before still has it.",
+  return refuse("TASK_NOT_FOUND", `Task ${taskId} was archived.`, {
+    hint: "It was archived at {archivedAt}, with its attempts. An export or a backup from before has it.",
     details: { taskId, archivedAt: at },
   });
 }

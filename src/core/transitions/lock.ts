@@ -21,7 +21,7 @@ function heldLock(draft: Draft, name: string, here: string): Lock | null {
 function reserved(draft: Draft, name: string): Refusal | null {
   if (!name.startsWith("dibs.") || draft.context.actor === "system") return null;
   return refuse("FORBIDDEN", `Lock ${name} is the program's own.`, {
-    hint: "Take a name that does not begin with dibs.",
+    hint: "Use a name that does not begin with dibs.",
   });
 }
 

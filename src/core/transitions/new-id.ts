@@ -30,7 +30,7 @@ export function allocateId(
 export function reserveId(draft: Draft, { project, parentId }: ReserveIdCommand): Outcome<{ id: string }> {
   const depth = parentId === undefined ? null : depthOf(draft, project, parentId);
   if (parentId !== undefined && depth === null) {
-    return refuse("TASK_NOT_FOUND", `There is no task ${parentId}, and nobody has reserved that id.`, {
+    return refuse("TASK_NOT_FOUND", `Task ${parentId} not found, and its id is not reserved.`, {
       details: { taskId: parentId },
     });
   }

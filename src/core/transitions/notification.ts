@@ -29,5 +29,5 @@ export function closeFailure(draft: Draft, { project, id, epoch }: Task): void {
 
 export function readNotification(draft: Draft, { id }: ReadNotificationCommand): Outcome<null> {
   if (markRead(draft, id)) return accept(null);
-  return refuse("NOT_FOUND", `There is no notification ${id}.`, { details: { id } });
+  return refuse("NOT_FOUND", `Notification ${id} not found.`, { details: { id } });
 }

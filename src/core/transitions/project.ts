@@ -5,8 +5,8 @@ import { defaultSettings, mergeSettings, type Settings, settingsProblems } from 
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 
 export function projectNotFound(project: string): Refusal {
-  return refuse("PROJECT_NOT_FOUND", `There is no project ${project}.`, {
-    hint: "List the projects, or create this one.",
+  return refuse("PROJECT_NOT_FOUND", `Project ${project} not found.`, {
+    hint: "Run: dibs project list, or dibs project create <name>",
     details: { project },
   });
 }

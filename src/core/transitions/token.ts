@@ -19,7 +19,7 @@ export function createToken(draft: Draft, command: CreateTokenCommand): Outcome<
 
 export function revokeToken(draft: Draft, { id }: RevokeTokenCommand): Outcome<null> {
   const token = validToken(draft, id, draft.now);
-  if (!token) return refuse("NOT_FOUND", `There is no token ${id}.`, { details: { id } });
+  if (!token) return refuse("NOT_FOUND", `Token ${id} not found.`, { details: { id } });
   draft.putDocument(tokenKind, id, null);
   draft.emit("token:revoked", { project: null, data: { id, name: token.name, role: token.role } });
   return accept(null);

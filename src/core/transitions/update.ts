@@ -93,7 +93,7 @@ function dependencyProblem(draft: Draft, task: Task, dependsOn: string[] | undef
   const { project } = task;
   const missing = dependsOn.find((id) => !draft.task(project, id));
   if (missing !== undefined) {
-    return refuse("DEPENDENCY_NOT_FOUND", `There is no task ${missing} to depend on.`, {
+    return refuse("DEPENDENCY_NOT_FOUND", `Dependency ${missing} not found.`, {
       details: { dependency: missing },
     });
   }

@@ -51,7 +51,7 @@ export function translate(error: unknown, where: string): unknown {
     return new StoreError(
       "STORE_READ_ONLY",
       `${where} takes no writes: ${error.message}.`,
-      "It may be a standby; connect to the primary.",
+      "Connect to the primary: this server could be a standby.",
       error,
     );
   }

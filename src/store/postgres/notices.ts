@@ -117,7 +117,7 @@ export class Notices {
     void this.send({ from: this.id, probe: true });
     if (this.probing) clearTimeout(this.probing);
     this.probing = setTimeout(() => {
-      this.deaf("a pooler may be in between");
+      this.deaf("a connection pooler could be in between");
       // The probe itself may have been lost.
       if (!this.isClosed) this.probe();
     }, probeMs).unref();

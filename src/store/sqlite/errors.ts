@@ -73,7 +73,7 @@ export function translate(error: unknown, file: string): unknown {
       return new StoreError(
         "STORE_UNAVAILABLE",
         `${file} cannot be opened.`,
-        "Check that its directory exists and that you may read and write it.",
+        "Check that its directory exists and that you can read and write it.",
         error,
       );
     default:
@@ -85,8 +85,8 @@ function fromFileSystem(error: Error, code: string | undefined, file: string): S
   if (code === "ENOSPC" || code === "EDQUOT") return full(file, error);
   return new StoreError(
     ["EACCES", "EPERM", "EROFS"].includes(code ?? "") ? "STORE_READ_ONLY" : "STORE_UNAVAILABLE",
-    `${file} cannot be made: ${error.message}.`,
-    "Check that its directory exists and that you may read and write it.",
+    `${file} cannot be created: ${error.message}.`,
+    "Check that its directory exists and that you can read and write it.",
     error,
   );
 }

@@ -1,4 +1,4 @@
-// What a session can do, told when it claims: tasks that require something go to those that can. A claim by itself registers a name.
+// The capabilities of a session, stored when it claims: tasks that require one go to sessions that have it.
 
 import type { Dibs } from "../../client/client.js";
 import { type Context, given } from "./context.js";
@@ -8,7 +8,7 @@ export const capabilityFlag: Record<string, FlagSpec> = {
   capability: {
     value: "<word>",
     many: true,
-    help: "what it can do, for tasks that require it; kept; several: one flag each",
+    help: "capability of this agent, stored with its session; repeatable",
   },
 };
 

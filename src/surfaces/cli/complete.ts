@@ -2,6 +2,7 @@
 // what it means behind a tab.
 
 import type { Dibs } from "../../client/client.js";
+import { unaliased } from "./aliases.js";
 import type { Command, SingleCommand } from "./command.js";
 import type { Context } from "./context.js";
 import { cut, plain } from "./print/text.js";
@@ -100,9 +101,10 @@ async function placeIn(catalogue: Context["catalogue"], words: readonly string[]
     else if (word === "--" && !isOver) isOver = true;
     else if (word.startsWith("-") && !isOver) wantsFor = valueFlag(word, command);
     else if (command === null) {
-      const entry = catalogue.get(word);
+      const name = unaliased(word);
+      const entry = catalogue.get(name);
       if (!entry) return { kind: "names", of: {} };
-      command = (await entry.load())[word]!;
+      command = (await entry.load())[name]!;
     } else if ("parts" in command) {
       if (!Object.hasOwn(command.parts, word)) return { kind: "names", of: {} };
       command = command.parts[word]!;

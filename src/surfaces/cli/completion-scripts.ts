@@ -1,5 +1,5 @@
-// The scripts only pass on the words and show what comes back: what there is to complete is said by the program itself, so that
-// they never grow old. `:files` asks the shell for file names.
+// The scripts only pass on the words and show what the program returns, so that they are never out of date. The zsh script works
+// from a file in $fpath and through `source`. `:files` asks the shell for file names.
 
 const bash = `_dibs() {
   local line
@@ -22,7 +22,7 @@ _dibs() {
   done < <(dibs __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   (( $#candidates )) && _describe dibs candidates
 }
-compdef _dibs dibs
+if [ "$funcstack[1]" = "_dibs" ]; then _dibs; else compdef _dibs dibs; fi
 `;
 
 const fish = `function __dibs_complete

@@ -45,8 +45,8 @@ export async function targetFor(flags: Flags, parts: Parts, creates = flags.crea
   const scope = place.project ? { project: place.project } : {};
   if (url && flags.text("org") !== undefined) {
     throw usageError(
-      "A server's org is its token's: --org cannot choose another.",
-      "Use a token of that org.",
+      "--org cannot change the organization of a server: the token determines it.",
+      "Use a token of that organization.",
     );
   }
   if (url) {

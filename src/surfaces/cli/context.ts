@@ -85,7 +85,7 @@ export class Context {
     if (text === undefined) return undefined;
     const value = Number(text);
     if (text.trim() === "" || !Number.isFinite(value))
-      throw usageError(`--${flag} ${text}: must be a number.`);
+      throw usageError(`--${flag} must be a number, not '${text}'.`);
     return value;
   }
 
@@ -107,10 +107,7 @@ export class Context {
   get sessionId(): string {
     const id = this.text("session") ?? this.parts.env.DIBS_SESSION;
     if (id) return id;
-    throw usageError(
-      "Who acts? The session is missing.",
-      "Give --session <name> or set DIBS_SESSION; one name per agent.",
-    );
+    throw usageError("Missing session.", "Add --session <name> or set DIBS_SESSION; one name per agent.");
   }
 
   /** The environment's is of the environment's task, if it names one; whoever works on that may well hold others. */
@@ -122,14 +119,14 @@ export class Context {
     const text = this.text("epoch") ?? (isOwn ? env.DIBS_EPOCH || undefined : undefined);
     if (text === undefined) return undefined;
     if (/^\d+$/.test(text)) return Number(text);
-    throw usageError(`--epoch ${text}: must be a number.`);
+    throw usageError(`--epoch must be a number, not '${text}'.`);
   }
 
   /** The task named first, or the one this process works on. */
   get taskId(): string {
     const id = this.args[0] ?? this.parts.env.DIBS_TASK;
     if (id) return id;
-    throw usageError("Which task? Its id is missing.", "Name it, or set DIBS_TASK.");
+    throw usageError("Missing task id.", "Add the id, or set DIBS_TASK.");
   }
 
   /**
@@ -154,7 +151,7 @@ export class Context {
       if (!(error instanceof DibsError) || error.code !== "TASK_NOT_FOUND") throw error;
       if (/^[A-Za-z]+$/.test(word) && !/^[A-Z]{4}$/.test(word)) return false;
       throw new DibsError(error.code, error.message, {
-        hint: `If it is what you say about ${own}, name that first: ${own} ${word}`,
+        hint: `If it is text about ${own}, write the id first: ${own} ${word}`,
         details: error.details,
       });
     }

@@ -21,11 +21,11 @@ export async function textOf(
 export function fileTrouble(error: unknown, name: string, bytesMax?: number): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined || error instanceof DibsError) return error;
-  if (code === "ENOENT") return new DibsError("NOT_FOUND", `There is no file ${name}.`);
+  if (code === "ENOENT") return new DibsError("NOT_FOUND", `File ${name} not found.`);
   if (code === "EISDIR") return new DibsError("VALIDATION_FAILED", `${name} is a directory, not a file.`);
   if (code === "ENOTSUP") {
     return new DibsError("VALIDATION_FAILED", `${name} is not a regular file.`, {
-      hint: "What another program writes can be given on standard input, where - is taken for a file.",
+      hint: "For the output of another program, use - for standard input.",
     });
   }
   if (code === "EFBIG") {

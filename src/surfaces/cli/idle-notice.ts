@@ -57,7 +57,7 @@ export class IdleNotice {
 
   get stopText(): string {
     if (this.running.size === 0) return "stopping: nothing is running\n";
-    return "stopping: what runs may finish; ask again to end it and give it back\n";
+    return "stopping after the running tasks; a second signal stops and releases them\n";
   }
 
   private print(why: WireNothing): void {

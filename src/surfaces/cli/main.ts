@@ -3,9 +3,11 @@
 
 import { exitCode } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import { aliasesOf, unaliased } from "./aliases.js";
 import type { Command, CommandGroup, SingleCommand } from "./command.js";
 import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
+import { inFlags } from "./flag-words.js";
 import type { Parts } from "./parts.js";
 import { jsonLine } from "./print/json.js";
 import { columnsOf } from "./print/look.js";
@@ -14,8 +16,8 @@ import {
   commonHelp,
   type ExitCode,
   exitCodes,
-  exitLines,
   globalFlags,
+  globalFlagsHelp,
   helpOf,
   introduction,
   parse,
@@ -47,7 +49,7 @@ function asDibsError(error: unknown): DibsError {
   }
   const message = error instanceof Error ? error.message : String(error);
   return new DibsError("INTERNAL", `This is a defect in Dibs: ${message}`, {
-    hint: "Please report it with the command and what dibs --version says; DIBS_DEBUG=1 shows where it happened.",
+    hint: "Report it with the command and the output of dibs --version. DIBS_DEBUG=1 prints where it happened.",
     cause: error,
   });
 }
@@ -65,10 +67,11 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
     }
     return 0;
   }
-  if (word === "help") return call([...rest, "--help"], parts);
-  const entry = entries.get(word);
-  if (!entry) throw usageError(`'${word}' is not a command.`, suggestion(word, [...entries.keys()], "dibs"));
-  const chosen = single((await entry.load())[word]!, rest);
+  if (word === "help") return help(rest, parts);
+  const name = unaliased(word);
+  const entry = entries.get(name);
+  if (!entry) throw usageError(`Unknown command '${word}'.`, suggestion(word, visibleNames(), "dibs"));
+  const chosen = single((await entry.load())[name]!, rest);
   if ("parts" in chosen) {
     parts.out(groupHelp(chosen, columnsOf(parts)));
     return 0;
@@ -76,17 +79,28 @@ async function call(argv: readonly string[], parts: Parts): Promise<number> {
   const { command, words } = chosen;
   const parsed = parse(command, words);
   if (parsed.on.has("help")) {
-    parts.out(helpOf(command, columnsOf(parts)));
+    parts.out(helpOf(command, aliasesOf(command.name), columnsOf(parts)));
     return 0;
   }
   const context = new Context(parts, parsed, entries, command);
   try {
     const code = await command.run(context);
     return typeof code === "number" ? code : 0;
+  } catch (error) {
+    throw context.isJson ? error : inFlags(error, command);
   } finally {
     await context.close();
   }
 }
+
+/** `dibs help <command>`; "flags" is no command. */
+async function help(words: readonly string[], parts: Parts): Promise<number> {
+  if (nextWord(words).word !== "flags") return call([...words, "--help"], parts);
+  parts.out(globalFlagsHelp(columnsOf(parts)));
+  return 0;
+}
+
+const visibleNames = () => [...entries].filter(([, { isHidden }]) => !isHidden).map(([name]) => name);
 
 /** The command meant by what follows its name; a group itself where only its help is wanted. */
 function single(
@@ -100,8 +114,10 @@ function single(
   const names = Object.keys(command.parts);
   if (word === undefined && (argv.includes("--help") || argv.includes("-h"))) return command;
   throw usageError(
-    word === undefined ? `dibs ${command.name} what?` : `'${word}' is not a part of dibs ${command.name}.`,
-    word === undefined ? `One of ${names.join(", ")}.` : suggestion(word, names, `dibs ${command.name}`),
+    word === undefined
+      ? `Missing command of dibs ${command.name}.`
+      : `Unknown command 'dibs ${command.name} ${word}'.`,
+    word === undefined ? `Commands: ${names.join(", ")}.` : suggestion(word, names, `dibs ${command.name}`),
   );
 }
 
@@ -119,13 +135,14 @@ function nextWord(argv: readonly string[]): { word: string | undefined; rest: re
 
 function overview(columns: number): string {
   const parts = Object.entries(groups).map(([title, group]) => `${title}\n${summaries(group, columns)}`);
-  const head = "dibs: task coordination for fleets of coding agents\n\ndibs <command> --help tells more.\n";
-  return `${head}\n${parts.join("\n")}\n${exitLines(exitCodes, columns)}`;
+  const head =
+    "dibs: task coordination for fleets of coding agents\n\nHelp on a command: dibs help <command>\n";
+  return `${head}\n${parts.join("\n")}\n${commonHelp(exitCodes, columns)}`;
 }
 
 function groupHelp({ name, summary, details, parts }: CommandGroup, columns: number): string {
-  const head = `dibs ${name} <${Object.keys(parts).join("|")}> [flags]\n\n`;
-  const more = `dibs ${name} <part> --help tells more.\n`;
+  const head = `dibs ${name} <command> [flags]\n\n`;
+  const more = `Help on a command: dibs help ${name} <command>\n`;
   const tail = commonHelp(exitsOf(Object.values(parts)), columns);
   return `${head}${introduction(summary, details, columns)}\n${summaries(parts, columns)}\n${more}\n${tail}`;
 }
@@ -155,8 +172,8 @@ function suggestion(name: string, known: readonly string[], before: string): str
   const isNear = (each: string) =>
     each.startsWith(name.slice(0, 2)) || name.startsWith(each.slice(0, 3)) || hasSameLetters(each, name);
   const near = known.filter(isNear);
-  const all = `${before} --help lists all`;
-  return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}.` : `${all}.`;
+  const all = `Run: ${before} --help`;
+  return near.length > 0 ? `Did you mean ${near.slice(0, 3).join(", ")}? ${all}` : all;
 }
 
 function inWords({ code, message, hint }: DibsError): string {

@@ -26,18 +26,18 @@ type Act = (taskIds: string[], dryRun: boolean) => Promise<Answer>;
 export const manyFlags: Record<string, FlagSpec> = {
   filter: {
     value: "<filter>",
-    help: 'instead of ids: what matches, as in the dashboard, such as "is:failed label:ui age:>1h"',
+    help: 'select tasks by a filter instead of ids, such as "is:failed label:ui age:>1h"',
   },
-  yes: { short: "y", help: "with --filter: do it; without, only show what would happen" },
+  yes: { short: "y", help: "with --filter: apply; without it, only a preview is printed" },
 };
 
 export const manyDetails =
-  "Several ids are done at once; refusals are listed and hold up no other task. With --filter nothing is changed before --yes. " +
+  "A refused task does not stop the others. --filter prints a preview; add --yes to apply. " +
   "With several ids or --filter, --json prints {action, dryRun, matched, done, refusedCount, refused, taskIds}.";
 
 export const manyExits = {
-  3: "a task does not exist; the others are done",
-  5: "--filter finds nothing to do",
+  3: "a task was not found; the others are done",
+  5: "--filter matches no task to change",
 };
 
 const words: Record<BulkAction, { verb: string; able: string; past: (tasks: string) => string }> = {
@@ -87,19 +87,19 @@ function refuseMixture(context: Context, { action, changes }: Deed, ids: readonl
   const filter = context.text("filter");
   const name = words[action].verb;
   if (filter === undefined && context.on("yes")) {
-    throw usageError("--yes belongs to --filter.", `Run: dibs ${name} ${ids.map(shellWord).join(" ")}`);
+    throw usageError("--yes needs --filter.", `Run: dibs ${name} ${ids.map(shellWord).join(" ")}`);
   }
   if (filter === undefined && ids.length === 0) {
     throw usageError(
-      "id is missing.",
+      "Missing <id>.",
       `Usage: dibs ${name} <id>... or dibs ${name} --filter "is:failed label:ui"`,
     );
   }
   if (filter !== undefined && ids.length > 0) {
-    throw usageError("Ids and --filter exclude each other.", `For one task: --filter id:${plain(ids[0])}`);
+    throw usageError("Ids and --filter cannot be combined.", `For one task: --filter id:${plain(ids[0])}`);
   }
   if (changes && Object.keys(changes).length === 0) {
-    throw usageError("Missing what to change.", `Run: dibs edit --help`);
+    throw usageError("No changes given.", `Run: dibs edit --help`);
   }
 }
 

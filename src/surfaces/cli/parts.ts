@@ -35,7 +35,7 @@ export interface ServeRequest extends Place {
   retainEventsMs?: number;
   retainTasksMs?: number;
   /** A tasks.json to keep in step. */
-  sync?: { file: string; dialect?: "s0" | "s2" } | undefined;
+  sync?: { file: string; dialect?: "camel" | "pascal" } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
 }
 

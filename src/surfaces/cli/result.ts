@@ -1,4 +1,4 @@
-// What completing and failing take and say, for holders and for the seed's workers alike.
+// The flags and output of completing and failing, shared by dibs done, dibs fail and dibs worker.
 
 import type { OutputOf } from "../../contract/operation.js";
 import type { OperationNamed } from "../../contract/registry.js";
@@ -8,13 +8,12 @@ import { span } from "./print/time.js";
 import type { FlagSpec } from "./spec.js";
 
 export const resultFlags: Record<string, FlagSpec> = {
-  created: { value: "<file>", short: "c", rest: true, help: "files that were created" },
-  modified: { value: "<file>", short: "m", rest: true, help: "files that were changed" },
+  created: { value: "<file>", short: "c", rest: true, help: "files created" },
+  modified: { value: "<file>", short: "m", rest: true, help: "files changed" },
 };
 
-/** What whoever has lost a task is told. */
 export const lostExit = {
-  1: "the claim is lost: it ran out, was taken back or cancelled; or the state does not allow it",
+  1: "claim lost (expired, released or cancelled), or wrong state",
 };
 
 interface Holder {
@@ -44,7 +43,7 @@ export async function fail(context: Context, holder: Holder, words: string): Pro
 }
 
 function whatNext({ willRetry, retryAt }: Failed, now: number): string {
-  return willRetry ? `; tried again in ${span(Date.parse(retryAt!) - now)}` : " for good";
+  return willRetry ? `; retry in ${span(Date.parse(retryAt!) - now)}` : " for good";
 }
 
 export async function start(context: Context, holder: Holder): Promise<void> {

@@ -1,5 +1,5 @@
-// What a command takes, told once: parsing, help and completion are made from it. Node's own parser does the work; a library for
-// it would take longer to load than most commands take to run.
+// What a command takes, in one place: parsing, help and completion use it. Node's own parser does the work; a library for it would
+// take longer to load than most commands take to run.
 
 import { parseArgs } from "node:util";
 import { DibsError } from "../../contract/error.js";
@@ -20,21 +20,23 @@ export interface FlagSpec {
   bare?: string;
   /** Its values, for completion and for refusing others. */
   choices?: readonly string[];
+  /** Former names of values: accepted, not shown. */
+  former?: Readonly<Record<string, string>>;
 }
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6;
 
 export const exitCodes: Record<ExitCode, string> = {
-  0: "it went well",
-  1: "the state forbids it: somebody else holds it, it is over, it is busy",
-  2: "it was said wrongly",
-  3: "there is no such thing",
-  4: "it is not allowed: the wrong holder, token or role",
-  5: "there is nothing to claim or to do",
-  6: "the store or the network is not there",
+  0: "success",
+  1: "conflict: held by another session, wrong state, or busy",
+  2: "usage error",
+  3: "not found",
+  4: "not allowed",
+  5: "nothing to claim",
+  6: "store or network unavailable",
 };
 
-/** Any command that asks a store may end so. */
+/** The exit codes of every command that uses a store. */
 const usualExits: readonly ExitCode[] = [0, 2, 3, 4, 6];
 
 export interface CommandSpec {
@@ -42,6 +44,8 @@ export interface CommandSpec {
   name: string;
   /** `<id>` is needed, `[id]` is not, `[words...]` takes all that are left. */
   args?: string;
+  /** What follows its name in the usage line; default: its arguments, then the flags. */
+  usage?: string;
   summary: string;
   /** Below the summary in its own help. */
   details?: string;
@@ -58,23 +62,23 @@ export interface CommandSpec {
 }
 
 export const globalFlags = {
-  db: { value: "<file|url>", help: "the database: a file, or postgres://… (DIBS_DATABASE_URL)" },
-  url: { value: "<url>", help: "a server instead (DIBS_URL)" },
-  token: { value: "<token>", help: "for the server; better: its token file, or DIBS_TOKEN with --url" },
-  org: { value: "<org>", help: "the tenant" },
-  project: { value: "<project>", help: "the project (DIBS_PROJECT)" },
-  session: { value: "<id>", help: "who acts (DIBS_SESSION)" },
-  epoch: { value: "<n>", help: "the claim's fencing number (DIBS_EPOCH)" },
-  config: { value: "<file>", help: "settings; default .dibs/config.json" },
-  json: { help: "print the answer as the HTTP API gives it" },
-  help: { short: "h", help: "show this" },
+  db: { value: "<file|url>", help: "database: a file or postgres://… (DIBS_DATABASE_URL)" },
+  url: { value: "<url>", help: "server to use instead of a database (DIBS_URL)" },
+  token: { value: "<token>", help: "token of the server; prefer its token file or DIBS_TOKEN" },
+  org: { value: "<org>", help: "organization" },
+  project: { value: "<project>", help: "project (DIBS_PROJECT)" },
+  session: { value: "<id>", help: "session of the agent (DIBS_SESSION)" },
+  epoch: { value: "<n>", help: "fencing number of the claim (DIBS_EPOCH)" },
+  config: { value: "<file>", help: "settings file; default .dibs/config.json" },
+  json: { help: "print JSON, as the HTTP API returns it" },
+  help: { short: "h", help: "print help" },
 } as const satisfies Record<string, FlagSpec>;
 
-/** What lists take, each in the same words. */
+/** Flags of all lists. */
 export const listFlags = {
-  limit: { value: "<n>", help: "how many at most; default 100" },
-  cursor: { value: "<cursor>", help: "go on where a page ended" },
-  all: { short: "a", help: "of all projects" },
+  limit: { value: "<n>", help: "maximum number of results; default 100" },
+  cursor: { value: "<cursor>", help: "start after the previous page" },
+  all: { short: "a", help: "all projects" },
 } as const satisfies Record<string, FlagSpec>;
 
 export interface Parsed {
@@ -113,7 +117,7 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
       else
         values.set(token.name, [
           ...(flag.many || flag.rest ? (values.get(token.name) ?? []) : []),
-          token.value!,
+          flag.former?.[token.value!] ?? token.value!,
         ]);
     }
     const isStrict = token.kind === "option" && flags[token.name]!.strict;
@@ -134,8 +138,8 @@ export function parse(spec: CommandSpec, argv: readonly string[]): Parsed {
 /** As in the API `*` is every project, where there is a list of them. */
 function oneProject(): DibsError {
   return usageError(
-    "--project *: this command works in one project.",
-    `Name it; dibs project list shows all. In dibs list and other lists * means --all.`,
+    "This command works in one project, not in --project *.",
+    "Name one project; lists take --all. Run: dibs project list",
   );
 }
 
@@ -144,8 +148,8 @@ function refuseForgotten(flag: { name: string; value: string }, word: string, ar
   const looksLikeId = /^\d{4}(_t\d+(\.\d+)*)?$/.test(word);
   if (args.length === 0 && !looksLikeId) return;
   throw usageError(
-    `'${word}' after --${flag.name} ${flag.value}: does it belong to that, or to the text?`,
-    `Write --${flag.name} ${flag.value},${word} for both; text goes before the flags in quotes, or after --.`,
+    `'${word}' after --${flag.name} ${flag.value} is ambiguous: a second value, or text.`,
+    `Write --${flag.name} ${flag.value},${word} for two values; put text in quotes before the flags, or after --.`,
   );
 }
 
@@ -167,7 +171,7 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     const [sentence = ""] = (error as Error).message.split(". ");
     throw usageError(
       `${sentence.replace(/\.$/, "")}.`,
-      `${calledAs(spec)} --help shows what it takes; after -- any text is taken as it is.`,
+      `Run: ${calledAs(spec)} --help. Text that begins with - goes after --.`,
     );
   }
 }
@@ -187,7 +191,8 @@ function refuseOtherChoices(flags: Record<string, FlagSpec>, values: ReadonlyMap
   for (const [name, given] of values) {
     const { choices } = flags[name]!;
     const other = choices && given.find((each) => !choices.includes(each));
-    if (other !== undefined) throw usageError(`--${name} ${other}: must be one of ${choices!.join(", ")}.`);
+    if (other !== undefined)
+      throw usageError(`--${name} must be one of ${choices!.join(", ")}, not '${other}'.`);
   }
 }
 
@@ -211,9 +216,9 @@ export function argsOf({ args = "" }: CommandSpec): ArgSpec[] {
 function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
   const known = argsOf(spec);
   const missing = known.filter(({ needed }) => needed)[args.length];
-  if (missing) throw usageError(`${missing.name} is missing.`, `Usage: ${usageOf(spec)}`);
+  if (missing) throw usageError(`Missing <${missing.name}>.`, `Usage: ${usageOf(spec)}`);
   if (args.length > known.length && !known.some(({ rest }) => rest)) {
-    throw usageError(`'${args[known.length]}' is too much.`, `Usage: ${usageOf(spec)}`);
+    throw usageError(`Unexpected argument '${args[known.length]}'.`, `Usage: ${usageOf(spec)}`);
   }
 }
 
@@ -221,7 +226,7 @@ function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
 const calledAs = ({ name }: CommandSpec) => (name === "" ? "dibs" : `dibs ${name}`);
 
 export function usageOf(spec: CommandSpec): string {
-  return `${calledAs(spec)}${spec.args ? ` ${spec.args}` : ""} [flags]`;
+  return `${calledAs(spec)} ${spec.usage ?? `${spec.args ? `${spec.args} ` : ""}[flags]`}`;
 }
 
 /** Broken to the width, what follows below the beginning. */
@@ -242,7 +247,7 @@ export function twoColumns(rows: readonly (readonly [string, string])[], columns
 function flagLines(flags: Record<string, FlagSpec>, columns: number): string {
   const rows = Object.entries(flags).map(([name, { short, value, help, choices }]) => {
     const left = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
-    return [left, choices ? `${help}: ${choices.join(", ")}` : help] as const;
+    return [left, choices ? `${help} (${choices.join(", ")})` : help] as const;
   });
   return twoColumns(rows, columns);
 }
@@ -253,23 +258,29 @@ export function introduction(summary: string, details: string | undefined, colum
   return [sentence, ...(details ? [details] : [])].map((text) => hanging("", text, columns)).join("\n");
 }
 
-export function exitLines(told: CommandSpec["exits"], columns: number): string {
+export function exitLines(own: CommandSpec["exits"], columns: number): string {
   const usual = Object.fromEntries(usualExits.map((code) => [code, exitCodes[code]]));
-  const lines = Object.entries({ ...usual, ...told }).map(([code, means]) =>
+  const lines = Object.entries({ ...usual, ...own }).map(([code, means]) =>
     means === null ? "" : hanging(`  ${code}  `, means, columns),
   );
   return `Exit codes\n${lines.join("")}`;
 }
 
-/** What every help ends with. */
-export function commonHelp(exits: CommandSpec["exits"], columns: number): string {
-  return `Everywhere\n${flagLines(globalFlags, columns)}\n${exitLines(exits, columns)}`;
-}
+/** What `dibs help flags` prints. */
+export const globalFlagsHelp = (columns: number) =>
+  `Flags of every command, before or after its name.\n\n${flagLines(globalFlags, columns)}`;
 
-export function helpOf(spec: CommandSpec, columns = 80): string {
+const globalFlagsLine = "Global flags: dibs help flags\n";
+
+/** What every help page has: where the global flags are, and the exit codes. */
+export const commonHelp = (exits: CommandSpec["exits"], columns: number) =>
+  `${globalFlagsLine}\n${exitLines(exits, columns)}`;
+
+export function helpOf(spec: CommandSpec, aliases: readonly string[] = [], columns = 80): string {
   const { summary, details, flags, exits, examples } = spec;
   return [
     `${usageOf(spec)}\n\n${introduction(summary, details, columns)}`,
+    aliases.length > 0 ? `\nAliases: ${aliases.map((alias) => `dibs ${alias}`).join(", ")}\n` : "",
     flags && Object.keys(flags).length > 0 ? `\nFlags\n${flagLines(flags, columns)}` : "",
     `\n${commonHelp(exits, columns)}`,
     examples ? `\nExamples\n${examples.map((each) => `  ${each}\n`).join("")}` : "",

@@ -50,8 +50,8 @@ function lesserRole(wanted: unknown, own: Role): Role {
     throw new DibsError("VALIDATION_FAILED", message, { details: { issues: [{ path: "role", message }] } });
   }
   if (roles.indexOf(role) <= roles.indexOf(own)) return role;
-  throw new DibsError("FORBIDDEN", `Who is ${own} cannot let somebody in as ${role}.`, {
-    hint: `Ask for ${own} or less, or use a token that may more.`,
+  throw new DibsError("FORBIDDEN", `Role ${own} cannot create a link for role ${role}.`, {
+    hint: `Choose ${own} or a lesser role, or use a token with a higher role.`,
   });
 }
 
@@ -73,7 +73,7 @@ async function exchange(http: Http, parts: AuthParts): Promise<Response> {
   // A code is not good for longer than the token that asked for it.
   if (!grant || !(await isTokenLive(executor, grant.org, grant.token))) {
     throw new DibsError("UNAUTHENTICATED", "This link was used already, or is too old.", {
-      hint: "Ask for a fresh one: `dibs token link` makes it.",
+      hint: "For a new one, run: `dibs token link`",
     });
   }
   const { org, role, token } = grant;

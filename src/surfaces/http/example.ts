@@ -27,7 +27,7 @@ const plausible: Record<string, unknown> = {
   cursor: "100",
   default: "Blue",
   dependsOn: ["0001"],
-  description: "The switch belongs beside the language.",
+  description: "The switch belongs next to the language.",
   direct: ["0002"],
   endedAt: null,
   epoch: 1,

@@ -107,7 +107,10 @@ function stream(inputs: SchemaSet): Plan {
       'no longer kept, it first gets `{"type":"reset"}`. A comment keeps the connection alive.',
     role: registry.events.list.role,
     parameters: [
-      queryParameter("after", { ...number, description: "Go on after this number; default: from now on" }),
+      queryParameter("after", {
+        ...number,
+        description: "Start after this number; default: new events only",
+      }),
       queryParameter("taskId", taskId!),
       queryParameter("types", types!),
       {
@@ -146,7 +149,7 @@ const auth: Plan[] = [
     path: "/api/auth/code",
     method: "post",
     name: "auth.code",
-    summary: "Make a one-time code with the caller's own role, or a lesser one",
+    summary: "Create a one-time code with the caller's role, or a lesser one",
     role: roles[0],
     body: { type: "object", properties: { role } },
     answer: json(object({ success, code: text, expiresAt: { $ref: `${componentPrefix}Time` } })),

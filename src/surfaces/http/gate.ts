@@ -50,7 +50,7 @@ export class Gate {
         "UNAUTHENTICATED",
         text === null ? "A token is needed." : "This token is not known here.",
         {
-          hint: "Send the header Authorization: Bearer <token>. The token file beside the database has one; `dibs token create` makes more.",
+          hint: "Send the header Authorization: Bearer <token>. The token file next to the database has one; `dibs token create` creates more.",
         },
       );
     }

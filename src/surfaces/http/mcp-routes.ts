@@ -53,7 +53,7 @@ const session: ParameterObject = {
   name: "Mcp-Session-Id",
   in: "header",
   description:
-    "From the answer to `initialize`; until version 2025-11-25. Later versions have no sessions: each message stands alone",
+    "From the answer to `initialize`; until version 2025-11-25. Later versions have no sessions: each message is independent",
   schema: text,
 };
 
@@ -81,7 +81,7 @@ export function mcpRoutes(where: Reference[]): Plan[] {
       description:
         "Model Context Protocol over streamable HTTP, for agents: the tools `create_task`, `claim_task`, `start_task`, `complete_task`, " +
         "`fail_task`, `ask_human`, `update_progress`, `release_task`, `list_tasks` and `get_task`, resources and prompts. " +
-        "The token's role decides what a tool may do. `Accept` must name `application/json` and `text/event-stream`.",
+        "The token's role decides what a tool can do. `Accept` must name `application/json` and `text/event-stream`.",
       role: roles[0],
       parameters,
       body: message,
@@ -118,7 +118,7 @@ export function mcpRoutes(where: Reference[]): Plan[] {
       summary: "End a session; what its agents hold goes back at once",
       role: roles[0],
       parameters,
-      answer: { description: "It is over" },
+      answer: { description: "The session has ended" },
       other: all,
     },
   ];

@@ -27,18 +27,18 @@ const about = `Task coordination for coding agents. Bodies and answers are JSON.
 
 An operation works on one project: the header \`Dibs-Project\`, the parameter \`project\`, the body's field \`project\`, or else the server's own. Lists take \`*\` for all projects.
 
-A refusal is \`application/problem+json\` (RFC 9457) with a code in \`error\`; when \`retryable\` is true the same call may succeed later. \
+A refusal is \`application/problem+json\` (RFC 9457) with a code in \`error\`; when \`retryable\` is true the same call can succeed later. \
 With an \`Idempotency-Key\` a call can be repeated safely: the same key and body from the same token give the first answer again, for 24 hours.`;
 
 const tagTexts: Record<string, string> = {
   tasks: "What there is to do, and the life of a task from claim to completion",
   claims: "Leases across all tasks",
-  sessions: "Who works: one session per running agent",
+  sessions: "Agents at work: one session each",
   events: "What has happened, in order",
   notifications: "What people should know",
   projects: "Separate queues with settings of their own",
-  locks: "Names that one session at a time may hold",
-  tokens: "Who may call",
+  locks: "Names that one session at a time can hold",
+  tokens: "Access for callers, by role",
   stats: "Figures of now",
   metrics: "Figures over time",
   ids: "Ids for tasks that are yet to be created",

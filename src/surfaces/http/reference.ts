@@ -218,12 +218,12 @@ function refusalSection(document: OpenApiDocument): Markup {
       code,
       { status, retryable, means },
     ]) => html`<tr id="${code}"><td class="status">${status}</td><td><code>${code}</code></td>
-<td>${means}</td><td>${retryable && "may pass"}</td><td>${common.has(code) && "any call"}</td></tr>\n`,
+<td>${means}</td><td>${retryable && "transient"}</td><td>${common.has(code) && "any call"}</td></tr>\n`,
   );
   return html`<section id="refusals" class="tag">
 <h2>Refusals</h2>
 <p>A refusal changes nothing. Its body is a <a href="#Problem">Problem</a>; decide by <code>error</code>, show <code>message</code>
-and <code>hint</code> to people. “May pass” means that <code>retryable</code> is true.</p>
+and <code>hint</code> to people. “Transient” means that <code>retryable</code> is true.</p>
 <table class="codes all"><thead><tr><th>Status</th><th>Code</th><th>Meaning</th><th></th><th></th></tr></thead><tbody>${rows}</tbody></table>
 </section>`;
 }
@@ -240,7 +240,7 @@ ${rows.length > 0 ? fieldTable("", rows) : html`<p>${parameterRow({ name, in: "q
   });
   return html`<section id="shapes" class="tag">
 <h2>Shapes</h2>
-<p>What requests and answers are made of. Answers may gain fields: ignore those you do not know.</p>
+<p>The parts of requests and answers. New fields can appear in answers: ignore those you do not know.</p>
 ${shapes}
 </section>`;
 }

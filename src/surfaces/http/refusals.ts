@@ -40,7 +40,7 @@ export const problemSchema: Schema = {
     error: { type: "string", enum: codes },
     message: { type: "string", description: "What is wrong" },
     hint: { type: "string", description: "What would help" },
-    retryable: { type: "boolean", description: "The same call may succeed later" },
+    retryable: { type: "boolean", description: "The same call can succeed later" },
     issues: {
       type: "array",
       description: "VALIDATION_FAILED: each field that is wrong",

@@ -3,6 +3,7 @@
 import { oneLine } from "../../client/brief/data.js";
 import type { Code } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import { plainly } from "../../contract/plain.js";
 import type { WireReason } from "../../contract/shapes.js";
 import { reasonBlock } from "./answers.js";
 import { clip } from "./text.js";
@@ -77,19 +78,12 @@ const ours: Record<string, string> = {
   q: "query",
 };
 
-/** Where the contract has no words of its own, its validator's are nobody's language. */
-const plainer: [RegExp, string][] = [
-  [/Too small: expected string to have >=1 characters?/g, "must not be empty"],
-  [/Too small: expected \w+ to (?:be|have) >=?\s?(-?[\d.]+)(?: \w+)?/g, "must be at least $1"],
-  [/Too big: expected (?:array|string) to have <=(\d+) (\w+)/g, "must have at most $1 $2"],
-  [/Too big: expected \w+ to be <=?\s?(-?[\d.]+)/g, "must be at most $1"],
-  [/Invalid input: expected (\w+), received \w+/g, "must be a $1"],
-];
-
 /** Fields by the names that the agent knows. */
 function inOurWords(said: string): string {
-  const message = plainer.reduce((text, [from, to]) => text.replace(from, to), said);
-  const own = message.replace(/^sessions\.register: id\b/, "agent_id").replace(/^\w+\.\w+: /, "");
+  // A server of another version may send its validator's text.
+  const own = plainly(said)
+    .replace(/^sessions\.register: id\b/, "agent_id")
+    .replace(/^\w+\.\w+: /, "");
   return own.replace(/\b[a-z]+[A-Z][A-Za-z]*\b|^(?:prompt|q)\b/g, (word) => ours[word] ?? word);
 }
 

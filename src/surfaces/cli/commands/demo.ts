@@ -4,13 +4,13 @@ import { usageError } from "../spec.js";
 export const commands: Record<string, SingleCommand> = {
   demo: {
     name: "demo",
-    summary: "Watch a small fleet at work, in a store of its own that is removed afterwards",
+    summary: "Show a small fleet at work, in a temporary store",
     details: "DIBS_DEMO_SPEED multiplies every duration: 0.1 is ten times as fast.",
     exits: { 1: "a task was not completed exactly once", 3: null, 4: null, 6: null },
     examples: ["dibs demo", "DIBS_DEMO_SPEED=0.1 dibs demo"],
     async run(context) {
       if (!context.isJson) return context.parts.demo();
-      throw usageError("The demo is for people; it has no JSON.", "Its exit code is its verdict.");
+      throw usageError("dibs demo has no --json.", "Its exit code is its result.");
     },
   },
 };

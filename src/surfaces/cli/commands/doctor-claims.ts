@@ -33,26 +33,26 @@ async function ended(dibs: Dibs, { dead }: Stats): Promise<Finding[]> {
   const names = cleaned.map(({ taskId, sessionId }) => `${taskId} (${sessionId})`);
   const claims: Finding =
     cleaned.length === 0
-      ? { check: "claims", status: "ok", message: "nothing is held by the dead" }
+      ? { check: "claims", status: "ok", message: "no claims of dead processes" }
       : {
           check: "claims",
           status: "fixed",
-          message: `${cleaned.length} taken from the dead: ${named(names)}`,
+          message: `${cleaned.length} returned to the queue, of dead processes: ${named(names)}`,
         };
   const idle = idleOf(dead);
   if (idle.length === 0) return [claims];
   return [
     claims,
-    { check: "sessions", status: "fixed", message: `ended, their process is gone: ${named(idle)}` },
+    { check: "sessions", status: "fixed", message: `ended sessions of dead processes: ${named(idle)}` },
   ];
 }
 
 function lookedAt({ active, expired, orphaned, dead }: Stats): Finding[] {
   const holders = dead.filter(({ taskIds }) => taskIds.length > 0).map(holderName);
   const troubles = [
-    ...(holders.length > 0 ? [`the process is gone of ${named(holders)}`] : []),
-    ...(orphaned > 0 ? [`${orphaned} held by sessions that are over or silent`] : []),
-    ...(expired > 0 ? [`${expired} out of time`] : []),
+    ...(holders.length > 0 ? [`no process runs for ${named(holders)}`] : []),
+    ...(orphaned > 0 ? [`${orphaned} held by sessions that ended or are silent`] : []),
+    ...(expired > 0 ? [`${expired} expired`] : []),
   ];
   const claims: Finding =
     troubles.length === 0
@@ -68,7 +68,7 @@ function lookedAt({ active, expired, orphaned, dead }: Stats): Finding[] {
   const sessions: Finding = {
     check: "sessions",
     status: "warn",
-    message: `the process is gone of ${named(idle)}`,
+    message: `no process runs for ${named(idle)}`,
     advice: "dibs sessions ends them, and so does dibs doctor --fix",
   };
   return [claims, sessions];

@@ -40,7 +40,7 @@ async function localFindings(context: Context): Promise<Local> {
   const distrust = await problemOf(() => whereFor(context, parts));
   if (distrust) return { findings: [node, distrust], hasStore: false };
   if (place.path !== undefined && !(await parts.files.exists(place.path))) {
-    const message = "there is none here yet";
+    const message = "not found";
     return {
       findings: [node, { check: "database", status: "warn", message, advice: "dibs init" }],
       hasStore: false,
@@ -128,8 +128,8 @@ async function fileFindings(context: Context, { files }: Facts): Promise<Finding
       findings.push({
         check: what,
         status: "problem",
-        message: "belongs to somebody else",
-        advice: `Remove ${shown(context, path)}; a server makes a new one`,
+        message: "belongs to another user",
+        advice: `Remove ${shown(context, path)}; a server creates a new one`,
       });
     } else findings.push(await mended(context, what, path, isSecret));
   }
@@ -147,7 +147,7 @@ async function mended(context: Context, what: string, path: string, isSecret: bo
     };
   }
   await context.parts.health.protect(path, isSecret);
-  return { check: what, status: "fixed", message: `${message}: now they cannot` };
+  return { check: what, status: "fixed", message: `${message}; permissions fixed` };
 }
 
 async function serverFinding(context: Context, { server, files }: Facts): Promise<Finding> {
@@ -184,7 +184,7 @@ function spaceFinding({ freeBytes }: Facts): Finding[] {
   const megabytes = `${Math.floor(freeBytes / 1024 / 1024)} MiB free`;
   if (freeBytes >= freeBytesMin) return [{ check: "disk", status: "ok", message: megabytes }];
   return [
-    { check: "disk", status: "warn", message: megabytes, advice: "Make room before writes are refused" },
+    { check: "disk", status: "warn", message: megabytes, advice: "Free disk space before writes fail" },
   ];
 }
 
@@ -214,12 +214,12 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
 export const commands: Record<string, SingleCommand> = {
   doctor: {
     name: "doctor",
-    summary: "Look for trouble: version, database, permissions, server, claims, worktrees",
+    summary: "Check the installation and fix problems",
     details:
-      "Without --fix it only looks.\n" +
-      "With --fix what the dead hold is queued again, sessions whose process is gone are ended, and the worktrees of ended tasks are removed if their branch is merged, nothing in them is uncommitted, and git ignores no file there that cannot be made again.",
-    flags: { fix: { help: "mend what can be mended without harm" } },
-    exits: { 0: "all is well, or there are warnings only", 1: "there is a problem" },
+      "Checks the version of Node.js, the database, permissions, the server, claims and worktrees. Nothing is changed without --fix.\n" +
+      "With --fix, claims of dead processes return to the queue, their sessions end, and worktrees of ended tasks are removed. A worktree is kept if its branch is not merged, or if it has uncommitted or ignored files that cannot be created again.",
+    flags: { fix: { help: "fix what can be fixed without losing data" } },
+    exits: { 0: "no problems, or only warnings", 1: "problems found" },
     examples: ["dibs doctor", "dibs doctor --fix"],
     run: doctor,
   },

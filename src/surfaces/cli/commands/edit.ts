@@ -10,24 +10,28 @@ import { type FlagSpec, usageError } from "../spec.js";
 
 /** What a task can be given when it is added and when it is edited. */
 const taskFlags: Record<string, FlagSpec> = {
-  title: { value: "<text>", help: "default: made from the prompt's first line" },
-  description: { value: "<text>", help: "more words" },
-  priority: { value: "<0-100|word>", short: "p", help: "number, p1…p5, or critical, high, medium, low" },
+  title: { value: "<text>", help: "title; default: from the first line of the prompt" },
+  description: { value: "<text>", help: "longer description" },
+  priority: {
+    value: "<0-100|word>",
+    short: "p",
+    help: "priority: 0 to 100, p1 to p5, or critical, high, medium, low",
+  },
   "depends-on": { value: "<id>", short: "d", many: true, help: "tasks that must be completed first" },
-  label: { value: "<text>", short: "l", many: true, help: "a label; several: -l docs -l urgent" },
-  files: { value: "<path>", many: true, help: "paths or globs it expects to touch" },
-  assignee: { value: "<session>", help: "only this session may take it" },
-  "agent-type": { value: "<word>", help: "only agents of this type" },
+  label: { value: "<text>", short: "l", many: true, help: "label; repeatable: -l docs -l urgent" },
+  files: { value: "<path>", many: true, help: "paths or globs that the task will change" },
+  assignee: { value: "<session>", help: "only this session can claim it" },
+  "agent-type": { value: "<word>", help: "only agents of this type can claim it" },
   requires: {
     value: "<word>",
     many: true,
-    help: "a capability that an agent needs; several: --requires gpu --requires docker",
+    help: "capability that the agent needs; repeatable: --requires gpu --requires docker",
   },
-  phase: { value: "<word>", help: "such as implementation or test" },
-  "max-retries": { value: "<n>", help: "automatic retries" },
-  "not-before": { value: "<time>", help: "an ISO time, a duration from now such as 2h, or now" },
-  timeout: { value: "<duration>", help: "how long one attempt may take" },
-  metadata: { value: "<json>", help: "an object of your own" },
+  phase: { value: "<word>", help: "phase, such as implementation or test" },
+  "max-retries": { value: "<n>", help: "number of automatic retries" },
+  "not-before": { value: "<time>", help: "earliest start: an ISO time, a duration such as 2h, or now" },
+  timeout: { value: "<duration>", help: "maximum duration of one attempt" },
+  metadata: { value: "<json>", help: "JSON object to store with the task" },
 };
 
 function taskFields(context: Context) {
@@ -97,10 +101,7 @@ async function promptOf(context: Context): Promise<string> {
   const isAlone = words === "" && context.parts.stdin.isTerminal;
   const text = isAlone ? "" : await context.textOrInput(words || "-");
   if (text.trim() !== "") return text;
-  throw usageError(
-    "The prompt is empty.",
-    'Write it: dibs add "Write the docs", or give it on standard input.',
-  );
+  throw usageError("Missing prompt.", 'Usage: dibs add "Write the docs", or pipe it to dibs add -');
 }
 
 export const commands: Record<string, SingleCommand> = {
@@ -108,20 +109,22 @@ export const commands: Record<string, SingleCommand> = {
     name: "add",
     createsStore: true,
     args: "[prompt...]",
-    summary: "Add a task; it is claimable when its dependencies are completed",
+    summary: "Add a task",
+    details:
+      "The task is ready when its dependencies are completed. With - the prompt is read from standard input.",
     flags: {
-      id: { value: "<id>", help: "an id of your own, or one that next-id reserved" },
-      parent: { value: "<id>", help: "make it a part of this task" },
-      group: { help: "a group: holds parts, is never claimed itself" },
+      id: { value: "<id>", help: "task id: your own, or one from dibs next-id" },
+      parent: { value: "<id>", help: "create it as a subtask of this task" },
+      group: { help: "create a group: it has subtasks and is never claimed itself" },
       ...taskFlags,
       "depends-on": {
         ...taskFlags["depends-on"]!,
         strict: true,
         help: "tasks that must be completed first: -d 0001,0002 or -d 0001 -d 0002",
       },
-      correlation: { value: "<word>", help: "an id of your own systems, kept through all attempts" },
+      correlation: { value: "<word>", help: "id in another system, stored with every attempt" },
     },
-    exits: { 1: "the id is taken, or what it is to be a part of is over" },
+    exits: { 1: "the id is taken, or the parent has ended" },
     examples: [
       'dibs add "Write the docs" -p high -l docs',
       'dibs add -d 0001 -- "--help must show examples"',
@@ -147,16 +150,16 @@ export const commands: Record<string, SingleCommand> = {
   edit: {
     name: "edit",
     args: "[id...]",
-    summary: "Change tasks that are not completed",
-    details: `A failed or cancelled task can be edited before dibs retry. Lists replace the old ones; --add-label and --remove-label leave the others. An empty value takes something away: --assignee "". ${manyDetails}`,
+    summary: "Edit tasks that are not completed",
+    details: `A failed or cancelled task can be edited before dibs retry. A list replaces the old one; --add-label and --remove-label change one label. An empty value clears a field: --assignee "". ${manyDetails}`,
     flags: {
-      prompt: { value: "<text>", help: "a new prompt; - reads standard input" },
+      prompt: { value: "<text>", help: "new prompt; - reads standard input" },
       ...taskFlags,
-      "add-label": { value: "<text>", many: true, help: "one more label; the others stay" },
-      "remove-label": { value: "<text>", many: true, help: "one label less" },
+      "add-label": { value: "<text>", many: true, help: "label to add; repeatable" },
+      "remove-label": { value: "<text>", many: true, help: "label to remove; repeatable" },
       ...manyFlags,
     },
-    exits: { 1: "it is completed, or its state does not allow the change", ...manyExits },
+    exits: { 1: "completed, or its state does not allow the change", ...manyExits },
     examples: [
       "dibs edit 0001 -p critical -l docs -l urgent",
       'dibs edit 0001 0002 --assignee ""',
@@ -183,14 +186,14 @@ export const commands: Record<string, SingleCommand> = {
   cancel: {
     name: "cancel",
     args: "[id...]",
-    summary: "Cancel tasks; their holders' next calls are refused",
-    details: manyDetails,
+    summary: "Cancel tasks",
+    details: `A running command is stopped; later calls of the agent are refused. ${manyDetails}`,
     flags: {
-      cascade: { help: "also open descendants" },
-      reason: { value: "<text>", help: "why" },
+      cascade: { help: "also cancel unfinished subtasks, at every level" },
+      reason: { value: "<text>", help: "reason, shown with the task" },
       ...manyFlags,
     },
-    exits: { 1: "it is over already", ...manyExits },
+    exits: { 1: "already ended", ...manyExits },
     examples: [
       "dibs cancel 0001 0002",
       'dibs cancel 0001 --cascade --reason "no longer needed"',
@@ -220,7 +223,7 @@ export const commands: Record<string, SingleCommand> = {
     summary: "Queue failed or cancelled tasks again",
     details: manyDetails,
     flags: manyFlags,
-    exits: { 1: "it is neither failed nor cancelled", ...manyExits },
+    exits: { 1: "neither failed nor cancelled", ...manyExits },
     examples: ["dibs retry 0001 0002", 'dibs retry --filter "is:failed label:ui"'],
     async run(context) {
       if (isMany(context)) return doMany(context, { action: "retry" });
@@ -233,9 +236,10 @@ export const commands: Record<string, SingleCommand> = {
   "next-id": {
     name: "next-id",
     args: "[parent]",
-    summary: "Reserve the next id, for scripts that make their own tasks",
-    details: "Nobody else gets it: dibs add --id takes it, and parts can be reserved below it at once.",
-    exits: { 1: "there are no more ids" },
+    summary: "Reserve the next task id, for scripts that create their own tasks",
+    details:
+      "No other task gets the id. Use it with dibs add --id; ids of subtasks can be reserved below it.",
+    exits: { 1: "no ids left" },
     examples: ["id=$(dibs next-id)", "dibs next-id 0001", 'dibs add --id "$(dibs next-id)" "Write the docs"'],
     async run(context) {
       const dibs = await context.dibs();

@@ -31,7 +31,9 @@ async function graphOf(context: Context): Promise<Graph> {
   const whole = await wholeGraph(dibs);
   if (id === undefined) return whole;
   if (!whole.nodes.some((node) => node.id === id)) {
-    throw new DibsError("TASK_NOT_FOUND", `There is no task ${id} in this project.`);
+    throw new DibsError("TASK_NOT_FOUND", `Task ${id} not found in this project.`, {
+      hint: "Run: dibs list",
+    });
   }
   return around(whole, id);
 }
@@ -52,15 +54,15 @@ export const commands: Record<string, SingleCommand> = {
     name: "graph",
     reads: true,
     args: "[id]",
-    summary: "Draw who waits for whom, of the project or around one task",
+    summary: "Draw the dependency graph of the project or of one task",
     details:
-      "A task stands below the last one it waits for; others it waits for are named beside it. [*] somebody works on it, [?] waits for an answer, -- can be claimed, ✓ completed, ✗ failed.",
+      "A task is below its last dependency; other dependencies are listed next to it. Marks: [*] in progress, [?] waiting for an answer, -- ready, ✓ completed, ✗ failed.",
     flags: {
-      all: { help: "draw what is over, too" },
-      max: { value: "<n>", help: "draw so many tasks at most; default 100" },
-      dot: { help: "print it for Graphviz: dibs graph --dot | dot -Tsvg" },
-      limit: { value: "<n>", help: "with --json: how many tasks a page has" },
-      cursor: { value: "<cursor>", help: "with --json: go on where a page ended" },
+      all: { help: "include ended tasks" },
+      max: { value: "<n>", help: "maximum number of tasks; default 100" },
+      dot: { help: "print Graphviz: dibs graph --dot | dot -Tsvg" },
+      limit: { value: "<n>", help: "with --json: tasks per page" },
+      cursor: { value: "<cursor>", help: "with --json: start after the previous page" },
     },
     examples: ["dibs graph", "dibs graph 0001", "dibs graph --dot | dot -Tsvg > graph.svg"],
     run: graph,

@@ -117,7 +117,7 @@ const ask: SingleCommand["run"] = async (context) => {
     : await context.taskAndWords();
   const holder = context.holderOf(taskId);
   const question = await context.textOrInput(words);
-  if (!question) throw usageError("The question is missing.", 'dibs ask <id> "Teal or orange?"');
+  if (!question) throw usageError("Missing question.", 'Usage: dibs ask <id> "Teal or orange?"');
   // The answer may come before anybody can listen: what is heard begins before the question.
   const { lastSeq } = isWaiting ? await dibs.events.list({ limit: 1 }) : { lastSeq: 0 };
   const answer = await dibs.tasks.ask({
@@ -129,7 +129,7 @@ const ask: SingleCommand["run"] = async (context) => {
     context.say(
       answer,
       () =>
-        `asked; the lease stands still until somebody answers:\n  dibs answer ${plain(taskId)} "<your answer>"`,
+        `asked; the lease is paused until the answer. Run:\n  dibs answer ${plain(taskId)} "<your answer>"`,
     );
     return 0;
   }
@@ -200,12 +200,12 @@ interface EndOfWaiting {
 const isLost: EndOfWaiting = {
   code: "CLAIM_EXPIRED",
   says: (taskId) => `Task ${taskId} was lost while its question was open.`,
-  hint: "The answer goes to whoever claims it next.",
+  hint: "The answer goes to the next claim.",
 };
 const isFailed: EndOfWaiting = {
   code: "TASK_NOT_CLAIMED",
-  says: (taskId) => `This attempt at task ${taskId} was reported as failed; nobody answers it any more.`,
-  hint: "Claim the task again before going on.",
+  says: (taskId) => `This attempt at task ${taskId} was reported as failed; its question is closed.`,
+  hint: "Claim the task again before you continue.",
 };
 
 /** What ends a wait without an answer, told as the holder's next call would be refused. */
@@ -217,8 +217,8 @@ const endsOfWaiting: Record<string, EndOfWaiting> = {
   },
   "task:released": {
     code: "TASK_NOT_CLAIMED",
-    says: (taskId) => `Task ${taskId} was given back while its question was open.`,
-    hint: "The answer goes to whoever claims it next.",
+    says: (taskId) => `Task ${taskId} was released while its question was open.`,
+    hint: "The answer goes to the next claim.",
   },
   "task:claim-expired": isLost,
   "task:claim-orphaned": isLost,
@@ -230,29 +230,29 @@ export const commands: Record<string, SingleCommand> = {
   claim: {
     name: "claim",
     args: "[id]",
-    summary: "Claim a task, or the best one that fits",
+    summary: "Claim a task, or the best ready one",
     flags: {
-      start: { help: "start it at once" },
+      start: { help: "start it immediately" },
       wait: {
         value: "[duration]",
         bare: "60s",
-        help: "wait this long for something to claim, or for the task that is named; default 60s",
+        help: "wait for a ready task, or for the named one; default 60s",
       },
-      ttl: { value: "<duration>", help: "lease length" },
+      ttl: { value: "<duration>", help: "lease duration" },
       label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
-      "agent-type": { value: "<word>", help: "what kind of agent this is" },
+      "agent-type": { value: "<word>", help: "type of this agent" },
       ...capabilityFlag,
-      "no-resume": { help: "nothing, rather than what this session holds already" },
-      metadata: { value: "<json>", help: "an object of your own, kept with the claim" },
+      "no-resume": { help: "do not return a task that this session already holds" },
+      metadata: { value: "<json>", help: "JSON object to store with the claim" },
     },
-    exits: { 1: "somebody else holds it, or it cannot be claimed now", 5: "there is nothing to claim" },
+    exits: { 1: "held by another session, or not ready", 5: "nothing to claim" },
     examples: ["dibs claim --session agent-1 --start --wait 60s", "dibs claim 0001 --session agent-1"],
     run: claim,
   },
   start: {
     name: "start",
     args: "[id]",
-    summary: "Start working on what was claimed",
+    summary: "Start a claimed task",
     exits: lostExit,
     examples: ["dibs start 0001 --session agent-1"],
     run: (context) => start(context, context.holder),
@@ -260,8 +260,8 @@ export const commands: Record<string, SingleCommand> = {
   heartbeat: {
     name: "heartbeat",
     args: "[id]",
-    summary: "Renew the lease",
-    flags: { extend: { value: "<duration>", help: "by this much; default: the claim's own length" } },
+    summary: "Renew the lease of a claim",
+    flags: { extend: { value: "<duration>", help: "lease duration from now; default: that of the claim" } },
     exits: lostExit,
     examples: ["dibs heartbeat 0001 --session agent-1", "dibs heartbeat 0001 --extend 1h --session agent-1"],
     async run(context) {
@@ -279,8 +279,8 @@ export const commands: Record<string, SingleCommand> = {
   progress: {
     name: "progress",
     args: "[id] [note...]",
-    summary: "Put a note on the timeline and renew the lease",
-    flags: { percent: { value: "<0-100>", help: "how far it is" } },
+    summary: "Add a progress note and renew the lease",
+    flags: { percent: { value: "<0-100>", help: "progress in percent" } },
     exits: lostExit,
     examples: ['dibs progress 0001 "half of the tests pass" --percent 50 --session agent-1'],
     async run(context) {
@@ -295,17 +295,17 @@ export const commands: Record<string, SingleCommand> = {
   ask: {
     name: "ask",
     args: "[id] [question...]",
-    summary: "Ask a human; the lease stands still until the answer",
-    details: "Inside `dibs work` the task and the session are known.",
+    summary: "Ask a human a question; the lease is paused until the answer",
+    details: "In a command that dibs work runs, the task and the session are set.",
     flags: {
       wait: { help: "wait for the answer and print it" },
-      option: { value: "<text>", many: true, help: "a possible answer" },
-      default: { value: "<text>", help: "what happens if nobody minds" },
+      option: { value: "<text>", many: true, help: "suggested answer; repeatable" },
+      default: { value: "<text>", help: "what the agent does without an answer" },
     },
-    exits: { ...lostExit, 5: "the waiting was ended before there was an answer" },
+    exits: { ...lostExit, 5: "stopped before the answer" },
     examples: [
       'dibs ask 0001 "Teal or orange?" --option teal --option orange --session agent-1',
-      'dibs ask --wait "May I drop the old table?"',
+      'dibs ask --wait "Drop the old table?"',
     ],
     run: ask,
   },
@@ -314,15 +314,16 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [result...]",
     summary: "Complete a task",
     flags: resultFlags,
-    exits: { 1: `${lostExit[1]}; or parts of it are open` },
+    exits: { 1: "claim lost, wrong state, or open subtasks" },
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     run: withWords(complete),
   },
   fail: {
     name: "fail",
     args: "[id] [error...]",
-    summary: "Report a failed attempt; it is retried with backoff while retries last",
-    flags: { "no-retry": { help: "it will never work" } },
+    summary: "Report a failed attempt",
+    details: "The task is retried with backoff while it has retries left.",
+    flags: { "no-retry": { help: "do not retry" } },
     exits: lostExit,
     examples: ['dibs fail 0001 "bcrypt is missing" --session agent-1'],
     run: withWords(fail),
@@ -330,14 +331,14 @@ export const commands: Record<string, SingleCommand> = {
   release: {
     name: "release",
     args: "[id...] [reason...]",
-    summary: "Give tasks back to the queue",
-    details: `Words before the reason that name tasks are ids, too; a reason after -- is never taken for one. ${manyDetails}`,
-    flags: { force: { help: "take it from whoever holds it; needed with --filter" }, ...manyFlags },
+    summary: "Return tasks to the queue",
+    details: `The words that name tasks are ids, the others are the reason. Everything after -- is the reason. ${manyDetails}`,
+    flags: { force: { help: "release the claim of any session; required with --filter" }, ...manyFlags },
     exits: { ...lostExit, ...manyExits },
     examples: [
       "dibs release 0001 --session agent-1",
       'dibs release 0001 0002 --force "their agents hang"',
-      'dibs release --filter "is:stale" --force',
+      'dibs release --filter "agent:agent-1" --force',
     ],
     run: release,
   },

@@ -92,10 +92,10 @@ async function tellCommands(parts: Parts, agent: HookRequest["agent"]): Promise<
 export const commands: Record<string, SingleCommand> = {
   hook: {
     name: "hook",
-    summary: "hear an event of Claude Code: JSON on standard input",
+    summary: "Handle an event of Claude Code: JSON on standard input",
     details:
-      "Called by the plugin that dibs init --agent claude writes. SessionStart shows open questions and what is held; PostToolUse renews what is held; Stop reminds of what was not reported; SessionEnd gives it back. It always ends with 0, within seconds, and does nothing where there is no store.",
-    flags: { client: { value: "<pid>", help: "the process of Claude Code; default: the one that called" } },
+      "Called by the plugin that dibs init --agent claude installs. SessionStart shows open questions and held tasks, PostToolUse renews leases, Stop reminds of unreported tasks, SessionEnd releases them. It exits within seconds, and does nothing without a store.",
+    flags: { client: { value: "<pid>", help: "process of Claude Code; default: the caller" } },
     exits: { 0: "always", 2: null, 3: null, 4: null, 6: null },
     examples: ["dibs hook --client $PPID || true"],
     run: hook,

@@ -19,7 +19,7 @@ export interface Step {
     | "git"
     | "foreign";
   /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: it was not wanted. */
-  did: "made" | "changed" | "removed" | "kept" | "skipped";
+  did: "created" | "changed" | "removed" | "kept" | "skipped";
   /** Of a branch or a git setting its name. */
   path: string;
   note?: string;
@@ -58,7 +58,7 @@ export async function writeFiles(
     await record.note(path, before, after, [agent]);
     if (before === null) await parts.files.create(path, after);
     else if (before !== after) await parts.files.replace(path, after);
-    const did = before === null ? "made" : before === after ? "kept" : "changed";
+    const did = before === null ? "created" : before === after ? "kept" : "changed";
     const note = did === "kept" ? file.doubt?.(after) : undefined;
     steps.push({ what: file.what, did, path, ...(note ? { note } : {}) });
   }
@@ -117,7 +117,7 @@ export function readable(before: string | null, after: string): string {
 }
 
 function judged<T>(path: string, { paste }: OwnFile, edit: () => T): T {
-  return edited(path, edit, `Mend it, or add this by hand:\n${paste}`);
+  return edited(path, edit, `Fix it, or add this by hand:\n${paste}`);
 }
 
 export function edited<T>(path: string, edit: () => T, hint: string): T {

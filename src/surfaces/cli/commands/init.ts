@@ -35,7 +35,7 @@ import { OwnRecord } from "./init-record.js";
 
 const init: SingleCommand["run"] = async (context) => {
   if (context.on("no-agents") && context.on("agents-md")) {
-    throw usageError("--agents-md and --no-agents: which of them?");
+    throw usageError("--agents-md and --no-agents cannot be combined.");
   }
   refuseMisuse(context);
   const { parts } = context;
@@ -92,7 +92,7 @@ async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: 
     return { store: { what: "store", did: "kept", path: elsewhere! }, hasIgnore };
   }
   const isThere = await parts.files.exists(path);
-  return { store: { what: "store", did: isThere ? "kept" : "made", path }, hasIgnore };
+  return { store: { what: "store", did: isThere ? "kept" : "created", path }, hasIgnore };
 }
 
 /** Opening makes it; a project that was named and is not there yet is made, too. */
@@ -126,13 +126,13 @@ async function settle(
   return [
     {
       what: "config",
-      did: isNew ? "made" : "kept",
+      did: isNew ? "created" : "kept",
       path: config,
       ...(isOther ? { note: `does not name project ${project}: change it there to use it` } : {}),
     },
     {
       what: "gitignore",
-      did: hadIgnore ? "kept" : "made",
+      did: hadIgnore ? "kept" : "created",
       path: ignore,
       ...(isHidden ? {} : { note: "does not hide dibs.db and its token from git: add a line dibs.db*" }),
     },
@@ -174,12 +174,12 @@ async function writeBlock(
   else await record.note(path, before, after, context.list("agent") ?? [everybody]);
   if (before === null) await parts.files.create(path, after);
   else if (before !== after) await parts.files.replace(path, after);
-  const did = before === null ? "made" : before === after ? "kept" : "changed";
+  const did = before === null ? "created" : before === after ? "kept" : "changed";
   const note = context.list("agent")?.includes("claude") ? undefined : await whoIsBlind(context, path);
   return { what: "agents", did, path, ...(note ? { note } : {}) };
 }
 
-const mend = "Mend it by hand, or leave it alone: --no-agents.";
+const mend = "Fix it by hand, or run: dibs init --no-agents";
 
 /** Claude Code reads a file of its own. */
 async function whoIsBlind({ parts }: Context, path: string): Promise<string | undefined> {
@@ -270,37 +270,38 @@ export const commands: Record<string, SingleCommand> = {
     name: "init",
     createsStore: true,
     listsCreated: true,
-    summary: "Set up this repository: store, settings, .gitignore, and a block for agents in AGENTS.md",
-    details: "Overwrites nothing; calling it again only adds what is missing. --project names the project.",
+    summary: "Set up this repository: store, settings, .gitignore, and instructions in AGENTS.md",
+    details:
+      "Existing files are kept: a second run adds only what is missing. --project sets the project's name.",
     flags: {
-      yes: { short: "y", help: "ask nothing, do all of it; --purge needs it without a terminal" },
+      yes: { short: "y", help: "do not ask; required for --purge without a terminal" },
       "agents-md": {
-        help: "add the block to AGENTS.md, or bring it up to date; asked at a terminal, else done",
+        help: "add or update the block in AGENTS.md; default, but a terminal asks",
       },
-      "no-agents": { help: "leave AGENTS.md alone" },
+      "no-agents": { help: "do not change AGENTS.md" },
       agent: {
         value: "<name>",
         many: true,
         choices: integrationNames,
-        help: "set this agent up for the project: MCP server, the way to AGENTS.md, and for claude a plugin with hooks",
+        help: "set up this agent: MCP server, link to AGENTS.md, and for claude a plugin with hooks; repeatable",
       },
       remove: {
-        help: "take the block out of AGENTS.md again, and what is ours out of agents' settings; with --agent of this one only; prints what is left",
+        help: "remove the block from AGENTS.md and the settings of agents, or of one --agent; print what is left",
       },
       purge: {
-        help: "with --remove: also remove the store, its settings, and the worktrees, branches and git settings of its tasks; asks first",
+        help: "with --remove: also remove the store, its settings, and the worktrees, branches and git settings of tasks; asks first",
       },
-      force: { help: "with --purge: also work that is not committed, or on no other branch" },
+      force: { help: "with --purge: also remove work that is not committed or not merged" },
     },
     exits: {
-      1: "a file cannot be changed safely, --purge would lose work, or the store is in use",
-      4: "a link leads out of the repository",
+      1: "a file cannot be changed, --purge would lose work, or store in use",
+      4: "a symbolic link leads out of the repository",
     },
     examples: [
       "dibs init",
       "dibs init --yes --project shop --agent claude",
       "dibs init --remove",
-      "dibs init --remove --purge",
+      "dibs init --remove --purge --yes",
     ],
     run: init,
   },

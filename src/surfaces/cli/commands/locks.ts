@@ -9,7 +9,7 @@ import { type FlagSpec, usageError } from "../spec.js";
 
 const pidFlag: FlagSpec = {
   value: "<pid>",
-  help: "the process that holds it; default: the one that called dibs, such as a script",
+  help: "process that holds the lock; default: the caller of dibs, such as a script",
 };
 
 /**
@@ -22,8 +22,8 @@ async function holderOf(context: Context) {
   if (pid === undefined && context.text("session") !== undefined) return { sessionId };
   if (pid === undefined && isShortLived(context)) {
     throw usageError(
-      "npx called dibs and will be gone in a moment: whose lock is it?",
-      "Name the process that holds it: --pid $$",
+      "npx ends before the lock is used, so it cannot hold it.",
+      "Add the process that holds the lock: --pid $$",
     );
   }
   const process = await context.parts.processOf(pid ?? context.parts.parentPid);
@@ -35,8 +35,8 @@ async function livingHolder(context: Context) {
   const holder = await holderOf(context);
   if ("pid" in holder && (await context.parts.health.isGone(holder))) {
     throw usageError(
-      `There is no process ${holder.pid} on this machine: it cannot hold a lock.`,
-      "Name one that runs, such as the shell that calls this: --pid $$. For a lease without a process: --session <name> --ttl 10m.",
+      `Process ${holder.pid} not found on this machine, so it cannot hold a lock.`,
+      "Use --pid $$ for the calling shell, or --session <name> --ttl 10m for a lease without a process.",
     );
   }
   return holder;
@@ -54,26 +54,26 @@ function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look, her
   ].filter((each) => each !== "");
   const until = expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - look.now)} more`;
   const where = pid !== null && host !== null && host !== here ? " elsewhere" : "";
-  return `${who.join(", ") || "somebody"}${where}, ${until}`;
+  return `${who.join(", ") || "unknown"}${where}, ${until}`;
 }
 
 export const commands: Record<string, CommandGroup> = {
   lock: {
     name: "lock",
-    summary: "Acquire, release and show named locks",
+    summary: "Acquire, release and list named locks",
     details:
-      "For scripts that must not run twice at the same time. A dead process holds nothing; one on another machine has a lease.",
+      "For scripts that must not run twice at the same time. A lock ends with its process; one of another machine has a lease.",
     parts: {
       acquire: {
         name: "lock acquire",
         args: "<name>",
-        summary: "acquire a lock, or renew it",
+        summary: "acquire or renew a lock",
         flags: {
           pid: pidFlag,
-          ttl: { value: "<duration>", help: "give it up after this long unless it is renewed" },
-          metadata: { value: "<json>", help: "an object of your own" },
+          ttl: { value: "<duration>", help: "lease duration; the lock expires unless it is renewed" },
+          metadata: { value: "<json>", help: "JSON object to store with the lock" },
         },
-        exits: { 1: "somebody else holds it" },
+        exits: { 1: "held by another process or session" },
         examples: ["dibs lock acquire deploy || exit 1", "dibs lock acquire deploy --pid $$ --ttl 10m"],
         async run(context) {
           const answer = await (await context.dibs()).locks.acquire({
@@ -91,9 +91,9 @@ export const commands: Record<string, CommandGroup> = {
       release: {
         name: "lock release",
         args: "<name>",
-        summary: "release a lock; one that is free stays so",
-        flags: { pid: pidFlag, force: { help: "whoever holds it" } },
-        exits: { 1: "somebody else holds it" },
+        summary: "release a lock",
+        flags: { pid: pidFlag, force: { help: "release the lock of any holder" } },
+        exits: { 1: "held by another process or session" },
         examples: ["dibs lock release deploy", "dibs lock release deploy --force"],
         async run(context) {
           const name = context.args[0]!;
@@ -106,8 +106,8 @@ export const commands: Record<string, CommandGroup> = {
         name: "lock status",
         reads: true,
         args: "<name>",
-        summary: "show who holds a lock",
-        exits: { 0: "it is told, whether the lock is held or free" },
+        summary: "show the holder of a lock",
+        exits: { 0: "success, whether the lock is held or not" },
         examples: ["dibs lock status deploy"],
         async run(context) {
           const name = context.args[0]!;
@@ -123,7 +123,7 @@ export const commands: Record<string, CommandGroup> = {
       list: {
         name: "lock list",
         reads: true,
-        summary: "list the locks that are held",
+        summary: "list held locks",
         examples: ["dibs lock list"],
         async run(context) {
           const answer = await (await context.dibs()).locks.list({ limit: 1000 });

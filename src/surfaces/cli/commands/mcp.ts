@@ -36,7 +36,7 @@ async function whereOf(context: Context): Promise<Parts> {
   if (directory === undefined || directory === "" || directory.includes("${")) return context.parts;
   const there = inDirectory(context.parts, directory);
   if (await there.files.exists(there.cwd)) return there;
-  throw usageError(`There is no directory ${directory}.`);
+  throw usageError(`Directory ${directory} not found.`);
 }
 
 const mcp: SingleCommand["run"] = async (context) => {
@@ -81,16 +81,16 @@ const mcp: SingleCommand["run"] = async (context) => {
 export const commands: Record<string, Command> = {
   mcp: {
     name: "mcp",
-    summary: "serve an agent's MCP client on standard input and output",
+    summary: "Run the MCP server of an agent on standard input and output",
     details:
-      "Works on the store directly, or through its server when one runs. Claims live as long as this process: they are renewed while the agent is heard of, and go back when the client is gone.",
+      "Uses the store directly, or its server if one runs. Leases are renewed while the agent sends requests; when the client disconnects, its tasks return to the queue.",
     flags: {
-      directory: { value: "<path>", help: "whose store is meant, where a client starts this elsewhere" },
-      "agent-type": { value: "<word>", help: "what kind of agent this is, for tasks that ask for one" },
+      directory: { value: "<path>", help: "directory of the store, if the client starts elsewhere" },
+      "agent-type": { value: "<word>", help: "type of this agent" },
       capability: {
         value: "<word>",
         many: true,
-        help: "what it can do, for tasks that require it; several: one flag each",
+        help: "capability of this agent; repeatable",
       },
     },
     examples: ["dibs mcp", "claude mcp add dibs -- dibs mcp"],

@@ -68,10 +68,10 @@ export const commands: Record<string, SingleCommand> = {
   inbox: {
     name: "inbox",
     reads: true,
-    summary: "Show what needs a human: open questions first",
+    summary: "List what needs a human: open questions first",
     flags: {
       all: listFlags.all,
-      limit: { value: "<n>", help: "how many of each at most; default 100" },
+      limit: { value: "<n>", help: "maximum number per section; default 100" },
     },
     examples: ["dibs inbox", "dibs inbox --all"],
     async run(context) {
@@ -86,14 +86,14 @@ export const commands: Record<string, SingleCommand> = {
     name: "answer",
     args: "<id> [text...]",
     summary: "Answer the open question of a task",
-    flags: { question: { value: "<id>", help: "refuse if another question is open by now" } },
-    exits: { 1: "no question is open, or another one" },
+    flags: { question: { value: "<id>", help: "refuse if another question is open" } },
+    exits: { 1: "no open question, or a different one" },
     examples: ['dibs answer 0001 "teal"', "dibs answer 0001 - < answer.md"],
     async run(context) {
       const response = await context.textOrInput(context.args.slice(1).join(" "));
       // Pasted from what told about the question, and left as it was.
       const isMissing = response === "" || /^<(?:your )?answer>$/.test(response);
-      if (isMissing) throw usageError("The answer is missing.", 'dibs answer <id> "teal"');
+      if (isMissing) throw usageError("Missing answer.", 'Usage: dibs answer <id> "teal"');
       const answer = await (await context.dibs()).tasks.respond({
         taskId: context.taskId,
         response,
@@ -105,11 +105,11 @@ export const commands: Record<string, SingleCommand> = {
   sessions: {
     name: "sessions",
     reads: true,
-    summary: "Show who works on what",
+    summary: "List sessions and their tasks",
     flags: {
       all: listFlags.all,
-      ended: { help: "also those that are over" },
-      summary: { help: "with --json: the live ones with their tasks, and totals" },
+      ended: { help: "include ended sessions" },
+      summary: { help: "with --json: live sessions with their tasks, and totals" },
       limit: listFlags.limit,
       cursor: listFlags.cursor,
     },
@@ -120,15 +120,15 @@ export const commands: Record<string, SingleCommand> = {
     name: "events",
     reads: true,
     args: "[id]",
-    summary: "Show what happened, to all tasks or to one",
+    summary: "List the events of all tasks or of one",
     flags: {
-      follow: { short: "f", help: "go on with what comes" },
+      follow: { short: "f", help: "keep printing new events" },
       after: {
         value: "<number>",
-        help: "after this event; 0 for all; default: the newest 50, of one task all",
+        help: "start after this event number, 0 for all; default: the newest 50, or all of one task",
       },
-      type: { value: "<type>", many: true, help: "such as task:completed" },
-      limit: { value: "<n>", help: "how many at most" },
+      type: { value: "<type>", many: true, help: "event type, such as task:completed; repeatable" },
+      limit: { value: "<n>", help: "maximum number of results" },
       all: listFlags.all,
     },
     examples: ["dibs events 0001", "dibs events -f --type task:completed,task:failed"],
@@ -137,7 +137,7 @@ export const commands: Record<string, SingleCommand> = {
   stats: {
     name: "stats",
     reads: true,
-    summary: "Show figures: how much there is, how fast it goes",
+    summary: "Show statistics: tasks by state, throughput, durations",
     flags: { all: listFlags.all },
     examples: ["dibs stats", "dibs stats --all --json"],
     async run(context) {

@@ -292,22 +292,22 @@ export const commands: Record<string, SingleCommand> = {
     name: "plan",
     createsStore: true,
     args: "<file|->",
-    summary: "Turn a plan into tasks, all of them or none; without --yes only show what would happen",
+    summary: "Create tasks from a plan, all of them or none; without --yes only print a preview",
     details:
-      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks before it adds.\n" +
-      "Unknown and ambiguous titles, titles that come twice and cycles are told with their lines, and nothing is added. In JSON and Markdown parts of different parents may share a title, unless something waits for it by that title.\n" +
-      "In a Markdown list with boxes, a bullet without one below a task is text for its agent; on the level of tasks it is a task too.\n" +
-      "A plan that is loaded again updates the tasks it created: new ones are added, queued ones follow the plan, running and finished ones are left. The plan's name is its path in the repository; standard input needs --name for this.",
+      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks for confirmation.\n" +
+      "Unknown, ambiguous and duplicate titles and cycles are reported with their lines, and nothing is added. In JSON and Markdown, subtasks of different parents can share a title, unless another task depends on it by that title.\n" +
+      "In a Markdown list with checkboxes, a bullet without one is text of the task above it; on the level of tasks it is a task.\n" +
+      "A plan that is loaded again updates its tasks: new ones are added, queued ones are changed, running and ended ones are kept. The name of a plan is its path in the repository; standard input needs --name.",
     flags: {
-      yes: { short: "y", help: "add and change the tasks" },
-      name: { value: "<name>", help: "the plan's name; default: its path in the repository" },
-      prune: { help: "cancel tasks that are gone from the plan and were never attempted" },
-      format: { value: "<format>", choices: formats, help: "default: found out by itself" },
-      parent: { value: "<id>", help: "make them parts of this task" },
+      yes: { short: "y", help: "add and change tasks without asking" },
+      name: { value: "<name>", help: "name of the plan; default: its path in the repository" },
+      prune: { help: "cancel tasks that were removed from the plan and never attempted" },
+      format: { value: "<format>", choices: formats, help: "format; default: detected" },
+      parent: { value: "<id>", help: "create the tasks as subtasks of this task" },
     },
     exits: {
-      1: "an id is taken, or what they are to be parts of is over",
-      5: "everything in it is done already",
+      1: "an id is taken, or the parent has ended",
+      5: "all tasks of the plan are done",
     },
     examples: [
       "dibs plan plan.md",

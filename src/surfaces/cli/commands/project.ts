@@ -42,7 +42,7 @@ function patchOf(pairs: readonly (readonly [string, string])[]): Record<string, 
   const patch: Record<string, unknown> = Object.create(null);
   for (const [key, text] of pairs) {
     const [name = "", inner, more] = key.split(".");
-    if (name === "" || inner === "" || more !== undefined) throw usageError(`'${key}' is not a setting.`);
+    if (name === "" || inner === "" || more !== undefined) throw usageError(`Unknown setting '${key}'.`);
     if (inner === undefined) patch[name] = typed(key, text);
     else patch[name] = { ...(patch[name] as object), [inner]: typed(key, text) };
   }
@@ -57,7 +57,7 @@ function pairsOf(words: readonly string[]): [string, string][] {
     const at = key.indexOf("=");
     const value = at > 0 ? key.slice(at + 1) : left.shift();
     if (value === undefined) {
-      throw usageError(`The value of ${key} is missing.`, "dibs project set claim.defaultTtlMs 30m");
+      throw usageError(`Missing value of ${key}.`, "Usage: dibs project set claim.defaultTtlMs 30m");
     }
     pairs.push([at > 0 ? key.slice(0, at) : key, value]);
   }
@@ -90,14 +90,14 @@ async function set(context: Context): Promise<void> {
 export const commands: Record<string, CommandGroup> = {
   project: {
     name: "project",
-    summary: "List, show, make and set up projects",
+    summary: "Create, list and configure projects",
     details:
-      "A project is one list of tasks with its settings. They live in the store: everybody follows them.",
+      "A project is a task list with its own settings. Settings are in the store and apply to all its users.",
     parts: {
       list: {
         name: "project list",
         reads: true,
-        summary: "list the projects",
+        summary: "list projects",
         flags: {
           limit: listFlags.limit,
           cursor: listFlags.cursor,
@@ -137,8 +137,8 @@ export const commands: Record<string, CommandGroup> = {
       create: {
         name: "project create",
         args: "<project> [settings...]",
-        summary: "create a project, with settings if you like",
-        exits: { 1: "there is such a project" },
+        summary: "create a project, with optional settings",
+        exits: { 1: "the project exists" },
         examples: ["dibs project create docs", "dibs project create docs order=depth-first maxRetries=1"],
         async run(context) {
           const [id = "", ...words] = context.args;
@@ -155,7 +155,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "project set",
         args: "<key> [value...]",
         summary: "change settings; several pairs are one change",
-        details: "Milliseconds may be written as durations. dibs project show lists all settings.",
+        details: "Durations have a unit: 30s, 5m, 2h. Run: dibs project show",
         examples: [
           "dibs project set claim.defaultTtlMs 45m",
           "dibs project set claim.minTtlMs 1s claim.defaultTtlMs 2s",
@@ -166,11 +166,11 @@ export const commands: Record<string, CommandGroup> = {
       pause: {
         name: "project pause",
         args: "[project]",
-        summary: "pause a project: nothing of it can be claimed",
+        summary: "pause a project: its tasks cannot be claimed",
         examples: ["dibs project pause docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.pause(named(context));
-          context.say(answer, () => `paused ${plain(answer.project.id)}: nothing of it can be claimed`);
+          context.say(answer, () => `paused ${plain(answer.project.id)}: its tasks cannot be claimed`);
         },
       },
       resume: {

@@ -33,27 +33,27 @@ const sharedFlags: Record<string, FlagSpec> = {
   agent: {
     value: "<name>",
     choices: agentNames,
-    help: "fill in the command line of a well-known agent (DIBS_AGENT); words after -- are added",
+    help: "run a known agent (DIBS_AGENT); words after -- are added to its command",
   },
-  attended: { help: "with --agent: let the agent ask before it acts" },
-  "bare-prompt": { help: "give the command only the prompt on standard input, not the brief" },
-  worktree: { help: "a git worktree and branch per task; kept on failure, removed when clean or merged" },
-  ttl: { value: "<duration>", help: "lease length; renewed while the command runs" },
+  attended: { help: "with --agent: the agent asks before it acts" },
+  "bare-prompt": { help: "pass only the prompt on standard input, not the brief" },
+  worktree: { help: "one git worktree and branch per task; kept on failure, removed when clean or merged" },
+  ttl: { value: "<duration>", help: "lease duration; renewed while the command runs" },
   name: {
     value: "<word>",
-    help: "name of the session, shown on its card; several slots add -1, -2; default <agent>-<n>@<host>",
+    help: "session name; several slots add -1, -2; default <agent>-<n>@<host>",
   },
-  "agent-type": { value: "<word>", help: "what kind of agent this is" },
+  "agent-type": { value: "<word>", help: "type of this agent" },
   capability: {
     value: "<word>",
     many: true,
-    help: "what it can do, for tasks that require it; several: one flag each",
+    help: "capability of this agent; repeatable",
   },
-  quiet: { short: "q", help: "do not show what the command prints" },
+  quiet: { short: "q", help: "do not print the output of the command" },
 };
 
 const briefDetails =
-  "The command gets a brief on standard input: the prompt, description, files, results of dependencies, why earlier attempts failed, questions with their answers, and what to do at the end. It has at most 64 KiB.\n" +
+  "The command reads a brief on standard input: prompt, description, files, results of dependencies, errors of earlier attempts, answers, and how to finish. It has at most 64 KiB.\n" +
   "{brief}, {briefFile}, {prompt}, {promptFile}, {id} and {title} are replaced where they are whole arguments.";
 
 /** How a child reaches the same store, from whichever directory. */
@@ -92,8 +92,8 @@ async function commandOf(context: Context) {
   const stdin = barePrompt ? ("prompt" as const) : ("brief" as const);
   if (words.length > 0) return { command: [...words], stdin, env: {} };
   throw usageError(
-    "Which command? It is missing.",
-    `dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
+    "Missing command.",
+    `Usage: dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
   );
 }
 
@@ -157,7 +157,7 @@ async function warn(context: Context, concurrency: number): Promise<void> {
 const work: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   if (context.on("until-empty") && context.on("until-idle")) {
-    throw usageError("--until-empty and --until-idle exclude each other.");
+    throw usageError("--until-empty and --until-idle cannot be combined.");
   }
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context));
@@ -214,7 +214,7 @@ const run: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const task = context.text("task");
   if (task !== undefined && context.text("prompt") !== undefined) {
-    throw usageError("--task and --prompt: which of them? A task has its own prompt.");
+    throw usageError("--task and --prompt cannot be combined: a task has its own prompt.");
   }
   const prompt = task === undefined ? await promptOf(context) : undefined;
   const options = await optionsFor(context);
@@ -255,8 +255,8 @@ async function lockOf(context: Context, command: readonly string[]): Promise<Onc
   const name = asLockName((await kindOf(context)) ?? basename(command[0]!));
   if (name !== "") return { name, onConflict };
   throw usageError(
-    `--on-conflict ${onConflict}: with whom? ${command[0]} gives no name for a lock.`,
-    "Name it with --lock <name>.",
+    `--on-conflict ${onConflict} needs a lock name: ${command[0]} has none.`,
+    "Add --lock <name>.",
   );
 }
 
@@ -271,10 +271,7 @@ async function promptOf(context: Context): Promise<string> {
   const text =
     context.text("prompt") ?? (context.parts.stdin.isTerminal ? "" : await context.parts.readInput());
   if (text.trim() !== "") return text;
-  throw usageError(
-    "What is to be done? The prompt is missing.",
-    'dibs run --prompt "Fix the build" -- my-agent; or on standard input; or --task <id>.',
-  );
+  throw usageError("Missing prompt.", 'Usage: dibs run --prompt "Fix the build" -- my-agent');
 }
 
 const fence: SingleCommand["run"] = async (context) => {
@@ -287,28 +284,29 @@ export const commands: Record<string, Command> = {
   work: {
     name: "work",
     args: "[command...]",
-    summary: "Claim, run a command, report, and again",
+    usage: "[flags] -- <command>",
+    summary: "Claim tasks and run a command for each",
     details:
       `${briefDetails}\n` +
-      "Exit 0 completes the task with what was written to $DIBS_RESULT_FILE, or the end of its output; anything else fails the attempt.\n" +
-      "With --worktree every task begins at the present commit; who merges the branches, also those it depends on, is up to you. dibs doctor --fix removes what is merged.\n" +
-      "In a worktree git asks before it commits, moves a branch or pushes whether the claim is still held. git push --no-verify and git -c core.hooksPath=... pass it by: protect branches that matter on the server.\n" +
-      "An agent that fails within 15s of its start, five times in a row, is held back: one task at a time, with growing pauses, until it works. Such failures cost no retry. --until-empty gives up after about half an hour.\n" +
-      "The runner renews the lease, keeps the output (dibs show <id> --log) and ends the command when the task is cancelled or lost.",
+      "Exit code 0 completes the task. The result is the content of $DIBS_RESULT_FILE, or the end of the output. Any other exit code fails the attempt.\n" +
+      "With --worktree every task starts at the current commit. Merging the branches is up to you, including those of dependencies. dibs doctor --fix removes merged worktrees.\n" +
+      "In a worktree, git hooks refuse commits, branch updates and pushes once the claim is lost. git push --no-verify and git -c core.hooksPath=... bypass them: protect important branches on the server.\n" +
+      "An agent that fails within 15s of its start, five times in a row, is throttled: one task at a time, with growing pauses, until it succeeds. Such failures use no retries. --until-empty gives up after about half an hour.\n" +
+      "The runner renews the lease, stores the output (dibs show <id> --log) and stops the command when the task is cancelled or the claim is lost.",
     flags: {
-      concurrency: { value: "<n>", short: "n", help: "how many at once (DIBS_CONCURRENCY); default 1" },
-      once: { help: "one task, then end" },
+      concurrency: { value: "<n>", short: "n", help: "tasks at a time (DIBS_CONCURRENCY); default 1" },
+      once: { help: "exit after one task" },
       "until-empty": {
-        help: "end when all tasks that fit are done, retries and scheduled ones included; print a summary",
+        help: "exit when all matching tasks have ended, including retries and scheduled ones; print a summary",
       },
-      "until-idle": { help: "end when nothing can be claimed now" },
+      "until-idle": { help: "exit when no task is ready" },
       label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
       ...sharedFlags,
     },
     exits: {
-      0: "it ended as it was told to; with --once the task was done or given back",
-      1: "with --once: the attempt failed, or the task was lost; with --until-empty: a task failed or was lost",
-      5: "with --once: there is nothing to claim",
+      0: "success; with --once: the task was completed or released",
+      1: "with --once or --until-empty: a task failed or a claim was lost",
+      5: "with --once: nothing to claim",
     },
     examples: [
       "dibs work --agent claude --worktree -n 3",
@@ -319,26 +317,27 @@ export const commands: Record<string, Command> = {
   run: {
     name: "run",
     args: "[command...]",
-    summary: "Run one command for one prompt or one task",
+    usage: "[flags] -- <command>",
+    summary: "Run one command for one prompt or task",
     details: briefDetails,
     flags: {
-      prompt: { value: "<text>", help: "what is to be done; default: standard input" },
-      task: { value: "<id>", help: "a task that exists, instead" },
-      title: { value: "<text>", help: "for the task that is made" },
+      prompt: { value: "<text>", help: "prompt of a new task; default: standard input" },
+      task: { value: "<id>", help: "run this task instead" },
+      title: { value: "<text>", help: "title of the new task" },
       lock: {
         value: "<name>",
-        help: "only one at a time under this name; default with --on-conflict: the agent's kind, or the command's name",
+        help: "run one command at a time under this name; default with --on-conflict: the agent type or the command's name",
       },
       "on-conflict": {
         value: "<what>",
         choices: ["fork", "exit", "queue"],
-        help: "when the lock is busy: run beside it (default), fail, or leave it in the queue",
+        help: "if the lock is held: run anyway (default), fail, or queue the task",
       },
       ...sharedFlags,
     },
     exits: {
-      0: "it was done or queued, or waits for its parts or an answer",
-      1: "the attempt failed or was stopped, the task was lost or cannot be claimed, or the lock is busy",
+      0: "completed or queued, or waiting for subtasks or an answer",
+      1: "attempt failed or stopped, claim lost, task not ready, or lock held",
     },
     examples: ['dibs run --prompt "Fix the build" --lock builder --on-conflict queue -- my-agent'],
     run,
@@ -346,9 +345,8 @@ export const commands: Record<string, Command> = {
   fence: {
     name: "fence",
     args: "[words...]",
-    summary:
-      "Exit 0 if the claim in DIBS_TASK, DIBS_SESSION and DIBS_EPOCH is still held; asked by git's hooks",
-    exits: { 0: "it is held", 1: "it is not", 3: null, 4: null, 6: null },
+    summary: "Check that the claim in DIBS_TASK, DIBS_SESSION and DIBS_EPOCH is held, for git hooks",
+    exits: { 0: "the claim is held", 1: "the claim is lost", 3: null, 4: null, 6: null },
     examples: ["dibs fence"],
     run: fence,
   },

@@ -1,4 +1,4 @@
-// The commands of the seed that speaks of leaders and workers, with its words and its priorities: 1 is the most urgent, 5 the default.
+// Commands for tools that have leaders and workers, with their words and priorities: 1 is the most urgent, 5 the default.
 
 import { blockedText } from "../blocked.js";
 import { capabilityFlag, tellCapabilities } from "../capable.js";
@@ -20,7 +20,7 @@ function priorityOf(text = "5"): never {
   if (/^p?[1-5]$/.test(word)) return `p${word.at(-1)}` as never;
   if (priorityWords.includes(word)) return word as never;
   throw usageError(
-    `-p ${text}: must be 1 to 5, or ${priorityWords.join(", ")}.`,
+    `-p must be 1 to 5, or ${priorityWords.join(", ")}, not '${text}'.`,
     "1 is the most urgent. For a number from 0 to 100: dibs add -p.",
   );
 }
@@ -62,7 +62,7 @@ const wordsOf = (context: Context) => context.textOrInput(context.args.slice(2).
 export const commands: Record<string, CommandGroup> = {
   leader: {
     name: "leader",
-    summary: "Add, cancel and watch tasks, with priorities from 1 to 5",
+    summary: "Add, cancel and list tasks with priorities from 1 to 5",
     parts: {
       "add-task": {
         name: "leader add-task",
@@ -70,10 +70,10 @@ export const commands: Record<string, CommandGroup> = {
         args: "<description...>",
         summary: "add a task",
         flags: {
-          priority: { value: "<1-5>", short: "p", help: "1 is the most urgent, 5 the default" },
-          depends: { value: "<id>", short: "d", rest: true, help: "tasks that must be done first" },
+          priority: { value: "<1-5>", short: "p", help: "priority: 1 (most urgent) to 5 (default)" },
+          depends: { value: "<id>", short: "d", rest: true, help: "tasks that must be completed first" },
         },
-        exits: { 1: "there are no more ids" },
+        exits: { 1: "no ids left" },
         examples: ['dibs leader add-task "Create endpoints" -p 2 -d task-001 task-002'],
         run: addTask,
       },
@@ -81,7 +81,7 @@ export const commands: Record<string, CommandGroup> = {
         name: "leader cancel",
         args: "<id>",
         summary: "cancel a task",
-        exits: { 1: "it is over already" },
+        exits: { 1: "already ended" },
         examples: ["dibs leader cancel 0001"],
         async run(context) {
           const dibs = await context.dibs();
@@ -93,9 +93,9 @@ export const commands: Record<string, CommandGroup> = {
       list: {
         name: "leader list",
         reads: true,
-        summary: "list the tasks",
+        summary: "list tasks",
         flags: { status: { value: "<state>", short: "s", many: true, help: stateHelp } },
-        examples: ["dibs leader list", "dibs leader list -s available"],
+        examples: ["dibs leader list", "dibs leader list -s failed"],
         async run(context) {
           const answer = await tasksBy(await context.dibs(), context.list("status"), {}, context.parts.now());
           context.say(answer, (look) => taskTable(answer.tasks, look));
@@ -104,7 +104,7 @@ export const commands: Record<string, CommandGroup> = {
       status: {
         name: "leader status",
         reads: true,
-        summary: "show how many there are in each state, and how fast it goes",
+        summary: "show tasks by state, and throughput",
         examples: ["dibs leader status"],
         async run(context) {
           const answer = await (await context.dibs()).stats.get();
@@ -115,21 +115,21 @@ export const commands: Record<string, CommandGroup> = {
   },
   worker: {
     name: "worker",
-    summary: "Claim, start, complete and fail tasks as the agent that is named",
+    summary: "Claim, start, complete and fail tasks as a named agent",
     parts: {
       claim: {
         name: "worker claim",
         args: "<agent>",
-        summary: "claim the best task",
+        summary: "claim the best ready task",
         flags: capabilityFlag,
-        exits: { 5: "there is nothing to claim" },
+        exits: { 5: "nothing to claim" },
         examples: ["dibs worker claim terminal-2"],
         run: claim,
       },
       start: {
         name: "worker start",
         args: "<agent> <id>",
-        summary: "start working on it",
+        summary: "start a claimed task",
         exits: lostExit,
         examples: ["dibs worker start terminal-2 0001"],
         run: (context) => start(context, holderOf(context)),
@@ -137,7 +137,7 @@ export const commands: Record<string, CommandGroup> = {
       complete: {
         name: "worker complete",
         args: "<agent> <id> [output...]",
-        summary: "complete it",
+        summary: "complete a task",
         flags: resultFlags,
         exits: lostExit,
         examples: ['dibs worker complete terminal-2 0001 "Created User model" -c src/models/user.ts'],
@@ -146,7 +146,7 @@ export const commands: Record<string, CommandGroup> = {
       fail: {
         name: "worker fail",
         args: "<agent> <id> [error...]",
-        summary: "report that it failed; it is tried again while retries last",
+        summary: "report a failed attempt",
         exits: lostExit,
         examples: ['dibs worker fail terminal-2 0001 "Missing dependency: bcrypt"'],
         run: async (context) => fail(context, holderOf(context), await wordsOf(context)),

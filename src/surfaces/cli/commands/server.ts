@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Dialect, dialects } from "../../../bridges/tasks-json/dialect.js";
+import { type Dialect, dialects, formerDialects } from "../../../bridges/tasks-json/dialect.js";
 import { roles } from "../../../contract/operation.js";
 import type { Command, SingleCommand } from "../command.js";
 import { makeRoom, placeFor, targetFor } from "../connection.js";
@@ -18,8 +18,7 @@ function syncOf(context: Context): ServeRequest["sync"] {
   const dialect = context.text("sync-dialect") as Dialect | undefined;
   if (named !== undefined)
     return { file: resolve(context.parts.cwd, named), ...(dialect === undefined ? {} : { dialect }) };
-  if (dialect !== undefined)
-    throw usageError("--sync-dialect is about the file of --sync, which is missing.");
+  if (dialect !== undefined) throw usageError("--sync-dialect needs --sync.");
   return undefined;
 }
 
@@ -27,7 +26,7 @@ const serve: SingleCommand["run"] = async (context) => {
   const { parts } = context;
   const named = context.text("port") ?? (parts.env.DIBS_PORT || variables.DIBS_PORT.default);
   const port = /^\d{1,5}$/.test(named) ? Number(named) : Number.NaN;
-  if (!(port <= 65_535)) throw usageError(`'${named}' is not a port.`, "Take a number from 0 to 65535.");
+  if (!(port <= 65_535)) throw usageError(`Port '${named}' must be a number from 0 to 65535.`);
   const options = given({
     retainEventsMs: context.duration("retain-events"),
     retainTasksMs: context.duration("retain-tasks"),
@@ -68,10 +67,7 @@ function linkUnder(name: string, link: string): string {
 const link: SingleCommand["run"] = async (context) => {
   const target = await targetFor(context, context.parts);
   if (!("server" in target)) {
-    throw usageError(
-      "No server runs for this database.",
-      "Start one with dibs serve, or name one with --url.",
-    );
+    throw usageError("No server runs for this database.", "Run: dibs serve, or add --url <url>");
   }
   const { url } = target.server;
   const { code, expiresAt } = await context.parts.signInCode(target.server, context.text("role"));
@@ -114,15 +110,15 @@ export const commands: Record<string, Command> = {
   serve: {
     name: "serve",
     createsStore: true,
-    summary: "Run the server: HTTP API, live stream, MCP, a page to watch",
+    summary: "Run the server: HTTP API, dashboard, events, MCP",
     flags: {
-      port: { value: "<port>", help: "port to listen on, default 3427; 0 takes a free one" },
-      host: { value: "<address>", help: "address to listen on, default 127.0.0.1" },
-      "no-auth": { help: "ask for no token; on loopback only" },
+      port: { value: "<port>", help: "port (DIBS_PORT); default 3427, 0 for any free port" },
+      host: { value: "<address>", help: "address to listen on (DIBS_HOST); default 127.0.0.1" },
+      "no-auth": { help: "require no token; on loopback only" },
       "allow-host": {
         value: "<host>",
         many: true,
-        help: "further Host names under which the server is reached",
+        help: "additional host name of the server; repeatable",
       },
       "retain-events": {
         value: "<duration>",
@@ -130,17 +126,22 @@ export const commands: Record<string, Command> = {
       },
       "retain-tasks": {
         value: "<duration>",
-        help: "archive tasks that ended longer ago, such as 90d; default: keep all",
+        help: "archive tasks that ended longer ago than this, such as 90d; default: keep all",
       },
-      sync: { value: "<file>", help: "a tasks.json to keep in step with the project, see dibs sync" },
-      "sync-dialect": { value: "<name>", choices: dialects, help: "its names for new tasks" },
+      sync: { value: "<file>", help: "tasks.json to sync with the project; see dibs sync" },
+      "sync-dialect": {
+        value: "<name>",
+        choices: dialects,
+        former: formerDialects,
+        help: "field names of new tasks in that file",
+      },
       "log-level": {
         value: "<level>",
         choices: logLevels,
-        help: "how much is logged to stderr (default info: changes; debug: every request)",
+        help: "log level on stderr; default info (changes), debug adds every request",
       },
     },
-    exits: { 0: "it was told to end", 1: "a server runs on this database already" },
+    exits: { 0: "stopped", 1: "a server already runs on this database" },
     examples: [
       "dibs serve",
       "dibs serve --port 0 --log-level warn",
@@ -150,39 +151,43 @@ export const commands: Record<string, Command> = {
   },
   token: {
     name: "token",
-    summary: "Make, list and revoke the server's tokens, and links for browsers",
+    summary: "Create, list and revoke tokens, and sign-in links for browsers",
     details:
-      "Roles: viewer reads, worker also works, leader also answers and cancels, admin also has settings and tokens.",
+      "Roles: viewer reads, worker also works on tasks, leader also answers and cancels, admin also changes settings and tokens.",
     parts: {
       create: {
         name: "token create",
-        summary: "make a token; it is shown this once",
+        summary: "create a token; it is printed only once",
         flags: {
-          name: { value: "<name>", help: "what it is for, shown in the event log" },
-          role: { value: "<role>", choices: roles, help: "what it may do, default worker" },
+          name: { value: "<name>", help: "name, shown in the event log" },
+          role: { value: "<role>", choices: roles, help: "role; default worker" },
           expires: {
             value: "<duration>",
-            help: "how long it is good for, such as 30d; default: until revoked",
+            help: "lifetime, such as 30d; default: until revoked",
           },
-          bound: { help: "it ends with the token that made it" },
+          bound: { help: "revoke it together with the token that created it" },
         },
-        exits: { 1: "there is such a token" },
+        exits: { 1: "the token exists" },
         examples: ["dibs token create --name ci --role worker --expires 30d"],
         run: create,
       },
       list: {
         name: "token list",
         reads: true,
-        summary: "list the tokens",
-        flags: { limit: { value: "<n>", help: "how many at most" } },
+        summary: "list tokens",
+        flags: { limit: { value: "<n>", help: "maximum number of results" } },
         examples: ["dibs token list"],
         run: list,
       },
       link: {
         name: "token link",
-        summary: "make a link that signs a browser in, once, within ten minutes",
+        summary: "create a sign-in link for a browser; it works once, for ten minutes",
         flags: {
-          role: { value: "<role>", choices: roles, help: "what it lets do, default: what your token may" },
+          role: {
+            value: "<role>",
+            choices: roles,
+            help: "role of the browser; default: the role of your token",
+          },
         },
         examples: ["dibs token link", "dibs token link --role viewer"],
         run: link,
@@ -190,8 +195,8 @@ export const commands: Record<string, Command> = {
       revoke: {
         name: "token revoke",
         args: "<id>",
-        summary: "revoke a token: it is refused at once",
-        examples: ["dibs token revoke 3f9a1c"],
+        summary: "revoke a token immediately",
+        examples: ['dibs token revoke "$TOKEN_ID"'],
         async run(context) {
           const id = context.args[0]!;
           const answer = await (await context.dibs()).tokens.revoke({ id });

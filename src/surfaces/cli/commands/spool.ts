@@ -39,7 +39,7 @@ function detailsOf(happening: OnTask): string {
     case "placed":
       return ` in to_execute/${plain(happening.name)}: ${plain(happening.title)}`;
     case "taken":
-      return happening.pid === null ? " by somebody without a process id" : ` by process ${happening.pid}`;
+      return happening.pid === null ? " by a process without an id" : ` by process ${happening.pid}`;
     case "completed":
       return "";
     case "failed":
@@ -59,15 +59,15 @@ const whereTo = (path: string | null) => (path === null ? "" : ` (${plain(path)}
 function needed(context: Context, flag: string, hint: string): string {
   const text = context.text(flag);
   if (text) return text;
-  throw usageError(`--${flag} is missing.`, hint);
+  throw usageError(`Missing --${flag}.`, hint);
 }
 
 const spool: SingleCommand["run"] = async (context) => {
   const { parts } = context;
-  const agent = needed(context, "agent", "Whose tasks? --agent claude means ai_comms/claude/tasks.");
-  const directory = needed(context, "dir", "Where? The directory that holds the agents', such as ai_comms.");
+  const agent = needed(context, "agent", "Usage: dibs spool --agent claude --dir ai_comms");
+  const directory = needed(context, "dir", "Usage: dibs spool --agent claude --dir ai_comms");
   if (context.on("once") && context.on("until-empty")) {
-    throw usageError("--once and --until-empty: which of them?");
+    throw usageError("--once and --until-empty cannot be combined.");
   }
   const locks = context.text("locks");
   const { hostId, isAlive, processStart } = await parts.machine();
@@ -99,23 +99,23 @@ export const commands: Record<string, Command> = {
   spool: {
     name: "spool",
     createsStore: true,
-    summary: "Let shell agents work by moving files",
+    summary: "Connect shell agents that work by moving files",
     details:
-      "A proxy for agents that coordinate through ai_comms/<agent>/tasks: it claims tasks, keeps their leases and lays them into to_execute/<id>/<id>.md.\n" +
-      "mv to in_progress/<id>/<id>.<pid>.md starts a task, mv to completed/<id>/ completes it with a result file beside it, an error file fails it, and a dead process sends it to stale/ and back into the queue. A file dropped into to_execute becomes a task.\n" +
-      "When it is stopped, what nobody has begun goes back; what is worked on is kept for as long as its lease lasts. docs/guides/spool.md tells the rest.",
+      "A proxy for agents that use ai_comms/<agent>/tasks: it claims tasks, renews their leases and writes them to to_execute/<id>/<id>.md.\n" +
+      "mv to in_progress/<id>/<id>.<pid>.md starts a task. mv to completed/<id>/ with a result file completes it; an error file fails it. If the process dies, the file moves to stale/ and the task returns to the queue. A new file in to_execute becomes a task.\n" +
+      "When the spool stops, tasks that were not started return to the queue; started ones keep their lease until it expires. See docs/guides/spool.md.",
     flags: {
-      agent: { value: "<name>", help: "whose tasks: the directory's name, and the type of its sessions" },
-      dir: { value: "<directory>", help: "ai_comms; made if it is missing" },
-      hold: { value: "<n>", help: "how many tasks wait in to_execute; default 4" },
-      once: { help: "look once and end; leases go on, for the next call to find" },
-      "until-empty": { help: "end when nothing is held and nothing can be claimed" },
-      locks: { value: "<directory>", help: "write the session lock there too, such as ~/.claude/locks" },
+      agent: { value: "<name>", help: "agent: name of its directory and type of its sessions" },
+      dir: { value: "<directory>", help: "directory of the agents, such as ai_comms; created if missing" },
+      hold: { value: "<n>", help: "tasks to hold in to_execute; default 4" },
+      once: { help: "poll once and exit; leases stay for the next call" },
+      "until-empty": { help: "exit when no task is held and none is ready" },
+      locks: { value: "<directory>", help: "also write the session lock there, such as ~/.claude/locks" },
     },
     exits: {
-      0: "it was told to end, or is done",
-      1: "another spool runs there",
-      5: "with --once: there was nothing to do",
+      0: "stopped, or finished",
+      1: "another spool uses the directory",
+      5: "with --once: nothing to do",
     },
     examples: [
       "dibs spool --agent claude --dir ai_comms",

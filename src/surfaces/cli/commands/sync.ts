@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import {
   dialects,
+  formerDialects,
   type News,
   needsAttention,
   type SyncOptions,
@@ -80,7 +81,7 @@ async function watch(context: Context): Promise<void> {
 }
 
 const sync: SingleCommand["run"] = async (context) => {
-  if (context.on("once") && context.on("watch")) throw usageError("Either --once or --watch.");
+  if (context.on("once") && context.on("watch")) throw usageError("--once and --watch cannot be combined.");
   if (!context.on("once")) return watch(context);
   return (await syncOnce(await optionsFor(context, await context.dibs()))) ? 0 : attention;
 };
@@ -90,24 +91,25 @@ export const commands: Record<string, SingleCommand> = {
     name: "sync",
     createsStore: true,
     args: "[file]",
-    summary: "Keep a tasks.json in step with the project, both ways",
+    summary: "Sync a tasks.json with the project, both ways",
     details:
-      "Default file: ~/.dibs/teams/{project}/tasks/tasks.json. Who holds what the store decides; the last editor wins on text.",
+      "Default file: ~/.dibs/teams/{project}/tasks/tasks.json. Only the store grants claims; for text the last edit wins.",
     flags: {
       dialect: {
         value: "<name>",
         choices: dialects,
-        help: "names for new tasks; default: as the file has them, else s0",
+        former: formerDialects,
+        help: "field names of new tasks; default: those of the file, else camel",
       },
-      once: { help: "one exchange, then end" },
-      watch: { help: "go on until told to end; the default" },
+      once: { help: "exit after one exchange" },
+      watch: { help: "run until stopped; the default" },
       removed: {
         value: "<what>",
         choices: ["keep", "cancel"],
-        help: "a task that was removed from the file is written back (default) or cancelled",
+        help: "a task removed from the file is written back (default) or cancelled",
       },
     },
-    exits: { 1: "with --once: something needs a look: a conflict, a refused edit, a removed task" },
+    exits: { 1: "with --once: a conflict, a refused edit, or a removed task" },
     examples: ["dibs sync tasks.json", "dibs sync tasks.json --once --json"],
     run: sync,
   },

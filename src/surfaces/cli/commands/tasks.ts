@@ -114,9 +114,8 @@ export const commands: Record<string, SingleCommand> = {
   list: {
     name: "list",
     reads: true,
-    summary: "List tasks: running ones first, then what waits, then what has ended, newest first",
-    details:
-      "[*] somebody works on it, [!] but is silent or nearly out of time, [?] waits for an answer, -- can be claimed.",
+    summary: "List tasks: running first, then queued, then ended, newest first",
+    details: "Marks: [*] in progress, [!] stale or near its deadline, [?] waiting for an answer, -- ready.",
     flags: {
       status: {
         value: "<state>",
@@ -124,19 +123,19 @@ export const commands: Record<string, SingleCommand> = {
         many: true,
         help: stateHelp,
       },
-      state: { value: "<state>", many: true, help: "the same" },
-      label: { value: "<text>", short: "l", help: "with this label" },
-      assignee: { value: "<session>", help: "assigned to this session" },
-      parent: { value: "<id>", help: "parts of this task" },
-      top: { help: "only what is part of nothing" },
-      search: { value: "<text>", help: "part of id, title or prompt" },
-      claimable: { help: "only what can be claimed now" },
+      state: { value: "<state>", many: true, help: "same as --status" },
+      label: { value: "<text>", short: "l", help: "tasks with this label" },
+      assignee: { value: "<session>", help: "tasks assigned to this session" },
+      parent: { value: "<id>", help: "subtasks of this task" },
+      top: { help: "only tasks without a parent" },
+      search: { value: "<text>", help: "search id, title and prompt" },
+      claimable: { help: "only ready tasks" },
       order: {
         value: "<order>",
         choices: ["active", "created"],
-        help: "default: active; with --json and --tree created",
+        help: "sort order; default active, created with --json or --tree",
       },
-      tree: { short: "t", help: "parts below what they are part of" },
+      tree: { short: "t", help: "show subtasks below their parent" },
       all: listFlags.all,
       limit: listFlags.limit,
       cursor: listFlags.cursor,
@@ -147,7 +146,7 @@ export const commands: Record<string, SingleCommand> = {
   ready: {
     name: "ready",
     reads: true,
-    summary: "List what can be claimed now, in the order of claiming",
+    summary: "List ready tasks, best first",
     flags: { limit: listFlags.limit },
     examples: ["dibs ready", "dibs ready --session agent-1 --limit 1"],
     async run(context) {
@@ -163,11 +162,11 @@ export const commands: Record<string, SingleCommand> = {
     name: "show",
     reads: true,
     args: "[id]",
-    summary: "Show one task with its claim, question and result",
+    summary: "Show a task with its claim, question and result",
     flags: {
-      log: { help: "show the output that its last attempt's runner kept (with --epoch: of that attempt)" },
-      attempts: { help: "show its attempts" },
-      brief: { help: "show what an agent is told about it" },
+      log: { help: "print the log of the last attempt, or of attempt --epoch" },
+      attempts: { help: "list its attempts" },
+      brief: { help: "print the brief that agents get" },
     },
     examples: ["dibs show 0001", "dibs show 0001 --log"],
     async run(context) {
@@ -190,11 +189,11 @@ export const commands: Record<string, SingleCommand> = {
   "in-flight": {
     name: "in-flight",
     reads: true,
-    summary: "List what is claimed, and by whom; --session limits it to one",
+    summary: "List claimed tasks and their sessions; --session selects one session",
     flags: {
-      expired: { help: "also leases that are over" },
+      expired: { help: "include expired leases" },
       ...listFlags,
-      limit: { ...listFlags.limit, help: "how many at most; default 1000" },
+      limit: { ...listFlags.limit, help: "maximum number of results; default 1000" },
     },
     examples: ["dibs in-flight", "dibs in-flight --session agent-1"],
     async run(context) {
@@ -216,7 +215,7 @@ export const commands: Record<string, SingleCommand> = {
     name: "explain",
     reads: true,
     args: "[id]",
-    summary: "Say why a task is not running, and what would help",
+    summary: "Explain why a task is not running, and what to run",
     examples: ["dibs explain 0001", "dibs explain 0001 --session agent-1"],
     async run(context) {
       const dibs = await context.dibs();

@@ -1,4 +1,4 @@
-import { relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { SingleCommand } from "../command.js";
 import { placeFor, reportCreated, serverNamed } from "../connection.js";
@@ -14,21 +14,18 @@ import { usageError } from "../spec.js";
 async function ownPlace(context: Context, what: string): Promise<Place> {
   const { parts } = context;
   if (!(await serverNamed(context, parts))) return placeFor(context, parts);
-  throw usageError(
-    `${what} needs the database itself, not a server.`,
-    "Run it where the database is, or name it with --db.",
-  );
+  throw usageError(`${what} needs the database, not a server.`, "Run it where the database is, or add --db.");
 }
 
 async function refuseTaken({ parts }: Context, file: string, name: string): Promise<void> {
   if (!(await parts.files.exists(file))) return;
-  throw new DibsError("ID_TAKEN", `${name} exists already.`, { hint: "Name a new file." });
+  throw new DibsError("ID_TAKEN", `File ${name} exists.`, { hint: "Choose a new file name." });
 }
 
 function noDirectory(error: unknown, name: string): DibsError | undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
-  return new DibsError("NOT_FOUND", `There is no directory for ${name}.`, { hint: "Make it first." });
+  return new DibsError("NOT_FOUND", `No directory for ${name}.`, { hint: `Run: mkdir -p ${dirname(name)}` });
 }
 
 /** Of text that came from elsewhere, such as standard input. */
@@ -122,10 +119,10 @@ export const commands: Record<string, SingleCommand> = {
   export: {
     name: "export",
     args: "[file]",
-    summary: "Write everything of the org as lines of JSON, to a new file or standard output",
+    summary: "Export all data as JSON lines, to a new file or standard output",
     details:
-      "A fleet may be at work: it is the state of one moment. Imported elsewhere it gives the same bytes again.",
-    exits: { 1: "the file is there already" },
+      "Agents can continue to work: the export is a snapshot. An import and export of it gives the same bytes.",
+    exits: { 1: "the file exists" },
     examples: ["dibs export fleet.jsonl", "dibs export | gzip > fleet.jsonl.gz"],
     run: exportAll,
   },
@@ -133,17 +130,17 @@ export const commands: Record<string, SingleCommand> = {
     name: "import",
     createsStore: true,
     args: "<file|->",
-    summary: "Read an export into a store that has nothing yet",
-    details: "The file is judged as a whole first: a broken one changes nothing.",
+    summary: "Import an export into an empty store",
+    details: "The whole file is checked first: an invalid one changes nothing.",
     exits: { 1: "the store is not empty" },
-    examples: ["dibs import fleet.jsonl --db new.db", "dibs import fleet.jsonl --db postgres://…"],
+    examples: ["dibs import fleet.jsonl --db new.db", 'dibs import fleet.jsonl --db "$DIBS_DATABASE_URL"'],
     run: importAll,
   },
   backup: {
     name: "backup",
     args: "<file>",
-    summary: "Copy the database into a new file while it is in use",
-    exits: { 1: "the file is there already" },
+    summary: "Copy the database to a new file while it is in use",
+    exits: { 1: "the file exists" },
     examples: ["dibs backup ../shop-backup.db"],
     async run(context) {
       const place = await ownPlace(context, "A backup");

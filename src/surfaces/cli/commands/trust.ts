@@ -77,8 +77,8 @@ export const commands: Record<string, SingleCommand> = {
       "If .dibs/config.json names a server or database on another machine, its address must be trusted, too: tokens are sent to it, and agents run its tasks. An address is trusted in every repository.\n" +
       "DIBS_TRUST=1 in the environment trusts every store and address that is found, for containers.",
     flags: {
-      list: { help: "list the trusted stores and addresses" },
-      remove: { help: "remove this store or address from the trusted ones" },
+      list: { help: "list trusted stores and addresses" },
+      remove: { help: "no longer trust this store or address" },
     },
     examples: ["dibs trust", "dibs trust --list"],
     async run(context) {

@@ -8,24 +8,23 @@ const views = ["fleet", "queue", "inbox"] as const satisfies readonly WatchReque
 export const commands: Record<string, SingleCommand> = {
   watch: {
     name: "watch",
-    summary: "Watch sessions, the queue and the inbox live in the terminal, and answer, retry, cancel",
+    summary: "Watch sessions, queue and inbox live in the terminal; answer, retry and cancel",
     details:
       "Keys: 1-4 or Tab switch views, j/k and arrows move, Enter opens, Esc goes back, / filters, a answers, r retries, c cancels, x releases by force, p chooses the project, ? shows all of them, q quits.",
     flags: {
       all: listFlags.all,
-      view: { value: "<view>", choices: views, help: "begin with" },
+      view: { value: "<view>", choices: views, help: "first view" },
       filter: {
         value: "<text>",
-        help: "begin with this filter, such as 'is:blocked agent:a7 label:ui age:>1h'",
+        help: "initial filter, such as 'is:blocked agent:a7 label:ui age:>1h'",
       },
     },
     examples: ["dibs watch", "dibs watch --all --view inbox", "dibs watch --filter 'is:open -label:later'"],
     async run(context) {
       const { stdin, stdout } = context.parts;
-      const instead = "dibs list shows tasks as text, dibs events -f what happens.";
-      if (context.isJson)
-        throw usageError("watch draws on a terminal; it has no JSON.", `With --json: ${instead}`);
-      if (!stdin.isTerminal || !stdout.isTerminal) throw usageError("watch needs a terminal.", instead);
+      const instead = "Run: dibs list, or dibs events -f";
+      if (context.isJson) throw usageError("dibs watch has no --json.", instead);
+      if (!stdin.isTerminal || !stdout.isTerminal) throw usageError("dibs watch needs a terminal.", instead);
       const { project } = await whereFor(context, context.parts);
       const filter = context.text("filter");
       await context.parts.watch({

@@ -8,7 +8,7 @@ import { ago, span } from "./time.js";
 const openText = (health: string | null) => (health === "healthy" ? "not yet" : `not yet, ${health}`);
 
 export function attemptTable(attempts: readonly WireAttempt[], look: Look): string {
-  if (attempts.length === 0) return "Nobody has tried it yet.\n";
+  if (attempts.length === 0) return "No attempts yet.\n";
   return table(
     attempts,
     [

@@ -8,7 +8,7 @@ import { ago } from "./time.js";
 /** Being worked on or done is an answer, too. */
 function verdictOf([first]: readonly WireReason[]): string {
   if (first?.code === "CLAIMED") return "is taken";
-  return first?.code === "TERMINAL" ? "is over" : "is not running";
+  return first?.code === "TERMINAL" ? "has ended" : "is not running";
 }
 
 /** Reasons first, what to type last. */

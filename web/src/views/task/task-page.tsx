@@ -39,7 +39,7 @@ const isUnknown = (error: unknown) => error instanceof DibsError && unknownCodes
 
 function Unknown({ project, id }: { project: string | undefined; id: string }) {
   return (
-    <Empty title={`There is no task ${id}${project === undefined ? "" : ` in project ${project}`}.`}>
+    <Empty title={`Task ${id} not found${project === undefined ? "" : ` in project ${project}`}.`}>
       <p>It is archived, or belongs to another project.</p>
       <p>
         <Link href={hrefTo("/queue", { q: `id:${JSON.stringify(id)}`, project: "*" })}>
