@@ -4,6 +4,9 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { DibsError } from "../contract/error.js";
 
+/** Where execvp searches if PATH is not set. */
+const pathDefault = "/bin:/usr/bin";
+
 interface Where {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
@@ -20,7 +23,7 @@ export function refuseMissingCommand([file = ""]: readonly string[], { env, cwd,
       throw cannotStart(`${file} does not exist or is not executable`, file);
     return;
   }
-  const directories = (env.PATH ?? "").split(delimiter);
+  const directories = (env.PATH ?? pathDefault).split(delimiter);
   if (!directories.some((directory) => isExecutable(resolve(cwd, join(directory, file)))))
     throw cannotStart(`${file} is not on the PATH`, file);
 }

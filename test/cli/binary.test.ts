@@ -79,7 +79,8 @@ test("version and help", async () => {
   const here = repository();
   const { version } = JSON.parse(readFileSync(resolve(bin, "../../package.json"), "utf8"));
   expect((await dibs(["--version"], here)).out).toBe(`${version}\n`);
-  for (const args of [[], ["help"], ["--help"]]) expect((await dibs(args, here)).out).toContain("Do work");
+  for (const args of [[], ["help"], ["--help"]])
+    expect((await dibs(args, here)).out).toContain("Get started");
   expect((await dibs(["help", "lock", "acquire"], here)).out).toContain("dibs lock acquire <name>");
   expect(existsSync(join(here.cwd, ".dibs"))).toBe(false);
 });

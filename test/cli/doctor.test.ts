@@ -30,7 +30,9 @@ test("a holder that was killed is named, freed by --fix, and its task can be cla
   );
 
   const fixed = await place.dibs(["doctor", "--fix"]);
-  expect(fixed.out).toMatch(/fixed +claims +1 returned to the queue, of dead processes: 0001 \(agent-1\)\n/);
+  expect(fixed.out).toMatch(
+    /fixed +claims +1 returned to the queue, of dead processes: 0001\s+\(agent-1\)\n/,
+  );
   expect(fixed.code).toBe(0);
   expect(await place.task("0001")).toMatchObject({ state: "queued", lostCount: 1, claim: null });
   expect((await place.task("0002")).state).toBe("running");

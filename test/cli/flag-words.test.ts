@@ -54,6 +54,7 @@ describe.each(ways)("%s", (way) => {
 
   test("programs get the fields of the API", async () => {
     const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
     const { message, issues } = await desk.json(["list", "--limit", "0"]);
     expect(message).toMatch(/limit: must be at least 1$/);
     expect(issues).toEqual([{ path: "limit", message: "must be at least 1" }]);

@@ -23,6 +23,7 @@ const lines: string[][] = [
   ["ready"],
   ["show", "0001"],
   ["explain", "0001"],
+  ["dependents", "0001"],
   ["blocked-by", "0001"],
   ["graph"],
   ["in-flight"],

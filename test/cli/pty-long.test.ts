@@ -67,7 +67,8 @@ test("export and import tell how far they are, on a line that is gone in the end
   expect(await out.ended).toBe(0);
   expect(out.raw).toContain("exporting: 2000 lines");
   expect(out.allLines).toEqual([expect.stringMatching(/^exported \d{4} lines to all\.jsonl$/)]);
-  const back = type(place, ["import", "all.jsonl", "--db", "new.db"]);
+  // Wide enough for the path of a temporary directory.
+  const back = type(place, ["import", "all.jsonl", "--db", "new.db"], { columns: 200 });
   expect(await back.ended).toBe(0);
   expect(back.raw).toContain("checking: 1000 lines");
   expect(back.raw).toMatch(/importing: 2000 of \d{4} lines/);

@@ -102,7 +102,7 @@ describe("questions", () => {
     expect((await place.task("0001")).prompt.trimEnd()).toBe("first line\nsecond line");
     // Nobody meant to type who gave no words at all.
     const none = type(place, ["add"]);
-    expect([await none.ended, none.allText]).toEqual([2, expect.stringContaining("The prompt is empty.")]);
+    expect([await none.ended, none.allText]).toEqual([2, expect.stringContaining("Missing prompt.")]);
   });
 });
 
@@ -175,7 +175,7 @@ describe("width", () => {
     const screen = type(place, ["events", "-f", "--after", "0"], { columns: 120, rows: 40 });
     await place.add({ title });
     await screen.shows(/created +0001 .*…/);
-    expect(screen.allLines[0]).toContain("with a title that goes on");
+    expect(screen.allLines[0]).toContain("with a title that runs on");
     screen.resize(60);
     await place.add({ title });
     await screen.shows(/created +0002 .*…/);

@@ -230,7 +230,7 @@ test("a command that cannot be started gives its task back and says so", async (
 });
 
 test("an agent that is not installed is reported at once, before anything is claimed or added", async () => {
-  const place = await openPlace();
+  const place = await placeWithStore();
   const env = { PATH: "/nowhere" };
   const said =
     "dibs: Cannot start the command: claude is not on the PATH. (VALIDATION_FAILED)\nInstall it, or name another program: dibs work -- /path/to/claude\n";

@@ -155,7 +155,7 @@ refusals("wrong types", [
     "a number as prompt",
     ({ dibs }) => dibs.tasks.create({ prompt: wrong(7) }),
     "VALIDATION_FAILED",
-    /prompt.*string/,
+    /prompt.*must be text/,
   ],
   ["no prompt", ({ dibs }) => dibs.tasks.create({}), "VALIDATION_FAILED", /prompt/],
   ["no input", ({ dibs }) => wrong(dibs.tasks.get)(), "VALIDATION_FAILED", /taskId/],

@@ -273,7 +273,7 @@ describe.each(storeNames)("what is not there, on %s:", (store) => {
       const { body } = await world.ask(http.method, path, http.method === "GET" ? undefined : {}, {
         headers: { "dibs-project": "nope" },
       });
-      const isOwn = /There is no (notification|token) zzz/.test(body.message ?? "");
+      const isOwn = /^(Notification|Token) zzz not found/.test(body.message ?? "");
       expect([http.path, isOwn ? "" : body.error]).not.toEqual([http.path, "NOT_FOUND"]);
     }
   });

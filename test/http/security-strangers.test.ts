@@ -232,7 +232,10 @@ test(
         if (ofThisOrg.test((await sendTo(world, route, { enough })).text)) shown.push(route.name);
         const { status, body, text } = await sendTo(world, route, { token: token!, enough });
         // What it asked for by name may be named in the refusal.
-        const told = status >= 400 ? JSON.stringify({ ...body, message: "", hint: "", sessionId: "" }) : text;
+        const told =
+          status >= 400
+            ? JSON.stringify({ ...body, message: "", detail: "", hint: "", sessionId: "" })
+            : text;
         if (ofThisOrg.test(told)) leaked.push(`${route.name}: ${told}`);
       }
       for (const route of routes.filter((each) => !isRead(each))) {

@@ -212,7 +212,7 @@ describe("how its end is reported", () => {
     here.go(parent.id);
     await until("the parent went back", async () => (await here.task(parent.id)).claim === null);
     expect((await here.dibs.tasks.attempts({ taskId: parent.id })).attempts[0]?.releaseReason).toContain(
-      "children",
+      "subtasks",
     );
     await here.seen(child.id);
     here.go(child.id);

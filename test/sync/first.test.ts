@@ -52,7 +52,7 @@ test("what was done stays done, though what it should have waited for is open", 
     ["late", ["dependsOn"]],
     ["broke", ["dependsOn"]],
   ]);
-  expect(edited[0]!.message).toContain("it was over before early");
+  expect(edited[0]!.message).toContain("it ended before early");
   const late = await scene.task("late");
   expect(late).toMatchObject({ state: "completed", dependsOn: ["done"], result: { output: "It stands." } });
   expect(await scene.task("broke")).toMatchObject({ state: "failed", error: "no", dependsOn: ["late"] });

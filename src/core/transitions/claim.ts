@@ -1,4 +1,3 @@
-import { exactDuration } from "../../common/duration.js";
 import { type Claim, isOver, remainingMs } from "../claim.js";
 import type { ClaimCommand, ClaimNextCommand, ClaimOptions } from "../command.js";
 import type { Draft } from "../draft.js";
@@ -147,8 +146,7 @@ function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): R
 export function leaseProblem(draft: Draft, project: string, field: string, ms: number): Refusal | null {
   const { minTtlMs, maxTtlMs } = draft.project(project).settings.claim;
   if (Number.isInteger(ms) && ms >= minTtlMs && ms <= maxTtlMs) return null;
-  const [least, most, given] = [minTtlMs, maxTtlMs, ms].map(exactDuration);
-  const message = `${field} must be between ${least} and ${most}, not ${given}.`;
+  const message = `${field} must be between ${minTtlMs} and ${maxTtlMs}, not ${ms}.`;
   return refuse("VALIDATION_FAILED", message, {
     hint: "The bounds are the project's settings claim.minTtlMs and claim.maxTtlMs.",
     details: { issues: [{ path: field, message }], minTtlMs, maxTtlMs },

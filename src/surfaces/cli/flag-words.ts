@@ -69,10 +69,10 @@ function sentence(message: string, { path, message: said }: Issue, spec: Command
   const units = path.endsWith("Ms") ? inUnits : (text: string) => text;
   const wrong = plainly(said).replace("has no field", isSetting ? "has no setting" : "has no field");
   if (message.startsWith(`${path}: `)) return ended(units(`${name} ${wrong}`));
-  return message.startsWith(`${path} `) ? `${name}${message.slice(path.length)}` : message;
+  return message.startsWith(`${path} `) ? units(`${name}${message.slice(path.length)}`) : message;
 }
 
-/** A bound of a duration, as it would be typed. */
-const inUnits = (text: string) => text.replace(/\b\d+$/, (number) => exactDuration(Number(number)));
+/** Durations as they would be typed. */
+const inUnits = (text: string) => text.replace(/\b\d+\b/g, (number) => exactDuration(Number(number)));
 
 const ended = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
