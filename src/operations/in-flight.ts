@@ -10,6 +10,7 @@ import type { Reads } from "../core/view.js";
 import { countsOf } from "./counts.js";
 import { foreignCursor } from "./cursor.js";
 import { forQuery } from "./handler.js";
+import { recoverTasks } from "./preparations.js";
 import { wireClaim, wireLostClaim } from "./render.js";
 import { scope } from "./task-queries.js";
 
@@ -42,22 +43,27 @@ function spotOf(cursor: string | undefined): Outcome<Spot | null> {
 }
 
 export const inFlightQuery = {
-  "tasks.inFlight": forQuery("tasks.inFlight", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const after = spotOf(input.cursor);
-    if (!after.ok) return after;
-    const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
-    const all = entries(view, filter, { isWithLost: input.includeExpired === true, now });
-    const from = after.value;
-    const rest = from === null ? all : all.filter((each) => inOrder(from, each) < 0);
-    const page = rest.slice(0, input.limit);
-    return accept({
-      inFlight: page.map((each) => shown(view, each)),
-      summary: { total: all.length, bySession: countsOf(all.map(({ sessionId }) => sessionId)) },
-      // Nobody of old expects it where all is told.
-      ...(rest.length > page.length ? { nextCursor: cursorOf(page.at(-1)!) } : {}),
-    });
+  "tasks.inFlight": forQuery("tasks.inFlight", {
+    prepare: recoverTasks,
+    // Shows expired leases.
+    sweeps: false,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const after = spotOf(input.cursor);
+      if (!after.ok) return after;
+      const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
+      const all = entries(view, filter, { isWithLost: input.includeExpired === true, now });
+      const from = after.value;
+      const rest = from === null ? all : all.filter((each) => inOrder(from, each) < 0);
+      const page = rest.slice(0, input.limit);
+      return accept({
+        inFlight: page.map((each) => shown(view, each)),
+        summary: { total: all.length, bySession: countsOf(all.map(({ sessionId }) => sessionId)) },
+        // Nobody of old expects it where all is told.
+        ...(rest.length > page.length ? { nextCursor: cursorOf(page.at(-1)!) } : {}),
+      });
+    },
   }),
 };
 
