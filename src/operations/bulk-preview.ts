@@ -1,4 +1,5 @@
-// What a bulk operation is about, and what would become of it: the single commands are decided, but not carried out.
+// What a bulk operation is about, and what would become of it: the single commands are decided, but not
+// carried out.
 
 import type { ParsedOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";

@@ -1,5 +1,5 @@
-// One call, many tasks. The single operation runs for each task, with its own refusal. Those of a group are submitted together and
-// share commits, so that other calls run in between.
+// One call, many tasks. The single operation runs for each task, with its own refusal. Those of a group are
+// submitted together and share commits, so that other calls run in between.
 
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";

@@ -1,5 +1,6 @@
-// Claims that wait. If tasks.claimNext finds nothing, it joins the claims that wait in its org (waiting-claims.ts), which retry when
-// a commit might have unblocked a task, or something comes due. tasks.claim waits for its task alone.
+// Claims that wait. If tasks.claimNext finds nothing, it joins the claims that wait in its org
+// (waiting-claims.ts), which retry when a commit might have unblocked a task, or something comes due.
+// tasks.claim waits for its task alone.
 
 import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
@@ -135,7 +136,10 @@ class WaitingClaim implements Waiter {
 
 type ClaimNamed = OperationNamed<"tasks.claim">;
 
-/** Reasons that end with time or by what other sessions do. Any other needs an edit, and the claim is refused at once. */
+/**
+ * Reasons that end with time or by what other sessions do. Any other needs an edit, and the claim is refused
+ * at once.
+ */
 const passing: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   "CLAIMED",
   "AWAITING_RESPONSE",

@@ -1,4 +1,5 @@
-// The entry point of every surface: validates and authorises a call once, then lets its handler prepare and run it.
+// The entry point of every surface: validates and authorises a call once, then lets its handler prepare and
+// run it.
 
 import { DibsError } from "../contract/error.js";
 import { idempotencyKey } from "../contract/fields.js";

@@ -1,5 +1,5 @@
-// How calls run: in one transaction, in one read, or in several transactions under one idempotency key. `dispatch` has validated
-// and authorised them. Only this class submits the commands of callers.
+// How calls run: in one transaction, in one read, or in several transactions under one idempotency key.
+// `dispatch` has validated and authorised them. Only this class submits the commands of callers.
 
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";
@@ -96,7 +96,10 @@ export class Executor {
     return this.environment.fingerprint(`${handler.name} ${caller.project} ${JSON.stringify(input)}`);
   }
 
-  /** For calls that take more than one transaction: a repeated call returns the answer of the first one that finished. */
+  /**
+   * For calls that take more than one transaction: a repeated call returns the answer of the first one that
+   * finished.
+   */
   async once<T extends object>(call: AnyCall, act: () => Promise<T>): Promise<T> {
     const { caller, idempotencyKey: key } = call;
     if (key === undefined) return act();
@@ -143,12 +146,17 @@ function settled<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** The stored name of a key: tokens do not get each other's answers. A key in a header cannot contain the separator. */
+/**
+ * The stored name of a key: tokens do not get each other's answers. A key in a header cannot contain the
+ * separator.
+ */
 function keyOf({ keysOf }: Caller, key: string): string {
   return keysOf === undefined ? key : `${keysOf}\u001f${key}`;
 }
 
-/** A record from more than a day ahead was written while the clock was wrong. It is ignored, like an old one. */
+/**
+ * A record from more than a day ahead was written while the clock was wrong. It is ignored, like an old one.
+ */
 function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {
   const before = view.idempotency(key);
   return before && Math.abs(now - before.createdAt) < limits.idempotencyMs ? before : null;

@@ -1,5 +1,6 @@
-// The implementation of an operation: one object with everything that the operation does. Handlers translate; rules stay in the core.
-// A new operation needs its contract file, a line in contract/registry.ts, and one handler object. No other file names operations.
+// The implementation of an operation: one object with everything that the operation does. Handlers translate;
+// rules stay in the core. A new operation needs its contract file, a line in contract/registry.ts, and one
+// handler object. No table elsewhere names it.
 
 import type { OutputOf, ParsedOf } from "../contract/operation.js";
 import type { OperationName, OperationNamed } from "../contract/registry.js";
@@ -13,11 +14,17 @@ import type { Executor } from "./execute.js";
 export interface CallOptions {
   /** For a day, the same key and input return the same answer, and the operation runs once. */
   idempotencyKey?: string | undefined;
-  /** Each of them ends a wait. (Not combined with AbortSignal.any: long-lived signals would keep every call in memory.) */
+  /**
+   * Each of them ends a wait. (Not combined with AbortSignal.any: long-lived signals would keep every call in
+   * memory.)
+   */
   signals?: readonly AbortSignal[] | undefined;
 }
 
-/** A call whose input and key are valid and whose caller is authorised. Only `dispatch` and `tasks.bulk` create calls. */
+/**
+ * A call whose input and key are valid and whose caller is authorised. Only `dispatch` and `tasks.bulk`
+ * create calls.
+ */
 export interface Call<N extends OperationName> extends CallOptions {
   handler: Handler<N>;
   input: ParsedOf<OperationNamed<N>>;
@@ -35,13 +42,19 @@ export interface QueryCall<N extends OperationName> extends Call<N> {
 export interface CallContext {
   caller: Caller;
   environment: Environment;
-  /** Fields that a command's handler adds to this one answer. They are not stored, and a repeated call does not return them. */
+  /**
+   * Fields that a command's handler adds to this one answer. They are not stored, and a repeated call does
+   * not return them.
+   */
   aside: Record<string, unknown>;
 }
 
 interface CommonMembers<N extends OperationName> {
   name: N;
-  /** Runs before the operation, for example to end the claims of dead processes. Returns undefined if there is nothing to do. */
+  /**
+   * Runs before the operation, for example to end the claims of dead processes. Returns undefined if there is
+   * nothing to do.
+   */
   prepare?: ((executor: Executor, call: Call<N>) => Promise<unknown> | undefined) | undefined;
 }
 
@@ -49,7 +62,10 @@ export interface CommandHandler<N extends OperationName, C extends Command> exte
   kind: "command";
   command(input: ParsedOf<OperationNamed<N>>, context: CallContext): C;
   answer(view: Reads, value: ValueOf<C["type"]>, command: C, now: number): OutputOf<OperationNamed<N>>;
-  /** Whether a call that is repeated with its idempotency key returns this answer. If not, it runs again. Default: yes. */
+  /**
+   * Whether a call that is repeated with its idempotency key returns this answer. If not, it runs again.
+   * Default: yes.
+   */
   isRemembered(answer: OutputOf<OperationNamed<N>>): boolean;
   /** Default: in one transaction. */
   run(executor: Executor, call: CommandCall<N>): Promise<OutputOf<OperationNamed<N>>>;

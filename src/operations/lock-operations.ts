@@ -15,7 +15,7 @@ interface HolderInput {
   sessionId?: string | undefined;
 }
 
-/** A pid without a host is one of this host, unless the caller may be on another. */
+/** A pid without a host is one of this host, unless the caller might be on another. */
 function holderOf(input: HolderInput, { caller, environment }: CallContext): LockHolder {
   const { pid = null, processStartedAt = null, sessionId = null } = input;
   return {

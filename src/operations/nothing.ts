@@ -1,5 +1,6 @@
-// Says why a claim got nothing. Counting takes longer the more tasks are open, and idle agents ask again and again: what was counted
-// serves all of them until something changes, and with many tasks for a second longer.
+// Says why a claim got nothing. Counting takes longer the more tasks are open, and idle agents ask again and
+// again: what was counted serves all of them until something changes, and with many tasks for a second
+// longer.
 
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";

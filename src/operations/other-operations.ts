@@ -189,7 +189,7 @@ function countable(view: Reads, project: string | null): Claim[] {
   );
 }
 
-/** Its session is dead, and nobody has taken the task from it yet. */
+/** The session is dead, and the claim is still open. */
 function isOrphaned(view: Reads, { project, sessionId }: Claim, now: number): boolean {
   const session = view.session(project, sessionId);
   return !isLive(session) || isSilent(session, view.project(project)!.settings.claim.orphanThresholdMs, now);
@@ -221,7 +221,7 @@ export const eventOperations = {
       const { after, taskId, types, limit } = input;
       const events = view.events({ project: project.value, after, taskId, types, limit });
       const { eventSeq, eventMin } = view.org();
-      // A filtered page that is not full has looked at everything: go on from the end of the log.
+      // A page that is not full has read the whole log: continue at its end.
       const nextAfter = events.length === limit ? events.at(-1)!.seq : eventSeq;
       const ends = { firstAvailable: eventMin, lastSeq: eventSeq };
       const reset = resumeFrom(after, ends) !== after;

@@ -1,4 +1,5 @@
-// What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead processes left behind.
+// What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead
+// processes left behind.
 
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";

@@ -1,5 +1,5 @@
-// Recovery of what dead processes hold. Leases expire by themselves (every claim sweeps what is due). A process of this host need not
-// be waited for: its pid and start time show whether it still runs.
+// Recovery of what dead processes hold. Leases expire by themselves (every claim sweeps what is due). A
+// process of this host need not be waited for: its pid and start time show whether it still runs.
 
 import { limits } from "../core/limits.js";
 import { canRead, isUnreadable } from "../core/refusal.js";
@@ -118,7 +118,10 @@ export function endDeadHoldersSince(executor: Executor, org: string, since: numb
   return holders.startedAfter(executor, org, since);
 }
 
-/** For waiting claims: a lease can expire that had not begun, or was longer, when they last tried. Its end wakes them. */
+/**
+ * For waiting claims: a lease can expire that had not begun, or was longer, when they last tried. Its end
+ * wakes them.
+ */
 export async function endOverdueLeases(executor: Executor, org: string): Promise<void> {
   await overdue.recent(executor, org);
 }

@@ -27,10 +27,10 @@ import {
   wireTaskRow,
 } from "./render.js";
 
-/** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
+/** A page of tasks is cut at this much text, so that no page of long prompts has a hundred megabytes. */
 const pageTextMax = 4 * 1024 * 1024;
 
-/** The project to look at, null for all of the org, or the refusal. */
+/** The project to read, null for all of the org, or the refusal. */
 export function scope(
   view: Reads,
   project: string | undefined,
@@ -63,14 +63,14 @@ function findSession(
   return asNew ? accept(newcomer(sessionId)) : sessionNotFound(sessionId);
 }
 
-/** The first tasks whose texts fit a page, and where to go on. */
+/** The first tasks whose texts fit a page, and where the next page starts. */
 function pageOf(
   view: Reads,
   tasks: Task[],
   { limit, now, isShown, cursorOf }: Paging,
 ): { tasks: WireTask[]; nextCursor: string | null } {
   const page = [];
-  let looked = 0;
+  let read = 0;
   let length = 0;
   for (const task of tasks.slice(0, limit)) {
     const wire = isShown(task) ? wireTask(view, task, now) : null;
@@ -79,10 +79,10 @@ function pageOf(
       : 0;
     if (length > pageTextMax && page.length > 0) break;
     if (wire) page.push(wire);
-    looked++;
+    read++;
   }
-  const last = tasks[looked - 1];
-  return { tasks: page, nextCursor: last && looked < tasks.length ? cursorOf(last) : null };
+  const last = tasks[read - 1];
+  return { tasks: page, nextCursor: last && read < tasks.length ? cursorOf(last) : null };
 }
 
 interface Paging {
@@ -166,7 +166,7 @@ export const taskQueries = {
       const who = session.value && whoIs(session.value);
       const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
       const claimable = reasons.length === 0;
-      const advice = claimable && !who ? nobodyFits(view, task, now) : null;
+      const advice = claimable && !who ? noSessionFits(view, task, now) : null;
       const held = claimable ? heldBack(view, task, input.sessionId, now) : [];
       return accept({
         taskId: task.id,
@@ -210,7 +210,7 @@ export const taskQueries = {
       const session = name === "*" ? accept(undefined) : findSession(view, name, input);
       if (!session.ok) return session;
       const tasks: WireTask[] = [];
-      // Claims are made in one project: between projects there is no order.
+      // A claim is for one project: projects have no order among them.
       for (const project of name === "*" ? view.projects() : [view.project(name)!]) {
         const found = findSession(view, project.id, input);
         if (project.paused || !found.ok) continue;
@@ -252,7 +252,7 @@ export const taskQueries = {
       if (!found.ok) return found;
       const { project, id } = found.value;
       const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
-      // Beyond the end, as after a restored backup, nobody would hear of what comes.
+      // A position beyond the end, as after a restored backup, would miss the next events.
       const nextAfter = events.at(-1)?.seq ?? Math.min(input.after, view.org().eventSeq);
       return accept({ events: events.map(wireEvent), nextAfter });
     },
@@ -281,7 +281,10 @@ export const taskQueries = {
   }),
 };
 
-/** Advice, not a blocker: runners of an agent type that fails at once get one task at a time. A claim by hand gets it. */
+/**
+ * Advice, not a blocker: runners of an agent type that fails at once get one task at a time. A claim by hand
+ * gets it.
+ */
 function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: number): Reason[] {
   const session = sessionId === undefined ? undefined : view.session(task.project, sessionId);
   if (sessionId !== undefined && !session) return [];
@@ -296,8 +299,8 @@ function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: n
     }));
 }
 
-/** Advice, not a blocker: the task is claimable, but nobody who is here may take it. */
-function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
+/** Advice, not a blocker: the task is claimable, but no live session fits it. */
+function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
   const { orphanThresholdMs } = view.project(task.project)!.settings.claim;
   const seenSince = now - sessionShownMs;
   const fits = view
@@ -320,7 +323,7 @@ function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
   };
 }
 
-/** The command that brings somebody who may take it. */
+/** The command that starts a worker which fits the task. */
 function workerFor({ id, assignee, agentType, requires }: Task): string {
   if (assignee !== null && idProblem(assignee)) return `dibs edit ${id} --assignee ""`;
   const flags = [

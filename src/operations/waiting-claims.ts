@@ -1,10 +1,12 @@
-// The claims that wait in one org, in order of arrival. However many there are, one listener is called for commits, one timer wakes for
-// what comes due, and one check per second finds dead processes. After a commit that might have unblocked a task, a selection chooses the
-// waiters that could take what is ready, and only these try. The selection is repeated until it chooses no waiter.
+// The claims that wait in one org, in order of arrival. However many there are, one listener is called for
+// commits, one timer wakes for what comes due, and one check per second finds dead processes. After a commit
+// that might have unblocked a task, a selection chooses the waiters that could take what is ready, and only
+// these try. The selection is repeated until it chooses no waiter.
 //
-// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter stores at which count it last tried, and
-// every waiter that has not tried since the last commit is a candidate. The selection can choose too many (it does not check capacity,
-// and another claim can be faster), never too few: it uses the predicate of claiming itself.
+// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter stores at which
+// count it last tried, and every waiter that has not tried since the last commit is a candidate. The
+// selection can choose too many (it does not check capacity, and another claim can be faster), never too few:
+// it uses the predicate of claiming itself.
 
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
 import { isLive } from "../core/session.js";
@@ -202,7 +204,10 @@ class Selection {
     return { chosen, dueAt: this.dueAt(), hasSeenAll };
   }
 
-  /** All at once: otherwise a store that fetches needs a round trip per group of waiters that seem to have ended. */
+  /**
+   * All at once: otherwise a store that fetches needs a round trip per group of waiters that seem to have
+   * ended.
+   */
   private fetchSessions(candidates: Waiter[]): void {
     for (const { caller, input } of candidates.map(({ call }) => call)) {
       const project = input.project ?? caller.project;

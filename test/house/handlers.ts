@@ -1,4 +1,5 @@
-// What an operation does is in its handler object. A list, table, switch or comparison of names elsewhere would be a second place.
+// What an operation does is in its handler object. A list, table, switch or comparison of names elsewhere
+// would be a second place.
 
 import ts from "typescript";
 import { isTest, lineOf, parse, type Source, walk } from "./source.js";
