@@ -1,8 +1,8 @@
 // The fields of a schema as rows: name, type with its bounds, and what it is for.
 
-import type { ParameterObject } from "./document.js";
 import { componentOf } from "./example.js";
 import { html, join, type Markup, type Piece, prose, raw } from "./markup.js";
+import type { ParameterObject } from "./openapi-types.js";
 import { resolve, type Schema } from "./schema.js";
 
 export interface Row {

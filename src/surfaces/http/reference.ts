@@ -1,5 +1,8 @@
 // The API as a page to read, made from the OpenAPI document. It has no script and loads nothing but its style sheet.
 
+import { exampleAddress, exampleBody } from "./example.js";
+import { bodyRows, fieldTable, parameterRow } from "./fields-table.js";
+import { html, join, type Markup, prose } from "./markup.js";
 import {
   jsonType,
   lookUp,
@@ -8,10 +11,7 @@ import {
   type ParameterObject,
   problemType,
   type ResponseObject,
-} from "./document.js";
-import { exampleAddress, exampleBody } from "./example.js";
-import { bodyRows, fieldTable, parameterRow } from "./fields-table.js";
-import { html, join, type Markup, prose } from "./markup.js";
+} from "./openapi-types.js";
 import { sketchAnswer } from "./sketch.js";
 
 export { referenceCss } from "./reference-style.js";
