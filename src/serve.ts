@@ -184,7 +184,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     closing: closing.signal,
     limits,
     hub: new EventHub(store, (event) => frame(wireEvent(event))),
-    gate: {
+    authentication: {
       openTo: auth ? null : org,
       org,
       project: options.project,
@@ -204,7 +204,7 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
       logRequest(log, seen);
     },
   });
-  observeStore = (operation, ms) => app.figures.storeTook(operation, ms);
+  observeStore = (operation, ms) => app.metrics.storeTook(operation, ms);
 
   if (options.sync) {
     const project = options.project ?? system.project;

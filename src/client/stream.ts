@@ -1,5 +1,5 @@
-// From a server's stream of events to an endless, exact sequence: connections come and go, the number of the last event stays.
-// Nothing is collected: an event is read from the socket when somebody asks for it.
+// Follows a server's event stream: reconnects after a loss and continues after the last event seen, without gaps or
+// duplicates. Nothing is buffered: an event is read from the socket when the caller asks for it.
 
 import { Ending, onAbort, pause, within } from "../common/abort.js";
 import { backoffMs } from "../common/retry.js";
@@ -60,12 +60,12 @@ async function* eventsOf(
 type Message = WireEvent | { type: "reset"; data: LogEnds };
 
 class Following {
-  /** Somebody asks for events, and did not only call. */
+  /** The caller has asked for an event. */
   isWanted = false;
-  /** Number of the last event seen; undefined until it is known where "from now on" begins. */
+  /** Number of the last event seen; undefined until the server has named the start position. */
   private after: number | undefined;
-  private opening: Promise<Line | null> | null = null;
-  private line: Line | null = null;
+  private opening: Promise<StreamConnection | null> | null = null;
+  private connection: StreamConnection | null = null;
   private hasBeenConnected = false;
   private failures = 0;
   private baseMs: number;
@@ -77,16 +77,16 @@ class Following {
   ) {
     this.baseMs = options.retry.baseMs;
     this.after = filter.after;
-    // Where it starts is settled by the call, not by the first event that is asked for.
+    // The call itself fixes the start position, not the first `next`.
     if (this.after === undefined && !ending.isOver) {
-      this.opening = this.connect().then((line) => this.keptIfWanted(line));
+      this.opening = this.connect().then((connection) => this.keptIfWanted(connection));
       this.opening.catch(() => undefined);
     }
   }
 
   end(): void {
     this.ending.end();
-    this.line?.close();
+    this.connection?.close();
   }
 
   async next(): Promise<WireEvent | null> {
@@ -101,8 +101,8 @@ class Following {
   private async nextMessage(): Promise<Message | null> {
     while (!this.ending.isOver) {
       try {
-        this.line ??= await this.take();
-        const item = await this.line.read();
+        this.connection ??= await this.take();
+        const item = await this.connection.read();
         const message = item === null ? null : this.understood(item);
         if (message) return message;
         if (item !== null) continue;
@@ -116,43 +116,43 @@ class Following {
     return null;
   }
 
-  private async take(): Promise<Line> {
+  private async take(): Promise<StreamConnection> {
     const opened = this.opening;
     this.opening = null;
     return (await opened) ?? this.connect();
   }
 
-  private async connect(): Promise<Line> {
+  private async connect(): Promise<StreamConnection> {
     const { project, taskId, types } = this.filter;
     const { url } = this.options;
     const address = `${url}/api/events/stream${queryOf({ after: this.after, project, taskId, types })}`;
     const resumed = this.hasBeenConnected && this.after !== undefined;
-    const line = await Line.open(this.options, address, this.ending.signal, {
+    const connection = await StreamConnection.open(this.options, address, this.ending.signal, {
       ...headersFor(this.options),
       accept: "text/event-stream",
       ...(resumed ? { "last-event-id": String(this.after) } : {}),
     });
     try {
       while (this.after === undefined) {
-        const item = await line.read();
+        const item = await connection.read();
         if (item === null) throw lost(url, name, new Error("the stream ended at once"));
         if (item.kind === "message")
           throw lost(url, name, new Error("the stream does not say where it begins"));
         this.understood(item);
       }
     } catch (error) {
-      line.close();
+      connection.close();
       throw error;
     }
     this.hasBeenConnected = true;
     this.filter.onConnection?.("connected");
-    return line;
+    return connection;
   }
 
-  /** A stream that nobody reads would only fill up: where it began is enough. */
-  private keptIfWanted(line: Line): Line | null {
-    if (this.isWanted) return line;
-    line.close();
+  /** An unread stream would fill its buffers; its start position is enough. */
+  private keptIfWanted(connection: StreamConnection): StreamConnection | null {
+    if (this.isWanted) return connection;
+    connection.close();
     return null;
   }
 
@@ -182,8 +182,8 @@ class Following {
   }
 
   private async pauseAfter(trouble: Trouble | null): Promise<void> {
-    this.line?.close();
-    this.line = null;
+    this.connection?.close();
+    this.connection = null;
     this.filter.onConnection?.("lost");
     const ms = backoffMs(this.baseMs, this.failures++, pauseMsMax);
     await pause(Math.max(ms, Math.min(trouble?.waitMs ?? 0, pauseMsMax)), this.ending.signal);
@@ -199,7 +199,7 @@ function parsed(data: string, url: string): Message {
 }
 
 /** One connection. */
-class Line {
+class StreamConnection {
   private readonly parser = new SseParser();
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   private items: Iterator<SseItem> | null = null;
@@ -219,7 +219,7 @@ class Line {
     address: string,
     signal: AbortSignal,
     headers: Record<string, string>,
-  ): Promise<Line> {
+  ): Promise<StreamConnection> {
     const ending = new Ending([signal]);
     const limit = new Ending([ending.signal], options.timeoutMs);
     limit.signal.addEventListener("abort", () => ending.end());
@@ -228,7 +228,7 @@ class Line {
       const response = await within(ending.signal, options.fetch(address, init));
       const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
       if (!response.ok || !isStream || !response.body) throw await refusalIn(options.url, name, response);
-      return new Line(options, response, ending);
+      return new StreamConnection(options, response, ending);
     } catch (error) {
       ending.end();
       if (error instanceof DibsError || error instanceof Trouble) throw error;

@@ -1,10 +1,4 @@
 // What clients need to know of priorities and of the queue, to show and to order tasks.
 
-export {
-  effectivePriority,
-  type PriorityLabel,
-  type PriorityWord,
-  priorityLabel,
-  priorityWords,
-} from "../core/priority.js";
+export { type PriorityLabel, type PriorityWord, priorityLabel, priorityWords } from "../core/priority.js";
 export { claimKeys } from "../core/ready.js";

@@ -18,16 +18,16 @@ import { exactDuration, quickMs } from "../contract/duration.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
-import { needsBrief, orderFor } from "./command.js";
+import { needsBrief, startRequestFor } from "./command.js";
 import { gitOr } from "./git.js";
 import type { Group } from "./group.js";
 import { Log } from "./log.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
-import { type Exit, Unstartable } from "./order.js";
 import { Output } from "./output.js";
 import { type Left, nothing, readResultFile, type TaskOutcome } from "./result.js";
 import { endSurvivors } from "./survivors.js";
 import { TimeLimit } from "./time-limit.js";
+import { type Exit, Unstartable } from "./watchdog-messages.js";
 import { openWorktree, type Worktree } from "./worktree.js";
 
 export interface AttemptParts {
@@ -165,7 +165,7 @@ export class Attempt {
     if (this.verdict) return this.report(nobodySaw, nothing);
     this.output.read("stdout", group.output.stdout);
     this.output.read("stderr", group.output.stderr);
-    const order = orderFor(options.command, {
+    const request = startRequestFor(options.command, {
       task,
       sessionId: this.by.sessionId,
       epoch: this.by.epoch,
@@ -181,7 +181,7 @@ export class Attempt {
     if (!this.worktree) this.head = await headOf(this.cwd);
     this.startedAt = performance.now();
     this.runTimeLimit(!this.held.isWaiting);
-    await group.run(order, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
+    await group.run(request, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
     if (this.verdict) void group.end();
     const exit = await group.exited;
     // Whoever is still in the group would go on without a claim.
@@ -280,7 +280,7 @@ export class Attempt {
       const text = "The prompt is too long to be an argument; give it on standard input or as {promptFile}.";
       return this.end(await this.reports.fail(text, forGood), exit, text);
     }
-    if (error instanceof Unstartable && error.code !== "WARDEN") {
+    if (error instanceof Unstartable && error.code !== "WATCHDOG") {
       const reason = `cannot start ${this.parts.options.command[0]}`;
       if (this.parts.isOwn) await this.reports.fail(storable(`${reason}: ${error.message}`), forGood);
       else await this.reports.release(reason.slice(0, 500));

@@ -100,9 +100,9 @@ export class Attempts {
   }
 
   newGroup(sessionId: string): Group {
-    const { machine, wardenFile } = this.options;
+    const { machine, watchdogFile } = this.options;
     const { killGraceMs, drainMs } = this.timings;
-    return new Group({ sessionId, machine, killGraceMs, drainMs, wardenFile });
+    return new Group({ sessionId, machine, killGraceMs, drainMs, watchdogFile });
   }
 
   /** Chooses names for the sessions and registers them. */

@@ -17,7 +17,7 @@ export async function briefFor(dibs: Dibs, task: WireTask, place: BriefPlace): P
 }
 
 /** At most 64 KiB, so that it can be an argument: Linux takes 128 KiB. */
-export function commandBrief(facts: BriefFacts, place: BriefPlace): string {
+function commandBrief(facts: BriefFacts, place: BriefPlace): string {
   const { id, epoch, parentId } = facts.task;
   const whole = parentId === null ? "" : `, a subtask of ${parentId}`;
   return [

@@ -4,7 +4,7 @@
 import { DibsError } from "../contract/error.js";
 import type { WireTask } from "../contract/shapes.js";
 import type { RunnerOptions } from "./options.js";
-import type { Order } from "./order.js";
+import type { StartRequest } from "./watchdog-messages.js";
 
 export interface CommandContext {
   task: WireTask;
@@ -38,7 +38,7 @@ export function needsBrief({ command, stdin = "brief" }: Pick<RunnerOptions, "co
   return stdin === "brief" || command.includes("{brief}") || command.includes("{briefFile}");
 }
 
-export function orderFor(command: readonly string[], context: CommandContext): Order {
+export function startRequestFor(command: readonly string[], context: CommandContext): StartRequest {
   const { task, brief, cwd, promptFile, briefFile, scratch } = context;
   const values: Record<string, string> = {
     "{id}": task.id,

@@ -1,10 +1,10 @@
-// Whether a claim is still held, for hooks of git and other programs that must not act for an attempt that is over. Who cannot be
-// asked has not agreed: without an answer the answer is no.
+// Whether a claim is still held, for git hooks and other programs that must not act for an attempt that has ended. If the
+// store does not answer, the fence refuses.
 
 import type { Dibs } from "../client/client.js";
 import { DibsError } from "../contract/error.js";
 
-export interface Held {
+export interface FencedClaim {
   project?: string;
   taskId: string;
   sessionId: string;
@@ -13,12 +13,12 @@ export interface Held {
 
 export interface FenceAnswer {
   isAllowed: boolean;
-  /** For people; null where there is nothing to say. */
+  /** For people; null if allowed. */
   message: string | null;
 }
 
 /** The claim is open, and it is this one. */
-export async function isHeld(dibs: Dibs, { project, taskId, sessionId, epoch }: Held): Promise<boolean> {
+async function isHeld(dibs: Dibs, { project, taskId, sessionId, epoch }: FencedClaim): Promise<boolean> {
   const { task } = await dibs.tasks.get(project === undefined ? { taskId } : { project, taskId });
   const { claim } = task;
   return claim?.sessionId === sessionId && claim.epoch === epoch && claim.healthStatus !== "expired";
@@ -26,7 +26,7 @@ export async function isHeld(dibs: Dibs, { project, taskId, sessionId, epoch }: 
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the program behind a fence does: it reads who asks from the environment, and opens the store only if need be. */
+/** Reads the claim from the environment, and opens the store only if needed. */
 export async function askFence(env: Env, open: () => Promise<Dibs>): Promise<FenceAnswer> {
   if (env.DIBS_FENCE === "off") return { isAllowed: true, message: null };
   const held = heldFrom(env);
@@ -55,7 +55,7 @@ function refused(why: string): FenceAnswer {
   };
 }
 
-function heldFrom({ DIBS_PROJECT, DIBS_TASK, DIBS_SESSION, DIBS_EPOCH }: Env): Held | null {
+function heldFrom({ DIBS_PROJECT, DIBS_TASK, DIBS_SESSION, DIBS_EPOCH }: Env): FencedClaim | null {
   const epoch = Number(DIBS_EPOCH);
   if (!DIBS_TASK || !DIBS_SESSION || !Number.isSafeInteger(epoch) || epoch < 1) return null;
   const on = DIBS_PROJECT ? { project: DIBS_PROJECT } : {};

@@ -86,8 +86,8 @@ export interface RunnerOptions {
   /** The first request to stop. */
   signal?: AbortSignal;
   timings?: Partial<Timings>;
-  /** The warden's program; default: the built one. */
-  wardenFile?: string;
+  /** The watchdog's program; default: the built one. */
+  watchdogFile?: string;
 }
 
 export interface AttemptEnd {

@@ -93,7 +93,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
 const lookMs = 20;
 
 /** Whether it became so in time. */
-export async function became(isSo: () => boolean, withinMs: number): Promise<boolean> {
+async function became(isSo: () => boolean, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs;
   while (!isSo()) {
     if (performance.now() >= until) return false;

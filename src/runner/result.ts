@@ -70,7 +70,7 @@ function fromJson(text: string): Left | null {
   };
 }
 
-export function plain(text: string): TaskOutcome {
+function plain(text: string): TaskOutcome {
   return { output: bounded(storable(text)), filesCreated: [], filesModified: [] };
 }
 

@@ -1,5 +1,5 @@
-// After kill -9 of a runner its command may live on, and a task must not be worked on twice at once. Claims name their groups;
-// whoever claims next on the same host ends what is left of the earlier ones first.
+// After kill -9 of a runner and its watchdog, the command may still run. A task must not run twice at once, so claims name
+// their process groups, and the next claim on the same host ends what is left of earlier groups first.
 
 import type { Dibs } from "../client/client.js";
 import { DibsError } from "../contract/error.js";
@@ -7,12 +7,12 @@ import type { WireAttempt } from "../contract/shapes.js";
 import type { GroupRecord } from "./group.js";
 import { argumentsOf, endGroup, environmentOf, type Machine, membersOf } from "./processes.js";
 
-/** The name under which a group stands in the metadata of its claim. */
+/** The key of the group in the metadata of its claim. */
 export const recordName = "runner";
 
 const attemptsMax = 20;
 
-interface Claimed {
+interface ClaimedAttempt {
   project: string;
   taskId: string;
   epoch: number;
@@ -21,7 +21,7 @@ interface Claimed {
 /** Ends what earlier attempts at this task left running on this host; answers the groups that it ended. */
 export async function endSurvivors(
   dibs: Dibs,
-  { project, taskId, epoch }: Claimed,
+  { project, taskId, epoch }: ClaimedAttempt,
   machine: Machine,
   graceMs: number,
 ): Promise<number[]> {
@@ -51,21 +51,21 @@ function recordOf({ metadata }: WireAttempt): GroupRecord | null {
 const isPid = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 1;
 
 /**
- * What a store says is not enough to kill for: anybody who may claim can write metadata. So the first process must be a warden of
- * that session; if it is gone, those that are left must have been started for that claim.
+ * The metadata alone is not trusted: any session that claims can write it. So the first process must be a watchdog of that
+ * session; if it is gone, the remaining processes must have been started for that claim.
  */
 function isStillThere(attempt: WireAttempt, record: GroupRecord, machine: Machine): boolean {
   const { pid, pgid, processStartedAt } = record;
   const members = membersOf(pgid);
   if (members.includes(pid)) {
-    return machine.isAlive(pid, processStartedAt) && isWardenOf(pid, attempt.sessionId);
+    return machine.isAlive(pid, processStartedAt) && isWatchdogOf(pid, attempt.sessionId);
   }
   return members.some((member) => isOf(member, attempt));
 }
 
-function isWardenOf(pid: number, sessionId: string): boolean {
+function isWatchdogOf(pid: number, sessionId: string): boolean {
   const words = argumentsOf(pid);
-  return words.some((word) => /\bwarden\.[jt]s$/.test(word)) && words.includes(sessionId);
+  return words.some((word) => /\bwatchdog\.[jt]s$/.test(word)) && words.includes(sessionId);
 }
 
 function isOf(pid: number, { taskId, sessionId, epoch }: WireAttempt): boolean {

@@ -1,7 +1,8 @@
 import pino, { type Logger } from "pino";
 
 export type { Logger };
-export const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** One JSON object per line on stderr; stdout belongs to answers. */

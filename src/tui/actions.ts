@@ -8,12 +8,7 @@ import { Editor } from "./editor.js";
 import type { State } from "./state.js";
 
 /** With the project where a command would look elsewhere by itself. */
-export function commandFor(
-  state: State,
-  action: Action,
-  name: TaskName,
-  more: Partial<Details> = {},
-): string {
+function commandFor(state: State, action: Action, name: TaskName, more: Partial<Details> = {}): string {
   const isOwn = state.live.projects.find(({ id }) => id === name.project)?.isDefault === true;
   return cliFor(action, { taskId: name.taskId, ...(isOwn ? {} : { project: name.project }), ...more });
 }

@@ -1,7 +1,7 @@
 // The lines of the inbox: questions, failures, then other unread notifications.
 
 import type { AskingTask, Failure, InboxContent } from "../client/view/inbox.js";
-import { keyOf } from "../client/view/shelf.js";
+import { keyOf } from "../client/view/row-set.js";
 import type { WireNotification } from "../contract/shapes.js";
 import type { TaskName } from "./detail.js";
 

@@ -1,5 +1,5 @@
 // `dibs watch`: the terminal, the keyboard and the frames between them. React and ink lay out a frame as text; the screen writes
-// what changed of it. Whatever ends it, the terminal is given back first.
+// what changed of it. However it ends, the terminal is restored first.
 
 import type { ReadStream, WriteStream } from "node:tty";
 import type { Dibs } from "../client/client.js";
@@ -37,14 +37,14 @@ export async function watch(request: WatchRequest, terminal: Terminal): Promise<
   const { projects } = await dibs.projects.list({ limit: 1000 });
   const project = request.project ?? (await dibs.projects.get()).project.id;
   if (project !== "*") await dibs.projects.get({ id: project });
-  const session = new Session(
+  const watching = new WatchTerminal(
     terminal,
     (redraw) => new State(dibs, { ...request, project, projects }, redraw),
   );
-  await session.run();
+  await watching.run();
 }
 
-class Session {
+class WatchTerminal {
   private readonly screen: Screen;
   private readonly keys = new KeyReader();
   private readonly state: State;

@@ -4,7 +4,7 @@
 import type { Dibs } from "../client/client.js";
 import { type Filter, matcher, parseFilter } from "../client/view/filter.js";
 import type { SessionEntry } from "../client/view/health.js";
-import { keyOf } from "../client/view/shelf.js";
+import { keyOf } from "../client/view/row-set.js";
 import type { WireProject, WireTask } from "../contract/shapes.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 import { Detail, type TaskName } from "./detail.js";

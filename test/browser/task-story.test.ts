@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Attempt, DibsEvent, Task } from "../../src/index.js";
-import { keptTogether } from "../../web/src/components/kept-together.js";
+import { mergeList } from "../../web/src/components/merge-list.js";
 import { fieldsOf, patchOf } from "../../web/src/views/task/edit-patch.js";
 import { entriesOf } from "../../web/src/views/task/entries.js";
 import { pageAfter, pageBefore, type ReadEvents } from "../../web/src/views/task/history.js";
@@ -162,7 +162,7 @@ test("an edit sends what was changed and nothing else", () => {
 test("a list that somebody uses keeps its places: what is gone stays, what is new waits or comes last", () => {
   const own = (item: string) => item;
   const kept = (before: string, now: string, newcomers: "before" | "after") => {
-    const { shown, gone, waiting } = keptTogether([...before], [...now], own, newcomers);
+    const { shown, gone, waiting } = mergeList([...before], [...now], own, newcomers);
     return [shown.join(""), [...gone].join(""), waiting];
   };
   expect(kept("abc", "acd", "after")).toEqual(["abcd", "b", 0]);

@@ -78,7 +78,7 @@ const rules: Record<string, Rule> = {
   "surfaces/cli": {
     may: ["contract", "client", "runner", "bridges"],
     node: true,
-    packages: [],
+    packages: ["jsonc-parser"],
     instead: "call an operation through the client; what touches the world comes in through parts.ts",
   },
   "surfaces/mcp": {

@@ -10,7 +10,7 @@ import { storeFamilies } from "../../src/operations/metrics/families.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
 import type { Call } from "../../src/surfaces/http/context.js";
-import { ServerFigures } from "../../src/surfaces/http/figures.js";
+import { ServerMetrics } from "../../src/surfaces/http/server-metrics.js";
 import type { Streams } from "../../src/surfaces/http/stream.js";
 import { type ToolSpec, tools } from "../../src/surfaces/mcp/tools.js";
 import { executorOn } from "../metrics/support.js";
@@ -153,7 +153,7 @@ export async function metricTable(): Promise<string> {
   await store.open(org, project);
   const executor = executorOn(store);
   const ofOrg = namesIn(renderFamilies(await storeFamilies(executor, org)));
-  const figures = new ServerFigures(executor, { count: () => 0 } as unknown as Streams);
+  const figures = new ServerMetrics(executor, { count: () => 0 } as unknown as Streams);
   figures.request({ call: { route: "/api/tasks" } as Call, method: "GET", status: 200, ms: 1 });
   figures.storeTook("tasks.list", 1);
   const all = familiesIn(await figures.text(org));

@@ -38,9 +38,9 @@ export function filesUnder(folder: string): string[] {
   return found.sort();
 }
 
-export function readSources(folder: string): Source[] {
+export function readSources(folder: string, isRead = isTypeScript): Source[] {
   return filesUnder(folder)
-    .filter(isTypeScript)
+    .filter(isRead)
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
 

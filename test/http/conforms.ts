@@ -4,8 +4,8 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { type Code, httpStatus } from "../../src/contract/codes.js";
-import { lookUp, type OperationObject, problemType } from "../../src/surfaces/http/document.js";
 import { openApiDocument } from "../../src/surfaces/http/openapi.js";
+import { lookUp, type OperationObject, problemType } from "../../src/surfaces/http/openapi-types.js";
 import { componentPrefix, type Schema } from "../../src/surfaces/http/schema.js";
 
 export interface Answer {

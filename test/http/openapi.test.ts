@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { httpStatus } from "../../src/contract/codes.js";
 import { operations } from "../../src/contract/registry.js";
 import { idProblem } from "../../src/core/ids.js";
-import { lookUp, problemType } from "../../src/surfaces/http/document.js";
 import { openApiDocument } from "../../src/surfaces/http/openapi.js";
+import { lookUp, problemType } from "../../src/surfaces/http/openapi-types.js";
 
 const document = openApiDocument({ version: "1.2.3", serverUrl: "http://127.0.0.1:3427" });
 const all = Object.entries(document.paths).flatMap(([path, item]) =>

@@ -5,7 +5,7 @@ import { block } from "../../src/client/brief/data.js";
 import { gatherFacts } from "../../src/client/brief/facts.js";
 import { operations } from "../../src/contract/registry.js";
 import { openDibs } from "../../src/index.js";
-import { Desk } from "../../src/surfaces/mcp/desk.js";
+import { AgentSessions } from "../../src/surfaces/mcp/agent-sessions.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
 import { clipToWeight, weigh } from "../../src/surfaces/mcp/text.js";
 import { toolNames, tools } from "../../src/surfaces/mcp/tools.js";
@@ -116,7 +116,10 @@ test(
 test("a page of ten thousand tasks stays below 2000 tokens, whatever is in them, and leads through all", async () => {
   const dibs = await openDibs({ memory: true });
   const agent = await connectInMemory(
-    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+    createServer(new AgentSessions({ open: async () => dibs, defaultAgent: "me" }), {
+      version: "1",
+      era: "legacy",
+    }),
   );
   try {
     const titles = [...hostile, "Create the endpoints for users, with pagination and tests"];
@@ -179,7 +182,10 @@ test("a page of ten thousand tasks stays below 2000 tokens, whatever is in them,
 test("each success is one text that names the likely next call, and has no copy beside it", async () => {
   const dibs = await openDibs({ memory: true });
   const agent = await connectInMemory(
-    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+    createServer(new AgentSessions({ open: async () => dibs, defaultAgent: "me" }), {
+      version: "1",
+      era: "legacy",
+    }),
   );
   try {
     const calls: [string, Record<string, unknown>, string][] = [
@@ -224,7 +230,10 @@ test("each success is one text that names the likely next call, and has no copy 
 test("what a claim returns is all that is needed to begin: text, files, results of dependencies, earlier failures and notes", async () => {
   const dibs = await openDibs({ memory: true });
   const agent = await connectInMemory(
-    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+    createServer(new AgentSessions({ open: async () => dibs, defaultAgent: "me" }), {
+      version: "1",
+      era: "legacy",
+    }),
   );
   try {
     const first = { taskId: "0001", sessionId: "ann" };
@@ -277,7 +286,10 @@ test("what a claim returns is all that is needed to begin: text, files, results 
 test("each refusal says what to do next, and names a tool or a human", async () => {
   const dibs = await openDibs({ memory: true });
   const agent = await connectInMemory(
-    createServer(new Desk({ open: async () => dibs, defaultAgent: "me" }), { version: "1", era: "legacy" }),
+    createServer(new AgentSessions({ open: async () => dibs, defaultAgent: "me" }), {
+      version: "1",
+      era: "legacy",
+    }),
   );
   try {
     await dibs.tasks.create({ prompt: "one" });

@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { getNodeValue } from "jsonc-parser";
 import { expect, test } from "vitest";
 import { withBlock } from "../../src/surfaces/cli/agents-md.js";
 import { filesFor, integrationNames, type OwnFile } from "../../src/surfaces/cli/integrations/index.js";
@@ -45,7 +46,7 @@ const settings: Record<string, string> = {
 };
 
 const keyOf = (name: string) => (name === "vscode" ? "servers" : "mcpServers");
-const read = (text: string) => parseJsonc(text).value as Record<string, Record<string, unknown>>;
+const read = (text: string) => getNodeValue(parseJsonc(text)) as Record<string, Record<string, unknown>>;
 
 for (const name of integrationNames.filter((each) => each !== "codex")) {
   test(`the settings of ${name}: an entry is added once, taken away again, and nothing else changes`, () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { hostId, isAlive } from "../../src/runtime/liveness.js";
 import { serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
-import { Desk } from "../../src/surfaces/mcp/desk.js";
+import { AgentSessions } from "../../src/surfaces/mcp/agent-sessions.js";
 import { handlers } from "../../src/surfaces/mcp/handlers.js";
 import { type Agent, bin, inProcess, inWorld, type McpWorld, until } from "./support.js";
 
@@ -344,13 +344,13 @@ test(
       return granted;
     };
     const tasks = { ...dibs.tasks, claimNext };
-    const desk = new Desk({ open: async () => ({ ...dibs, tasks }), defaultAgent: "me" });
+    const agents = new AgentSessions({ open: async () => ({ ...dibs, tasks }), defaultAgent: "me" });
     await dibs.tasks.create({ prompt: "do it" });
-    await handlers.claim_task(desk, {}, call.signal);
+    await handlers.claim_task(agents, {}, call.signal);
     expect((await dibs.tasks.get({ taskId: "0001" })).task).toMatchObject({ state: "queued", lostCount: 0 });
-    const again = await handlers.claim_task(desk, {}, new AbortController().signal);
+    const again = await handlers.claim_task(agents, {}, new AbortController().signal);
     expect(again.join("\n")).toContain("hold task 0001: claimed");
-    await desk.close();
+    await agents.close();
   }),
 );
 

@@ -5,7 +5,7 @@ import { InMemoryTransport, type McpServer } from "@modelcontextprotocol/server"
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { type Dibs, openDibs } from "../../src/index.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
-import { Desk, type DeskOptions } from "../../src/surfaces/mcp/desk.js";
+import { AgentSessions, type AgentSessionsOptions } from "../../src/surfaces/mcp/agent-sessions.js";
 import { createServer } from "../../src/surfaces/mcp/server.js";
 import { tempDir } from "../support.js";
 
@@ -114,29 +114,34 @@ export async function connectInMemory(server: McpServer, options: AgentOptions =
 
 export interface Room {
   dibs: Dibs;
-  desk: Desk;
+  agents: AgentSessions;
   agent: Agent;
 }
 
 /** A store, a server and its client `me` in this process. */
 export function inProcess(
   story: (room: Room) => Promise<void>,
-  { client, prepare, clock, ...options }: Partial<DeskOptions> & AgentOptions & { clock?: TestClock } = {},
+  {
+    client,
+    prepare,
+    clock,
+    ...options
+  }: Partial<AgentSessionsOptions> & AgentOptions & { clock?: TestClock } = {},
 ) {
   return async () => {
     const dibs = await openDibs({ memory: true, ...(clock ? { clock } : {}) });
     const now = clock ? { now: () => clock.now() } : {};
-    const desk = new Desk({ open: async () => dibs, defaultAgent: "me", ...now, ...options });
-    const server = createServer(desk, { version: "1", era: "legacy" });
+    const agents = new AgentSessions({ open: async () => dibs, defaultAgent: "me", ...now, ...options });
+    const server = createServer(agents, { version: "1", era: "legacy" });
     const agent = await connectInMemory(server, {
       ...(client ? { client } : {}),
       ...(prepare ? { prepare } : {}),
     });
     try {
-      await story({ dibs, desk, agent });
+      await story({ dibs, agents, agent });
     } finally {
       await agent.close();
-      await desk.close();
+      await agents.close();
       await dibs.close();
     }
   };

@@ -327,18 +327,18 @@ describe("a stop", () => {
     const runner = here.work({ concurrency: 2 });
     await until("both wait", async () => (await here.dibs.sessions.list({})).sessions.length === 2);
     await runner.stop();
-    expect(await wardensOf(here)).toEqual([]);
+    expect(await watchdogsOf(here)).toEqual([]);
   });
 });
 
-/** Processes that were started with this test's warden. */
-async function wardensOf(here: Stage): Promise<string[]> {
+/** Processes that were started with this test's watchdog. */
+async function watchdogsOf(here: Stage): Promise<string[]> {
   const { readdirSync, readFileSync } = await import("node:fs");
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        return readFileSync(join("/proc", pid, "cmdline"), "utf8").includes(here.warden);
+        return readFileSync(join("/proc", pid, "cmdline"), "utf8").includes(here.watchdog);
       } catch {
         return false;
       }

@@ -22,11 +22,11 @@ export const agentFile = resolve(import.meta.dirname, "children/agent.mjs");
 
 export { afterwards, tempDir, until } from "../support.js";
 
-/** The warden as a program: tests run from the sources, and the build may be older. */
-export function wardenFile(): string {
+/** The watchdog as a program: tests run from the sources, and the build may be older. */
+export function watchdogFile(): string {
   const directory = tempDir();
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-  for (const name of ["warden", "processes"]) {
+  for (const name of ["watchdog", "processes"]) {
     const source = resolve(import.meta.dirname, `../../src/runner/${name}.ts`);
     const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
       compilerOptions: {
@@ -37,7 +37,7 @@ export function wardenFile(): string {
     });
     writeFileSync(join(directory, `${name}.js`), outputText);
   }
-  return join(directory, "warden.js");
+  return join(directory, "watchdog.js");
 }
 
 /** What an agent wrote down about itself. */
@@ -76,7 +76,7 @@ export class Stage {
   readonly lines: string[] = [];
   readonly troubles: unknown[] = [];
   readonly ends: AttemptEnd[] = [];
-  readonly warden = wardenFile();
+  readonly watchdog = watchdogFile();
 
   constructor(
     readonly dibs: Dibs,
@@ -91,7 +91,7 @@ export class Stage {
     return {
       dibs: this.dibs,
       machine,
-      wardenFile: this.warden,
+      watchdogFile: this.watchdog,
       connectionEnv: { DIBS_URL: "http://127.0.0.1:1" },
       output: (line: string) => void this.lines.push(line),
       onEnd: (end: AttemptEnd) => void this.ends.push(end),

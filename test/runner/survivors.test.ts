@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { randomFrom } from "../faults/support.js";
 import { afterwards, gone, isRunning, machine, type RunnerProcess, stage, until } from "./support.js";
 
-test("the warden ends the command when its runner is gone", async () => {
+test("the watchdog ends the command when its runner is gone", async () => {
   const here = await stage();
   const task = await here.add("orphan");
   const command = here.command({ wait: true, stubborn: true, grandchild: true });
@@ -26,7 +26,7 @@ test("a successor ends the survivor before it runs the task again", async () => 
     command: here.command({ wait: true, stubborn: true, grandchild: true }),
   });
   const first = await here.seen(task.id);
-  // The warden cannot do its part.
+  // The watchdog cannot do its part.
   const startedAt = machine.processStart(first.ppid);
   process.kill(first.ppid, "SIGSTOP");
   afterwards(() => machine.isAlive(first.ppid, startedAt) && process.kill(first.ppid, "SIGKILL"));
@@ -60,7 +60,7 @@ test("waiting for a survivor's end takes nothing off the time of the attempt", a
   expect(await here.task(task.id)).toMatchObject({ state: "completed", lostCount: 0 });
 });
 
-test("also when the warden was killed together with the runner", async () => {
+test("also when the watchdog was killed together with the runner", async () => {
   const here = await stage();
   const task = await here.add("survive alone");
   const runner = here.workElsewhere({ command: here.command({ wait: true, stubborn: true }) });

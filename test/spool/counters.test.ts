@@ -54,27 +54,27 @@ test("ids and bounds are the store's own", () => {
 describe("the counter of the top level", () => {
   test("begins with the first id, or after the last task", async () => {
     const rig = await openRig();
-    await (await rig.proxy()).look();
+    await (await rig.proxy()).poll();
     expect(next(rig)).toBe("0001");
     const other = await openRig();
     await other.add(...Array.from({ length: 37 }, (_, n) => `task ${n}`));
-    await (await other.proxy()).look();
+    await (await other.proxy()).poll();
     expect(next(other)).toBe("0038");
   });
 
   test("some scripts begin with 0000, which is no id", async () => {
     const rig = await openRig();
     await write(rig, "0000");
-    await (await rig.proxy()).look();
+    await (await rig.proxy()).poll();
     expect(next(rig)).toBe("0001");
   });
 
   test("an id that a script has taken is nobody else's, however long its file takes to come", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     await write(rig, "0002");
-    await spool.look();
+    await spool.poll();
     expect(await rig.add("by a person")).toEqual(["0002"]);
     rig.write("to_execute/0001/0001.md", "by a script");
     await rig.settle(spool);
@@ -86,10 +86,10 @@ describe("the counter of the top level", () => {
   test("follows what the store gives", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     await rig.add("one", "two");
     const again = await rig.afterKill();
-    await again.look();
+    await again.poll();
     expect(next(rig)).toBe("0003");
   });
 
@@ -97,7 +97,7 @@ describe("the counter of the top level", () => {
     const rig = await openRig();
     await rig.add("one");
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     expect(next(rig)).toBe("0002");
     await write(rig, "0003");
     rig.write("to_execute/0002/0002.md", "from a script");
@@ -110,34 +110,34 @@ describe("the counter of the top level", () => {
   test("ids that scripts have taken and not used are not given by the store", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     await write(rig, "0008");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(11_000);
-    await spool.look();
+    await spool.poll();
     expect(await rig.add("next")).toEqual(["0008"]);
     const again = await rig.afterKill();
-    await again.look();
+    await again.poll();
     expect(next(rig)).toBe("0009");
     // Nothing is used up by starting again and again.
-    for (let start = 0; start < 3; start++) await (await rig.afterKill()).look();
+    for (let start = 0; start < 3; start++) await (await rig.afterKill()).poll();
     rig.clock.advance(11_000);
-    await (await rig.afterKill()).look();
+    await (await rig.afterKill()).poll();
     expect(await rig.add("one more")).toEqual(["0009"]);
   });
 
   test("is waited for while a process that lives holds it, and taken back from a dead one", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     const script = new Sleeper();
     const claimed = `${counter(rig)}.claimed.${script.pid}`;
     writeFileSync(claimed, "0005\n");
     rmSync(counter(rig));
-    await spool.look();
+    await spool.poll();
     expect(existsSync(counter(rig))).toBe(false);
     await script.kill();
-    await spool.look();
+    await spool.poll();
     expect(next(rig)).toBe("0005");
     expect(existsSync(claimed)).toBe(false);
   });
@@ -145,14 +145,14 @@ describe("the counter of the top level", () => {
   test("is not followed into absurdity, nor where it makes no sense", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     await write(rig, "ZZZ0");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(11_000);
-    await spool.look();
+    await spool.poll();
     expect(await rig.add("one")).toEqual(["0001"]);
     await write(rig, "../../etc");
-    await spool.look();
+    await spool.poll();
     expect(rig.told("refused").map(({ reason }) => reason)).toEqual([
       expect.stringContaining("ahead of the store"),
       expect.stringContaining("no next id"),
@@ -168,13 +168,13 @@ test("a task's own counter is in step with its children", async () => {
   await write(rig, "1", "0001_t1");
   await write(rig, "1", "nobody");
   const spool = await rig.proxy();
-  await spool.look();
+  await spool.poll();
   expect(next(rig, "0001")).toBe("0002");
   expect(next(rig, "0001_t1")).toBe("1");
   await write(rig, "0004", "0001");
-  await spool.look();
+  await spool.poll();
   rig.clock.advance(11_000);
-  await spool.look();
+  await spool.poll();
   const { task } = await rig.dibs.tasks.create({ prompt: "a part", parentId: "0001" });
   expect(task.id).toBe("0001_t4");
   expect(next(rig, "nobody")).toBe("1");

@@ -146,9 +146,9 @@ async function finish(rig: Rig, spool: Spool): Promise<void> {
       if (file !== undefined) rig.mv(`in_progress/${name}/${file}`, `completed/${name}/${file}`);
     }
     rig.clock.advance(3_000);
-    await spool.look();
+    await spool.poll();
     const { done } = (await rig.dibs.stats.get({})).by_status;
-    if (done >= prompts.length && !(await spool.look()).isAny) return;
+    if (done >= prompts.length && !(await spool.poll()).isAny) return;
   }
 }
 
@@ -163,7 +163,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
   for (const act of story) {
     act(rig);
     rig.clock.advance(300);
-    if (spool) await spool.look().catch(() => undefined);
+    if (spool) await spool.poll().catch(() => undefined);
     if (killer?.isDead) {
       killer = null;
       spool = await rig.afterKill();
@@ -180,7 +180,7 @@ async function tell(at: number, when: "before" | "after"): Promise<boolean> {
   const { tasks } = await dibs.tasks.list();
   const { events } = await dibs.events.list({ types: ["task:completed"], limit: 1_000 });
   const files = readdirSync(join(rig.directory, "ai_comms"), { recursive: true, encoding: "utf8" });
-  const told = JSON.stringify({ at, when, happenings: rig.happenings, files }, null, 1);
+  const told = JSON.stringify({ at, when, events: rig.events, files }, null, 1);
   expect(tasks.map(({ prompt }) => prompt).sort(), told).toEqual(prompts);
   expect(
     tasks.filter(({ state }) => state !== "completed"),

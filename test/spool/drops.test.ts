@@ -19,7 +19,7 @@ describe("a file that is dropped into to_execute", () => {
     });
     expect(rig.ls("to_execute/fix-build")).toEqual(["fix-build.md"]);
     rig.mv(rig.take("fix-build"), "completed/fix-build/fix-build.md");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("fix-build")).state).toBe("completed");
   });
 
@@ -37,16 +37,16 @@ describe("a file that is dropped into to_execute", () => {
     const rig = await openRig();
     const spool = await rig.proxy();
     rig.write("to_execute/slow/slow.md", "");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(200);
     rig.write("to_execute/slow/slow.md", "The first half");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(200);
     rig.write("to_execute/slow/slow.md", "The first half, and the second");
-    await spool.look();
+    await spool.poll();
     expect(rig.told("created")).toEqual([]);
     rig.clock.advance(300);
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("slow")).prompt).toBe("The first half, and the second");
   });
 
@@ -54,9 +54,9 @@ describe("a file that is dropped into to_execute", () => {
     const rig = await openRig();
     await rig.add("an orchestration");
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     rig.write("to_execute/0001_t1/0001_t1.md", "a part");
     rig.write("to_execute/0099_t1/0099_t1.md", "a part of nothing");
     await rig.settle(spool);
@@ -66,7 +66,7 @@ describe("a file that is dropped into to_execute", () => {
     await rig.settle(spool);
     expect(await rig.task("0001_t1.1")).toMatchObject({ parentId: "0001_t1" });
     rig.take("0001_t1.1", process.pid);
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001_t1.1")).state).toBe("running");
   });
 
@@ -81,7 +81,7 @@ describe("a file that is dropped into to_execute", () => {
     const made = rig.told("created").map(({ name, taskId }) => `${name}=${taskId}`);
     expect(made).toEqual(["0001=0002", "taken=0003"]);
     rig.take("taken");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0003")).state).toBe("running");
     expect((await rig.task("taken")).state).toBe("queued");
   });
@@ -92,10 +92,10 @@ describe("a file that is dropped into to_execute", () => {
     const worker = new Sleeper();
     rig.write(`in_progress/quick/quick.${worker.pid}.md`, "Be quick");
     await rig.settle(spool);
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("quick")).toMatchObject({ state: "running", prompt: "Be quick" });
     await worker.kill();
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("stale")).toEqual(["quick"]);
     expect(rig.has("to_execute/quick/quick.md")).toBe(true);
   });
@@ -103,18 +103,18 @@ describe("a file that is dropped into to_execute", () => {
   test("is a task, too, if somebody has done it before it was seen", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     rig.write("completed/quicker/result.md", "there");
     rig.write("completed/quicker/quicker.77.md", "Be quicker");
     await rig.settle(spool);
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("quicker")).toMatchObject({ state: "completed", result: { output: "there" } });
   });
 
   test("waits in the queue if it was taken, and found dead, before it was seen", async () => {
     const rig = await openRig();
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     rig.write("stale/unlucky/unlucky.77.md", "Be careful");
     await rig.settle(spool);
     expect(rig.told("created")).toHaveLength(1);
@@ -131,7 +131,7 @@ describe("a file that is dropped into to_execute", () => {
     expect(rig.ls("to_execute")).toEqual([]);
     expect((await rig.task("later")).state).toBe("queued");
     await rig.dibs.projects.resume();
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("to_execute")).toEqual(["later"]);
   });
 
@@ -142,7 +142,7 @@ describe("a file that is dropped into to_execute", () => {
       rig.write("to_execute/nightly/nightly.md", text);
       await rig.settle(spool);
       rig.mv(rig.take("nightly"), "completed/nightly/nightly.md");
-      await spool.look();
+      await spool.poll();
     }
     const { tasks } = await rig.dibs.tasks.list();
     expect(tasks.map(({ prompt, state }) => `${prompt} ${state}`)).toEqual([
@@ -156,7 +156,7 @@ describe("a file that is dropped into to_execute", () => {
     const rig = await openRig();
     const spool = await rig.proxy();
     rig.write("to_execute/empty/empty.md", " \n");
-    for (let look = 0; look < 5; look++) await rig.settle(spool);
+    for (let poll = 0; poll < 5; poll++) await rig.settle(spool);
     expect(rig.told("refused")).toEqual([
       { type: "refused", path: "to_execute/empty/empty.md", reason: "is empty" },
     ]);
@@ -182,7 +182,7 @@ test("what lay there before this was a spool is history, but what waits or is wo
   });
   const spool = await rig.proxy();
   await rig.settle(spool);
-  await spool.look();
+  await spool.poll();
   expect(rig.told("created").map(({ taskId }) => taskId)).toEqual(["0003", "0004"]);
   expect(await rig.task("0003")).toMatchObject({ prompt: "waits", state: "claimed" });
   expect(await rig.task("0004")).toMatchObject({ prompt: "is worked on", state: "running" });
@@ -196,7 +196,7 @@ test("a name from the time before this was a spool may be used again", async () 
   rig.write("to_execute/nightly/nightly.md", "tonight");
   await rig.settle(spool);
   rig.mv(rig.take("nightly"), "completed/nightly/nightly.md");
-  await spool.look();
+  await spool.poll();
   expect(await rig.task("nightly")).toMatchObject({ prompt: "tonight", state: "completed" });
   expect(rig.read("completed/nightly-2/nightly.md")).toBe("done last year");
 });
@@ -207,12 +207,12 @@ test("another file of the name of a task that is worked on waits for it", async 
   rig.write("to_execute/report/report.md", "the first");
   await rig.settle(spool);
   const taken = rig.take("report");
-  await spool.look();
+  await spool.poll();
   rig.write("to_execute/report/report.md", "the second");
   await rig.settle(spool);
   expect(rig.told("refused")).toHaveLength(1);
   rig.mv(taken, "completed/report/report.md");
-  await spool.look();
+  await spool.poll();
   await rig.settle(spool);
   expect((await rig.dibs.tasks.list()).tasks.map(({ prompt, state }) => `${prompt} ${state}`)).toEqual([
     "the first completed",
@@ -224,9 +224,9 @@ test("a copy of what somebody works on is not taken twice", async () => {
   const rig = await openRig();
   await rig.add("one");
   const spool = await rig.proxy();
-  await spool.look();
+  await spool.poll();
   rig.write(`in_progress/0001/0001.${process.pid}.md`, rig.read("to_execute/0001/0001.md"));
-  await spool.look();
+  await spool.poll();
   expect(rig.ls("to_execute")).toEqual([]);
   expect((await rig.task("0001")).state).toBe("running");
 });
@@ -237,7 +237,7 @@ describe("what a person brings back from stale", () => {
     await rig.dibs.projects.update({ settings: { retry: { delayMs: 3_600_000 }, maxRetries: 0 } });
     await rig.add("one");
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     rig.take("0001");
     rig.write("in_progress/0001/error", "no");
     await rig.settle(spool);
@@ -249,12 +249,12 @@ describe("what a person brings back from stale", () => {
     const { rig, spool } = await stale();
     rig.mv("stale/0001", "to_execute/0001");
     await rig.settle(spool);
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "claimed", claim: { epoch: 2 } });
     expect(rig.ls("to_execute/0001")).toEqual(["0001.md", "error"]);
     rig.mv("to_execute/0001/error", "../error");
     rig.mv(rig.take("0001"), "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("completed");
   });
 
@@ -274,12 +274,12 @@ test("a file of a held task that was elsewhere for a while is no second task", a
   const rig = await openRig();
   await rig.add("one");
   const spool = await rig.proxy();
-  await spool.look();
+  await spool.poll();
   await rig.dibs.projects.pause();
   rig.mv("to_execute/0001", "../elsewhere");
-  await spool.look();
+  await spool.poll();
   rig.clock.advance(3_000);
-  await spool.look();
+  await spool.poll();
   expect((await rig.task("0001")).state).toBe("queued");
   await rig.dibs.projects.resume();
   await rig.dibs.projects.pause();

@@ -121,8 +121,8 @@ describe("what is dropped and cannot be a task is told of once, kept, and never 
   test.each(Object.entries(drops))("%s", async (_, [make, path, why]) => {
     const { rig, spool, outside } = await openHostile();
     make(rig, outside);
-    for (let look = 0; look < 3; look++) await rig.settle(spool);
-    expect(rig.happenings).toEqual([{ type: "refused", path, reason: expect.stringMatching(why) }]);
+    for (let poll = 0; poll < 3; poll++) await rig.settle(spool);
+    expect(rig.events).toEqual([{ type: "refused", path, reason: expect.stringMatching(why) }]);
     expect(await prompts(rig)).toEqual([]);
     expect(readdirSync(outside)).toEqual(["secret.md"]);
     // It does its work beside it.
@@ -136,9 +136,9 @@ describe("what workers leave beside their task", () => {
   async function running() {
     const hostile = await openHostile();
     await hostile.rig.add("one");
-    await hostile.spool.look();
+    await hostile.spool.poll();
     hostile.rig.take("0001");
-    await hostile.spool.look();
+    await hostile.spool.poll();
     return hostile;
   }
 
@@ -148,7 +148,7 @@ describe("what workers leave beside their task", () => {
     await rig.settle(spool);
     expect(rig.told("refused")).toMatchObject([{ path: `in_progress/0001/${file}` }]);
     rig.mv("in_progress/0001", "completed/0001");
-    await spool.look();
+    await spool.poll();
     const task = await rig.task("0001");
     expect(task.state).toBe("completed");
     expect(JSON.stringify(task)).not.toContain("secret of somebody");
@@ -158,7 +158,7 @@ describe("what workers leave beside their task", () => {
     const { rig, spool } = await running();
     rig.write("completed/0001/result.md", "x".repeat(1024 * 1024 + 1));
     rig.mv(`in_progress/0001/0001.${process.pid}.md`, "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     const { state, result } = await rig.task("0001");
     expect(state).toBe("completed");
     expect(result?.output).toMatch(/^The result is in completed\/0001\/result\.md/);
@@ -167,7 +167,7 @@ describe("what workers leave beside their task", () => {
   test("a process id that is none is nobody's", async () => {
     const { rig, spool } = await openHostile();
     await rig.add("one", "two", "three");
-    await spool.look();
+    await spool.poll();
     for (const [name, pid] of [
       ["0001", "0"],
       ["0002", "99999999999999999999"],
@@ -176,7 +176,7 @@ describe("what workers leave beside their task", () => {
       rig.mv(`to_execute/${name}`, `in_progress/${name}`);
       rig.mv(`in_progress/${name}/${name}.md`, `in_progress/${name}/${name}.${pid}.md`);
     }
-    await spool.look();
+    await spool.poll();
     expect(rig.told("taken").map(({ pid }) => pid)).toEqual([null, null, null]);
     expect(rig.told("stale")).toEqual([]);
   });
@@ -186,9 +186,9 @@ describe("what workers leave beside their task", () => {
     const file = rig.path(`in_progress/0001/0001.${process.pid}.md`);
     rmSync(file);
     symlinkSync(join(outside, "secret.md"), file);
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(3_000);
-    await spool.look();
+    await spool.poll();
     expect(rig.told("stale")).toHaveLength(1);
     expect(readFileSync(join(outside, "secret.md"), "utf8")).toBe(secret);
   });
@@ -207,11 +207,11 @@ describe("the directories themselves", () => {
 
   test("and may not become one", async () => {
     const { rig, spool, outside } = await openHostile();
-    await spool.look();
+    await spool.poll();
     rmdirSync(rig.path("to_execute"));
     symlinkSync(outside, rig.path("to_execute"));
     await rig.add("one");
-    await expect(spool.look()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await expect(spool.poll()).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(readdirSync(outside)).toEqual(["secret.md"]);
   });
 
@@ -223,7 +223,7 @@ describe("the directories themselves", () => {
         dibs: rig.dibs,
         directory: join(rig.directory, "ai_comms"),
         machine,
-        onHappening: () => {},
+        onEvent: () => {},
       };
       expect(() => new Spool({ ...options, agent })).toThrow(
         expect.objectContaining({ code: "VALIDATION_FAILED" }),
@@ -245,12 +245,12 @@ describe("the directories themselves", () => {
   test("records that are broken are told of; what they were about is found in the store", async () => {
     const { rig, spool } = await openHostile();
     await rig.add("one", "two");
-    await spool.look();
+    await spool.poll();
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     for (const name of ["0001", "0002"]) rig.write(`../.spool/held/${name}.json`, "{ broken");
     const next = await rig.afterKill();
-    await next.look();
+    await next.poll();
     expect(rig.told("refused")).toHaveLength(2);
     rig.mv(`in_progress/0001/0001.${process.pid}.md`, "completed/0001/0001.md");
     await rig.settle(next);

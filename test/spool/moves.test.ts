@@ -9,14 +9,14 @@ async function holding(prompt = "one") {
   const rig = await openRig();
   await rig.add(prompt);
   const spool = await rig.proxy();
-  await spool.look();
+  await spool.poll();
   return { rig, spool };
 }
 
 test("a result that is found after the loss was noticed is kept on the attempt, too", async () => {
   const { rig, spool } = await holding();
   const taken = rig.take("0001");
-  await spool.look();
+  await spool.poll();
   await rig.dibs.tasks.release({ taskId: "0001", sessionId: "leader", force: true });
   await rig.dibs.tasks.claim({ taskId: "0001", sessionId: "other", register: true, start: true });
   rig.write("completed/0001/result.md", "late, but here");
@@ -38,17 +38,17 @@ describe("what this spool holds lies in to_execute", () => {
     const { state, claim } = await rig.task("0001");
     expect(state).toBe("claimed");
     expect(claim).toMatchObject({ epoch: 1, agentType: "claude" });
-    expect(rig.happenings).toMatchObject([{ type: "placed", taskId: "0001", epoch: 1 }]);
+    expect(rig.events).toMatchObject([{ type: "placed", taskId: "0001", epoch: 1 }]);
   });
 
   test("four wait at a time; those that were taken make room for others", async () => {
     const rig = await openRig();
     await rig.add("a", "b", "c", "d", "e", "f");
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("to_execute")).toEqual(["0001", "0002", "0003", "0004"]);
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("to_execute")).toEqual(["0002", "0003", "0004", "0005"]);
   });
 
@@ -57,7 +57,7 @@ describe("what this spool holds lies in to_execute", () => {
     await rig.dibs.tasks.create({ prompt: "for codex", agentType: "codex" });
     await rig.dibs.tasks.create({ prompt: "for claude", agentType: "claude" });
     await rig.dibs.tasks.create({ prompt: "for somebody called claude", assignee: "claude" });
-    await (await rig.proxy()).look();
+    await (await rig.proxy()).poll();
     expect(rig.ls("to_execute")).toEqual(["0002", "0003"]);
   });
 
@@ -66,7 +66,7 @@ describe("what this spool holds lies in to_execute", () => {
     for (let hour = 0; hour < 6; hour++) {
       for (let minute = 0; minute < 60; minute++) {
         rig.clock.advance(60_000);
-        await spool.look();
+        await spool.poll();
       }
     }
     expect((await rig.task("0001")).claim).toMatchObject({ epoch: 1 });
@@ -81,7 +81,7 @@ describe("what this spool holds lies in to_execute", () => {
     await rig.dibs.tasks.ask({ ...by, question: "Which?" });
     await rig.dibs.tasks.release(by);
     await rig.dibs.tasks.respond({ taskId: "0001", response: "teal" });
-    await (await rig.proxy()).look();
+    await (await rig.proxy()).poll();
     expect(rig.read("to_execute/0001/0001.md")).toMatch(/^Choose a colour\n\n.*teal\n$/);
   });
 
@@ -89,10 +89,10 @@ describe("what this spool holds lies in to_execute", () => {
     const rig = await openRig();
     await rig.dibs.tasks.create({ prompt: "quick", timeoutMs: 10_000 });
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     for (let second = 0; second < 60; second++) {
       rig.clock.advance(1_000);
-      await spool.look();
+      await spool.poll();
     }
     expect(await rig.task("0001")).toMatchObject({ state: "claimed", lostCount: 0 });
     expect(rig.has("to_execute/0001/0001.md")).toBe(true);
@@ -103,15 +103,15 @@ describe("what workers do with files", () => {
   test("a move with a process id starts a task; a move to completed completes it", async () => {
     const { rig, spool } = await holding();
     const taken = rig.take("0001");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("running");
     rig.write("completed/0001/result.md", "all green");
     rig.mv(taken, "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "completed", result: { output: "all green" } });
     expect(rig.ls("completed/0001")).toEqual([".dibs.json", "0001.md", "result.md"]);
     expect([...rig.ls("in_progress"), ...rig.ls("to_execute")]).toEqual([]);
-    expect(rig.happenings.map(({ type }) => type)).toEqual(["placed", "taken", "completed"]);
+    expect(rig.events.map(({ type }) => type)).toEqual(["placed", "taken", "completed"]);
   });
 
   const ways: Record<string, (rig: Rig) => void> = {
@@ -135,9 +135,9 @@ describe("what workers do with files", () => {
   test.each(Object.entries(ways))("a task is completed when %s", async (_, finish) => {
     const { rig, spool } = await holding();
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     finish(rig);
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "completed", result: { output: "done" } });
     expect(rig.ls("completed")).toEqual(["0001"]);
     expect(rig.ls("in_progress")).toEqual([]);
@@ -146,7 +146,7 @@ describe("what workers do with files", () => {
   test("a task that was taken and done between two looks is completed all the same", async () => {
     const { rig, spool } = await holding();
     rig.mv("to_execute/0001", "completed/0001");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("completed");
   });
 
@@ -154,11 +154,11 @@ describe("what workers do with files", () => {
     const { rig, spool } = await holding();
     const worker = new Sleeper();
     rig.mv(rig.take("0001", worker.pid), "to_execute/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     await worker.kill();
-    await spool.look();
+    await spool.poll();
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "running", lostCount: 0, claim: { epoch: 1 } });
   });
 
@@ -175,7 +175,7 @@ describe("what workers do with files", () => {
     const stale = rig.ls("stale/0001");
     expect(stale).toEqual([".dibs.json", `0001.${process.pid}.md`, "error.md", "notes.txt"]);
     expect(await rig.task("0001")).toMatchObject({ retryCount: 1, error: "no such compiler" });
-    await spool.look();
+    await spool.poll();
     expect(rig.has("to_execute/0001/0001.md")).toBe(true);
   });
 
@@ -183,27 +183,27 @@ describe("what workers do with files", () => {
     const { rig, spool } = await holding();
     rig.take("0001");
     rig.write("in_progress/0001/error", "");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(200);
     rig.write("in_progress/0001/error", "disk full");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(200);
-    await spool.look();
+    await spool.poll();
     expect(rig.told("failed")).toEqual([]);
     rig.clock.advance(200);
-    await spool.look();
+    await spool.poll();
     expect(rig.told("failed")).toMatchObject([{ error: "disk full" }]);
   });
 
   test("a task that nobody has begun is taken away when it gets parts, and comes back when they are done", async () => {
     const { rig, spool } = await holding();
     const child = await rig.dibs.tasks.create({ prompt: "part", parentId: "0001" });
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("to_execute")).toEqual(["0001_t1"]);
     expect((await rig.task("0001")).claim).toBeNull();
     rig.mv(rig.take("0001_t1"), "completed/0001_t1/0001_t1.md");
     await rig.settle(spool);
-    await spool.look();
+    await spool.poll();
     expect((await rig.task(child.task.id)).state).toBe("completed");
     expect(rig.ls("to_execute")).toEqual(["0001"]);
   });
@@ -211,16 +211,16 @@ describe("what workers do with files", () => {
   test("a task with open children completes when they are done, and not before", async () => {
     const { rig, spool } = await holding();
     const taken = rig.take("0001");
-    await spool.look();
+    await spool.poll();
     await rig.dibs.tasks.create({ prompt: "a part", parentId: "0001" });
     rig.mv(taken, "completed/0001/0001.md");
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect(rig.told("waiting")).toHaveLength(1);
     expect((await rig.task("0001")).state).toBe("running");
     rig.mv("to_execute/0001_t1", "completed/0001_t1");
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("completed");
   });
 
@@ -230,17 +230,17 @@ describe("what workers do with files", () => {
     const taken = rig.take("0001");
     await rig.dibs.tasks.ask({ taskId: "0001", sessionId, epoch, question: "Teal?" });
     rig.mv(taken, "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     expect(rig.told("waiting")).toMatchObject([{ reason: "it waits for an answer" }]);
     rig.mv("completed/0001/0001.md", taken);
-    await spool.look();
+    await spool.poll();
     for (let minute = 0; minute < 60; minute++) {
       rig.clock.advance(60_000);
-      await spool.look();
+      await spool.poll();
     }
     await rig.dibs.tasks.respond({ taskId: "0001", response: "yes" });
     rig.mv(taken, "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("completed");
     expect(rig.told("trouble")).toEqual([]);
   });
@@ -251,12 +251,12 @@ describe("what workers do with files", () => {
     rig.write("to_execute/0001/notes.txt", "a person's");
     rig.write("to_execute/0001-2/notes.txt", "a person's");
     const next = await rig.proxy();
-    await next.look();
+    await next.poll();
     expect(rig.told("placed").at(-1)).toMatchObject({ taskId: "0001", name: "0001-3" });
     rig.write("to_execute/0001-3/notes.txt", "a person's");
     const again = await rig.afterKill();
     rmSync(rig.path("to_execute/0001-3/0001-3.md"));
-    await again.look();
+    await again.poll();
     expect(rig.ls("to_execute/0001-3")).toEqual(["0001-3.md", "notes.txt"]);
   });
 
@@ -264,9 +264,9 @@ describe("what workers do with files", () => {
     const { rig, spool } = await holding();
     rmSync(rig.path("completed"), { recursive: true });
     rmSync(rig.path("stale"), { recursive: true });
-    await spool.look();
+    await spool.poll();
     rig.mv("to_execute/0001", "completed/0001");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("completed");
   });
 
@@ -274,14 +274,14 @@ describe("what workers do with files", () => {
     const { rig, spool } = await holding();
     const worker = new Sleeper();
     rig.take("0001", worker.pid);
-    await spool.look();
+    await spool.poll();
     const { sessionId, epoch } = (await rig.task("0001")).claim!;
     await rig.dibs.tasks.complete({ taskId: "0001", sessionId, epoch, result: "by hand" });
     rig.clock.advance(600_000);
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("in_progress")).toEqual(["0001"]);
     await worker.kill();
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("completed/0001")).toContain(`0001.${worker.pid}.md`);
     expect(rig.ls("stale")).toEqual([]);
   });
@@ -293,10 +293,10 @@ describe("workers that die", () => {
     const worker = new Sleeper();
     rig.take("0001", worker.pid);
     rig.write("completed/0001/result.md", "half of it");
-    await spool.look();
+    await spool.poll();
     expect((await rig.task("0001")).state).toBe("running");
     await worker.kill();
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("stale/0001")).toEqual([".dibs.json", `0001.${worker.pid}.md`, "result.md"]);
     expect(await rig.task("0001")).toMatchObject({ lostCount: 1, claim: { epoch: 2 } });
     expect(rig.has("to_execute/0001/0001.md")).toBe(true);
@@ -310,13 +310,13 @@ describe("workers that die", () => {
     const spool = await rig.proxy({
       machine: { ...machine, processStart: () => started, isAlive: (_, at) => at === null || at === started },
     });
-    await spool.look();
+    await spool.poll();
     rig.take("0001", 4_242);
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect(rig.ls("stale")).toEqual([]);
     started = "tuesday";
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("stale")).toEqual(["0001"]);
   });
 
@@ -326,7 +326,7 @@ describe("workers that die", () => {
       const worker = new Sleeper();
       rig.take("0001", worker.pid);
       await worker.kill();
-      await spool.look();
+      await spool.poll();
     }
     expect(await rig.task("0001")).toMatchObject({ state: "failed", error: "WORKER_LOST" });
     expect(rig.ls("stale")).toEqual(["0001", "0001-2", "0001-3"]);
@@ -337,10 +337,10 @@ describe("workers that die", () => {
     const { rig, spool } = await holding();
     const worker = new Sleeper();
     rig.take("0001", worker.pid);
-    await spool.look();
+    await spool.poll();
     await worker.kill();
     renameSync(rig.path("in_progress/0001"), rig.path("stale/0001"));
-    await spool.look();
+    await spool.poll();
     expect(rig.told("stale")).toMatchObject([{ taskId: "0001", path: "stale/0001" }]);
     expect(await rig.task("0001")).toMatchObject({ lostCount: 1, claim: { epoch: 2 } });
   });
@@ -349,41 +349,41 @@ describe("workers that die", () => {
     const { rig, spool } = await holding();
     const worker = new Sleeper();
     const taken = rig.take("0001", worker.pid);
-    await spool.look();
+    await spool.poll();
     rig.mv(taken, `completed/0001/0001.${worker.pid}.md`);
     await worker.kill();
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "completed", lostCount: 0 });
   });
 
   test("who does not say who it is has as long as a lease", async () => {
     const { rig, spool } = await holding();
     rig.mv("to_execute/0001", "in_progress/0001");
-    await spool.look();
+    await spool.poll();
     for (let minute = 0; minute < 29; minute++) {
       rig.clock.advance(60_000);
-      await spool.look();
+      await spool.poll();
     }
     expect((await rig.task("0001")).state).toBe("running");
     rig.clock.advance(60_000);
-    await spool.look();
+    await spool.poll();
     expect(rig.ls("stale")).toEqual(["0001"]);
   });
 
   test("a file that vanished while somebody worked on it is a lost worker; one that nobody had begun goes back", async () => {
     const { rig, spool } = await holding();
     rig.mv(rig.take("0001"), "../elsewhere.md");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(3_000);
-    await spool.look();
+    await spool.poll();
     // Nobody was seen to have it.
     expect(rig.told("released")).toHaveLength(1);
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     rig.mv(`in_progress/0001/0001.${process.pid}.md`, "../elsewhere.md");
-    await spool.look();
+    await spool.poll();
     rig.clock.advance(3_000);
-    await spool.look();
+    await spool.poll();
     expect(rig.told("stale")).toHaveLength(1);
     expect(await rig.task("0001")).toMatchObject({ lostCount: 1 });
   });
@@ -400,8 +400,8 @@ describe("claims that are lost", () => {
     await rig.dibs.projects.pause();
     await lose(rig);
     rig.clock.advance(60_000);
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect(rig.ls("to_execute")).toEqual([]);
     expect(rig.told("lost")).toHaveLength(1);
   });
@@ -410,11 +410,11 @@ describe("claims that are lost", () => {
     const { rig, spool } = await holding();
     await rig.dibs.projects.pause();
     rig.take("0001");
-    await spool.look();
+    await spool.poll();
     await lose(rig);
     rig.clock.advance(60_000);
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect(rig.ls("in_progress")).toEqual([]);
     expect(rig.ls("stale/0001")).toContain(`0001.${process.pid}.md`);
   });
@@ -422,12 +422,12 @@ describe("claims that are lost", () => {
   test("work that is done after its claim was lost completes nothing, and its result is kept for a human", async () => {
     const { rig, spool } = await holding();
     const taken = rig.take("0001");
-    await spool.look();
+    await spool.poll();
     await rig.dibs.tasks.release({ taskId: "0001", force: true });
     await rig.dibs.tasks.claim({ taskId: "0001", sessionId: "ann", register: true });
     rig.write("completed/0001/result.md", "too late");
     rig.mv(taken, "completed/0001/0001.md");
-    await spool.look();
+    await spool.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "claimed", claim: { sessionId: "ann", epoch: 2 } });
     expect(rig.ls("completed")).toEqual([]);
     expect(rig.ls("stale/0001")).toEqual([".dibs.json", "0001.md", "result.md"]);
@@ -448,17 +448,17 @@ describe("claims that are lost", () => {
           : Reflect.get(target, group),
     });
     const spool = await rig.proxy({ dibs });
-    await spool.look();
+    await spool.poll();
     isAway = true;
     for (let minute = 0; minute < 31; minute++) {
       rig.clock.advance(60_000);
-      await spool.look();
+      await spool.poll();
     }
     expect(rig.ls("to_execute")).toEqual([]);
     expect(rig.told("trouble")).toHaveLength(1);
     isAway = false;
-    await spool.look();
-    await spool.look();
+    await spool.poll();
+    await spool.poll();
     expect(rig.has("to_execute/0001/0001.md")).toBe(true);
     expect((await rig.task("0001")).lostCount).toBe(1);
   });
@@ -469,7 +469,7 @@ describe("stopping, and starting again", () => {
     const rig = await openRig();
     await rig.add("one", "two");
     const spool = await rig.proxy();
-    await spool.look();
+    await spool.poll();
     const worker = new Sleeper();
     const taken = rig.take("0001", worker.pid);
     await spool.close();
@@ -480,10 +480,10 @@ describe("stopping, and starting again", () => {
     // Longer than a silent session may live, shorter than a lease.
     rig.clock.advance(20 * 60_000);
     const next = await rig.proxy();
-    await next.look();
+    await next.poll();
     expect(await rig.task("0001")).toMatchObject({ state: "running", lostCount: 0, claim: { epoch: 1 } });
     rig.mv(taken, "completed/0001/0001.md");
-    await next.look();
+    await next.poll();
     expect((await rig.task("0001")).state).toBe("completed");
     expect(rig.has("to_execute/0002/0002.md")).toBe(true);
   });

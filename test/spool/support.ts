@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Happening, Spool, type SpoolOptions } from "../../src/bridges/spool/index.js";
+import { Spool, type SpoolEvent, type SpoolOptions } from "../../src/bridges/spool/index.js";
 import { type Dibs, openDibs } from "../../src/index.js";
 import { hostId, isAlive, processStart } from "../../src/runtime/liveness.js";
 import { TestClock } from "../../src/store/conformance/index.js";
@@ -34,10 +34,10 @@ export class Sleeper {
 
 export const machine = { hostId, isAlive, processStart };
 
-export type Told<T extends Happening["type"]> = Extract<Happening, { type: T }>;
+export type Told<T extends SpoolEvent["type"]> = Extract<SpoolEvent, { type: T }>;
 
 export class Rig {
-  readonly happenings: Happening[] = [];
+  readonly events: SpoolEvent[] = [];
   private readonly proxies: Spool[] = [];
 
   constructor(
@@ -56,7 +56,7 @@ export class Rig {
       machine,
       clock: { now: () => this.clock.now(), wait: async () => undefined },
       timings: { settleMs: 250, claimMs: 0 },
-      onHappening: (happening) => void this.happenings.push(happening),
+      onEvent: (event) => void this.events.push(event),
       ...options,
     });
     await spool.open();
@@ -106,8 +106,8 @@ export class Rig {
     return taken;
   }
 
-  told<T extends Happening["type"]>(type: T): Told<T>[] {
-    return this.happenings.filter((each): each is Told<T> => each.type === type);
+  told<T extends SpoolEvent["type"]>(type: T): Told<T>[] {
+    return this.events.filter((each): each is Told<T> => each.type === type);
   }
 
   async task(taskId: string) {
@@ -122,9 +122,9 @@ export class Rig {
 
   /** Files come, and are left alone for a moment: the second look may read them. */
   async settle(spool: Spool): Promise<void> {
-    await spool.look();
+    await spool.poll();
     this.clock.advance(300);
-    await spool.look();
+    await spool.poll();
   }
 }
 

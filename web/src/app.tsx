@@ -2,9 +2,9 @@
 
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { badgeOf } from "../../src/client/view/inbox.js";
+import { LoadError } from "./components/load-error.js";
 import { Empty } from "./components/parts.js";
 import { Toasts } from "./components/toasts.js";
-import { Trouble } from "./components/trouble.js";
 import { dibs, isSignedOut } from "./data/dibs.js";
 import { useLive, useStreamStatus } from "./data/live.js";
 import { isSignedIn, ownRole } from "./data/me.js";
@@ -44,7 +44,7 @@ export function App({ refused }: { refused: Refused | null }) {
   const stats = useLive("stats", () => dibs.stats.get({ project: "*" }), { calmMs: 500 });
   if (stats.data === undefined) {
     if (isSignedOut(stats.error)) return <SignedOut refused={refused} />;
-    return <Trouble live={stats} />;
+    return <LoadError live={stats} />;
   }
   // The stream ends with the sign-in.
   return <Signed isEmpty={stats.data.queue_size === 0} />;

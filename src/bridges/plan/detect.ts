@@ -73,7 +73,7 @@ export function fencedPlan(text: string): Fenced | undefined {
  * The document between the only fences of an answer such as "Here is the plan: ```markdown …```". What is around it is
  * reported; blank lines stand for it, so that line numbers stay.
  */
-export function fencedDocument(text: string, report: Report): string | undefined {
+export function fencedMarkdown(text: string, report: Report): string | undefined {
   const lines = linesOf(text);
   const [fence, another] = fencesOf(lines);
   if (!fence || another || !["markdown", "md"].includes(fence.language)) return undefined;

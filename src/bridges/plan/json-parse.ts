@@ -25,7 +25,7 @@ const depthMax = 200;
 export function parseJson(text: string, firstLine = 1): JsonResult {
   const parser = new Parser(text, firstLine);
   try {
-    return { ok: true, node: parser.document(), comments: parser.comments };
+    return { ok: true, node: parser.whole(), comments: parser.comments };
   } catch (error) {
     if (error instanceof SyntaxProblem) return { ok: false, at: error.at, message: error.message };
     throw error;
@@ -82,7 +82,7 @@ class Parser {
     return { line: this.line, offset: this.offset };
   }
 
-  document(): JsonNode {
+  whole(): JsonNode {
     const node = this.value(0);
     this.skipBlanks();
     if (this.offset < this.text.length) this.fail(`The JSON ends before this ${this.found()}.`);

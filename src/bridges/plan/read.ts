@@ -5,7 +5,7 @@ import { createTasks } from "../../contract/tasks/batch.js";
 import { Asides } from "./asides.js";
 import { assemble } from "./assemble.js";
 import { toBatch } from "./batch.js";
-import { detectFormat, fencedDocument, fencedPlan, proseAround } from "./detect.js";
+import { detectFormat, fencedMarkdown, fencedPlan, proseAround } from "./detect.js";
 import { readJson } from "./json.js";
 import { type Comment, type JsonNode, parseJson } from "./json-parse.js";
 import { fencesOf, linesOf } from "./lines.js";
@@ -46,7 +46,7 @@ function cleaned(source: string, report: Report): string {
 }
 
 function rawTasks(format: PlanFormat, text: string, asides: Asides, report: Report): RawTask[] {
-  if (format === "markdown") return readMarkdown(fencedDocument(text, report) ?? text, asides, report);
+  if (format === "markdown") return readMarkdown(fencedMarkdown(text, report) ?? text, asides, report);
   return format === "text" ? readText(text, report) : jsonTasks(text, report);
 }
 

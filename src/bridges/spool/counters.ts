@@ -54,7 +54,7 @@ export class Counters {
   }
 
   /** Those that are new, changed or behind. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { tree } = this.options;
     const files = tree.list(this.directory).filter(({ kind }) => kind === "file");
     this.freeDead(files.map(({ name }) => name));

@@ -8,14 +8,14 @@ import type { Dibs } from "../../client/client.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import type { Counters } from "./counters.js";
+import type { StageDirectories } from "./directories.js";
 import { textOf } from "./holdings.js";
-import type { Ledger } from "./ledger.js";
 import { isTopLevel, numberOf, parentIn } from "./names.js";
-import { bounds, type Happening } from "./options.js";
-import type { Paper, Picture } from "./scan.js";
+import { bounds, type SpoolEvent } from "./options.js";
+import type { Records } from "./records.js";
+import type { ScanResult, SpoolFile } from "./scan.js";
+import type { Claimed } from "./sessions.js";
 import type { Settling } from "./settling.js";
-import type { Shelf } from "./shelf.js";
-import type { Claimed } from "./slots.js";
 import type { Tree } from "./tree.js";
 
 export interface DropParts {
@@ -23,11 +23,11 @@ export interface DropParts {
   project: { project?: string };
   agent: string;
   tree: Tree;
-  ledger: Ledger;
-  shelf: Shelf;
+  records: Records;
+  directories: StageDirectories;
   settling: Settling;
   counters: Counters;
-  tell(happening: Happening): void;
+  report(event: SpoolEvent): void;
   onOddity(path: string, problem: string): void;
   claim(taskId: string): Promise<Claimed>;
   hold(name: string, claimed: Claimed): void;
@@ -45,26 +45,26 @@ export class Drops {
   constructor(private readonly parts: DropParts) {}
 
   /** Whether anything was done about it. */
-  async take(papers: readonly Paper[]): Promise<boolean> {
-    const paper = papers.at(-1)!;
-    const { ledger, shelf } = this.parts;
+  async take(spoolFiles: readonly SpoolFile[]): Promise<boolean> {
+    const spoolFile = spoolFiles.at(-1)!;
+    const { records, directories } = this.parts;
     // A file alone in `stale` cannot say what became of it.
-    const isMute = paper.stage === "stale" && paper.isLoose;
-    if (isMute || !this.isReady(paper)) return false;
-    if (paper.stage === "to_execute" && paper.isLoose) return shelf.intoDirectory(paper);
-    const mark = paper.isLoose ? null : ledger.markIn(paper.directory);
-    return mark ? this.takeUpAgain(paper, mark.taskId) : this.takeIn(paper);
+    const isMute = spoolFile.stage === "stale" && spoolFile.isLoose;
+    if (isMute || !this.isReady(spoolFile)) return false;
+    if (spoolFile.stage === "to_execute" && spoolFile.isLoose) return directories.intoDirectory(spoolFile);
+    const mark = spoolFile.isLoose ? null : records.markIn(spoolFile.directory);
+    return mark ? this.takeUpAgain(spoolFile, mark.taskId) : this.takeIn(spoolFile);
   }
 
   /** Also where it is complete for sure: ids are given in the order of the names of what came together. */
-  private isReady(paper: Paper): boolean {
-    const path = join(paper.directory, paper.file);
+  private isReady(spoolFile: SpoolFile): boolean {
+    const path = join(spoolFile.directory, spoolFile.file);
     return this.parts.settling.isSettled(path, this.parts.tree.stats(path));
   }
 
-  private async takeIn(paper: Paper): Promise<boolean> {
-    const { tree, onOddity, tell } = this.parts;
-    const path = join(paper.directory, paper.file);
+  private async takeIn(spoolFile: SpoolFile): Promise<boolean> {
+    const { tree, onOddity, report } = this.parts;
+    const path = join(spoolFile.directory, spoolFile.file);
     const reading = tree.read(path, bounds.promptBytesMax);
     if (!reading.ok || reading.text.trim() === "") {
       if (reading.ok || !reading.isGone) onOddity(path, reading.ok ? "is empty" : reading.problem);
@@ -72,39 +72,45 @@ export class Drops {
     }
     const { mtimeMs } = reading.stats;
     if (this.hopeless.get(path) === mtimeMs) return false;
-    const key = this.keyOf(paper.name, reading);
-    const known = await this.sameTask(paper.name, reading.text, key);
-    if (known !== null) return this.takeUpAgain(paper, known);
-    const task = await this.create(paper.name, reading.text, key, path);
+    const key = this.keyOf(spoolFile.name, reading);
+    const known = await this.sameTask(spoolFile.name, reading.text, key);
+    if (known !== null) return this.takeUpAgain(spoolFile, known);
+    const task = await this.create(spoolFile.name, reading.text, key, path);
     if (!task) {
       if (this.hopeless.size >= hopelessMax) this.hopeless.clear();
       this.hopeless.set(path, mtimeMs);
       return false;
     }
-    tell({ type: "created", taskId: task.id, name: paper.name, path: tree.shown(path), title: task.title });
-    if (paper.stage === "stale") this.leaveInStale(paper, task.id);
-    else await this.claim(paper, task.id, { isFresh: true });
+    report({
+      type: "created",
+      taskId: task.id,
+      name: spoolFile.name,
+      path: tree.shown(path),
+      title: task.title,
+    });
+    if (spoolFile.stage === "stale") this.leaveInStale(spoolFile, task.id);
+    else await this.claim(spoolFile, task.id, { isFresh: true });
     return true;
   }
 
   /** The same for the same file wherever it is moved, and another for the next one of its name. */
   private keyOf(name: string, { text, stats }: { text: string; stats: Stats }): string {
-    const parts = [this.parts.ledger.spoolId, name, stats.ino, stats.mtimeMs, text];
+    const parts = [this.parts.records.spoolId, name, stats.ino, stats.mtimeMs, text];
     return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   }
 
   /** The name of the file that became this task, if it is among these. */
-  fileOf({ metadata }: WireTask, papers: Picture["papers"]): string | null {
+  fileOf({ metadata }: WireTask, spoolFiles: ScanResult["spoolFiles"]): string | null {
     const { name, key } = (metadata?.spool ?? {}) as { name?: unknown; key?: unknown };
-    const paper = typeof name === "string" ? papers.get(name)?.at(-1) : undefined;
-    if (!paper) return null;
-    const reading = this.parts.tree.read(join(paper.directory, paper.file), bounds.promptBytesMax);
-    return reading.ok && this.keyOf(paper.name, reading) === key ? paper.name : null;
+    const spoolFile = typeof name === "string" ? spoolFiles.get(name)?.at(-1) : undefined;
+    if (!spoolFile) return null;
+    const reading = this.parts.tree.read(join(spoolFile.directory, spoolFile.file), bounds.promptBytesMax);
+    return reading.ok && this.keyOf(spoolFile.name, reading) === key ? spoolFile.name : null;
   }
 
   /** Taken and found dead before we saw it: what is there is for inspection, and the task waits in the queue. */
-  private leaveInStale(paper: Paper, taskId: string): void {
-    this.parts.ledger.mark(paper.directory, { taskId, epoch: 0, outcome: "stale" });
+  private leaveInStale(spoolFile: SpoolFile, taskId: string): void {
+    this.parts.records.mark(spoolFile.directory, { taskId, epoch: 0, outcome: "stale" });
   }
 
   /** Laid out by us once, and somewhere else when we looked: not a second task. */
@@ -159,10 +165,10 @@ export class Drops {
   }
 
   /** A person brings it back for another try. Elsewhere than in `to_execute` nobody may have worked on it. */
-  private async takeUpAgain(paper: Paper, taskId: string): Promise<boolean> {
+  private async takeUpAgain(spoolFile: SpoolFile, taskId: string): Promise<boolean> {
     const { dibs, project } = this.parts;
-    if (paper.stage !== "to_execute") {
-      this.refuse(paper, taskId, "it was not held by this spool when it was moved");
+    if (spoolFile.stage !== "to_execute") {
+      this.refuse(spoolFile, taskId, "it was not held by this spool when it was moved");
       return true;
     }
     try {
@@ -171,37 +177,37 @@ export class Drops {
         await dibs.tasks.retry({ ...project, taskId });
     } catch (error) {
       if (!(error instanceof DibsError) || error.retryable) throw error;
-      this.refuse(paper, taskId, error.message);
+      this.refuse(spoolFile, taskId, error.message);
       return true;
     }
-    await this.claim(paper, taskId);
+    await this.claim(spoolFile, taskId);
     return true;
   }
 
   /** If it cannot be had, its file does not stay where a worker would take it: it is in the queue, or somebody else's. */
-  private async claim(paper: Paper, taskId: string, { isFresh = false } = {}): Promise<boolean> {
-    const { hold, claim, shelf } = this.parts;
+  private async claim(spoolFile: SpoolFile, taskId: string, { isFresh = false } = {}): Promise<boolean> {
+    const { hold, claim, directories } = this.parts;
     try {
       const claimed = await claim(taskId);
-      if (paper.stage !== "completed") shelf.putAside(paper.name);
-      hold(paper.name, claimed);
+      if (spoolFile.stage !== "completed") directories.putAside(spoolFile.name);
+      hold(spoolFile.name, claimed);
       return true;
     } catch (error) {
       if (!(error instanceof DibsError) || !notOurs.includes(error.code)) throw error;
-      if (isFresh && paper.stage === "to_execute") shelf.withdraw(paper);
-      else this.refuse(paper, taskId, error.message);
+      if (isFresh && spoolFile.stage === "to_execute") directories.withdraw(spoolFile);
+      else this.refuse(spoolFile, taskId, error.message);
       return false;
     }
   }
 
-  private refuse(paper: Paper, taskId: string, reason: string): void {
-    const { shelf, tree, tell } = this.parts;
-    if (paper.stage === "stale") {
-      this.leaveInStale(paper, taskId);
+  private refuse(spoolFile: SpoolFile, taskId: string, reason: string): void {
+    const { directories, tree, report } = this.parts;
+    if (spoolFile.stage === "stale") {
+      this.leaveInStale(spoolFile, taskId);
       return;
     }
-    const path = shelf.toStale(paper, { taskId, epoch: 0, outcome: "refused" });
-    tell({ type: "lost", taskId, name: paper.name, reason, path: path && tree.shown(path) });
+    const path = directories.toStale(spoolFile, { taskId, epoch: 0, outcome: "refused" });
+    report({ type: "lost", taskId, name: spoolFile.name, reason, path: path && tree.shown(path) });
   }
 }
 

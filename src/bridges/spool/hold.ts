@@ -2,30 +2,30 @@
 
 import type { Dibs } from "../../client/client.js";
 import { HeldClaim } from "../../client/holding/index.js";
-import type { Held } from "./ledger.js";
+import type { HeldRecord } from "./records.js";
 
 export interface Hold {
-  record: Held;
+  record: HeldRecord;
   claim: HeldClaim;
   /** The refusal that ended the claim. */
   refusal: unknown;
   isStarted: boolean;
   /** When the claim is to be renewed. */
-  beatAt: number;
-  /** While it waits in `to_execute`: the task's own time limit runs, and must not run out before anybody has begun. */
+  renewAt: number;
+  /** Releases the task before its time limit ends while it waits in `to_execute`. */
   giveBackAt: number;
   missingSince: number | null;
-  /** Nothing about its file tells of an earlier attempt. */
+  /** Its file has no mark of an earlier attempt. */
   isFresh: boolean;
-  /** Taken by somebody without a process id, since then. */
+  /** Since when it is taken by a worker without a process id. */
   namelessSince: number | null;
-  /** Its file was taken out of `to_execute` because the store could not be reached; it comes back with the lease. */
+  /** Its file was removed from `to_execute` because the store was unavailable; it returns when the lease is renewed. */
   isWithdrawn: boolean;
-  /** Why it is no longer ours; its file is to be taken away. */
+  /** Why the claim is lost; the file must be removed. */
   lost: string | null;
-  /** Somebody completed it under our claim, by the command line or the API; its file need only be put away. */
+  /** Completed under our claim through the CLI or the API; only its file has to be archived. */
   isReported: boolean;
-  /** Why it cannot be completed yet, once that was said. */
+  /** Why it cannot be completed yet; reported once. */
   waitsFor: string | null;
 }
 
@@ -36,9 +36,9 @@ export interface HoldParts {
   onTrouble(error: unknown): void;
 }
 
-/** `isKnown`: held since an earlier run of the spool. How long it has waited since then is unknown. */
+/** `isKnown`: held since an earlier run; how long it has waited is unknown. */
 export function holdOf(
-  record: Held,
+  record: HeldRecord,
   { dibs, project, now, onTrouble }: HoldParts,
   { askedAt, isKnown }: { askedAt: number; isKnown: boolean },
 ): Hold {
@@ -58,7 +58,7 @@ export function holdOf(
     }),
     refusal: null,
     isStarted: false,
-    beatAt: askedAt,
+    renewAt: askedAt,
     giveBackAt: timeoutMs === null ? Number.POSITIVE_INFINITY : askedAt + (isKnown ? 0 : timeoutMs * 0.75),
     missingSince: null,
     isFresh: false,
@@ -71,6 +71,6 @@ export function holdOf(
   return hold;
 }
 
-/** It lies in `to_execute` and nobody has begun. */
+/** It is in `to_execute`, and no worker has taken it. */
 export const isWaiting = ({ record, lost, isReported }: Hold): boolean =>
   !record.isTaken && lost === null && !isReported;

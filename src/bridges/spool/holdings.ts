@@ -1,25 +1,25 @@
-// All tasks that this spool holds: how they come to be held, written down, and put where workers find them.
+// All tasks that this spool holds: claims them, records them and places their files.
 
 import type { Dibs } from "../../client/client.js";
 import type { WireTask } from "../../contract/shapes.js";
+import type { StageDirectories } from "./directories.js";
 import { type Hold, holdOf, isWaiting } from "./hold.js";
-import type { Ledger } from "./ledger.js";
-import { bounds, type Happening } from "./options.js";
-import type { Shelf } from "./shelf.js";
-import type { Claimed, Slots } from "./slots.js";
+import { bounds, type SpoolEvent } from "./options.js";
+import type { Records } from "./records.js";
+import type { Claimed, SpoolSessions } from "./sessions.js";
 
 export interface HoldingParts {
   dibs: Dibs;
   project: { project?: string };
-  ledger: Ledger;
-  shelf: Shelf;
-  slots: Slots;
+  records: Records;
+  directories: StageDirectories;
+  sessions: SpoolSessions;
   now(): number;
-  tell(happening: Happening): void;
+  report(event: SpoolEvent): void;
   onOddity(path: string, problem: string): void;
-  /** The name of the dropped file that became this task, if it is still there. */
+  /** The name of the dropped file that this task was created from, if it still exists. */
   fileOf(task: WireTask): string | null;
-  /** What lies in `completed` and `stale` under that name from now on is its own. */
+  /** Entries of that name in `completed` and `stale` are its own from now on. */
   unsettle(name: string): void;
   onTrouble(error: unknown): void;
 }
@@ -45,7 +45,7 @@ export class Holdings {
     return this.all.filter(isWaiting).length;
   }
 
-  get sessions(): Set<string> {
+  get sessionIds(): Set<string> {
     return new Set(this.all.map(({ record }) => record.sessionId));
   }
 
@@ -58,30 +58,30 @@ export class Holdings {
   }
 
   freeSession(): string {
-    return this.parts.slots.free(this.sessions);
+    return this.parts.sessions.free(this.sessionIds);
   }
 
-  /** What was held when this spool last ran. */
+  /** Tasks held by the last run. */
   load(): void {
-    const { ledger, now, onOddity } = this.parts;
-    for (const record of ledger.load(onOddity)) {
+    const { records, now, onOddity } = this.parts;
+    for (const record of records.load(onOddity)) {
       this.byName.set(record.name, holdOf(record, this.parts, { askedAt: now(), isKnown: true }));
     }
   }
 
-  /** Claims of ours without a record: the answer was lost, or we were killed before it was written down. */
+  /** Places claims without a record: the answer was lost, or the process was killed before it wrote the record. */
   async findStrays(): Promise<void> {
     const known = new Set(this.all.map(({ record }) => `${record.taskId} ${record.epoch}`));
-    for (const claimed of await this.parts.slots.held()) {
+    for (const claimed of await this.parts.sessions.held()) {
       const { task, claim } = claimed;
       if (known.has(`${task.id} ${claim.epoch}`)) continue;
       this.place(claimed);
     }
   }
 
-  /** A file of that name lies there already. */
+  /** For a task whose file exists. */
   hold(name: string, { claim, task, askedAt }: Claimed): Hold {
-    const { ledger, unsettle } = this.parts;
+    const { records, unsettle } = this.parts;
     const { sessionId, epoch, ttlMs } = claim;
     const record = {
       name,
@@ -95,39 +95,39 @@ export class Holdings {
       pid: null,
       processStartedAt: null,
     };
-    ledger.write(record);
+    records.write(record);
     unsettle(name);
     const hold = holdOf(record, this.parts, { askedAt, isKnown: false });
     this.byName.set(name, hold);
     return hold;
   }
 
-  /** Under its own name; where the file of which it was made still lies about, it is that one. */
+  /** Creates the file, unless the file that the task was created from still exists. */
   place(claimed: Claimed): void {
     const own = this.parts.fileOf(claimed.task);
     if (own !== null && !this.has(own)) {
       this.hold(own, claimed);
       return;
     }
-    const name = this.parts.shelf.freeName(claimed.task.id, (each) => this.has(each));
-    this.putUp(this.hold(name, claimed), claimed.task);
+    const name = this.parts.directories.freeName(claimed.task.id, (each) => this.has(each));
+    this.placeFile(this.hold(name, claimed), claimed.task);
   }
 
-  /** Its file had been taken out, or was never there. */
-  async putUpAgain(hold: Hold): Promise<void> {
+  /** Creates the file again after it was withdrawn. */
+  async placeFileAgain(hold: Hold): Promise<void> {
     const { dibs, project } = this.parts;
     const { task } = await dibs.tasks.get({ ...project, taskId: hold.record.taskId });
-    this.putUp(hold, task);
+    this.placeFile(hold, task);
   }
 
-  private putUp(hold: Hold, task: WireTask): void {
+  private placeFile(hold: Hold, task: WireTask): void {
     const { taskId, name, epoch, title } = hold.record;
-    hold.isWithdrawn = !this.parts.shelf.place(hold.record, textOf(task));
-    if (!hold.isWithdrawn) this.parts.tell({ type: "placed", taskId, name, epoch, title });
+    hold.isWithdrawn = !this.parts.directories.place(hold.record, textOf(task));
+    if (!hold.isWithdrawn) this.parts.report({ type: "placed", taskId, name, epoch, title });
   }
 }
 
-/** What a worker is told. */
+/** The text of the task file. */
 export function textOf({ prompt, response }: Pick<WireTask, "prompt" | "response">): string {
   const text = prompt.endsWith("\n") ? prompt : `${prompt}\n`;
   return response === null ? text : `${text}\nAnswer to the question that was asked: ${response}\n`;

@@ -1,4 +1,4 @@
 // The spool: shell agents that coordinate by moving files, joined to the store.
 
-export type { Happening, SpoolClock, SpoolMachine, SpoolOptions, Timings } from "./options.js";
-export { Spool, type Summary } from "./spool.js";
+export type { SpoolEvent, SpoolOptions } from "./options.js";
+export { Spool } from "./spool.js";

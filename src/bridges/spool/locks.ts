@@ -1,5 +1,5 @@
-// One proxy per spool. The store's lock decides between those that use the same store; the lock file says so to scripts, which look
-// at its first line, and is honoured where one of them, or a proxy on another store, holds it.
+// One proxy per spool. A lock in the store excludes proxies on the same store; a lock file excludes scripts, which read its
+// first line, and proxies on other stores.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const lockBytesMax = 4_096;
 const triesMax = 10;
 
 export class ProxyLock {
-  /** Somebody else has it. */
+  /** Another process has it. */
   isLost = false;
   private readonly files: string[];
 
@@ -39,7 +39,7 @@ export class ProxyLock {
     this.files = [...new Set(directories)].map((directory) => join(directory, `${agent}.lock`));
   }
 
-  /** Refused with SESSION_BUSY where somebody who lives holds it. */
+  /** Refused with SESSION_BUSY if a live process holds it. */
   static async acquire(options: LockOptions): Promise<ProxyLock> {
     const lock = new ProxyLock(options);
     await lock.renew();
@@ -53,7 +53,7 @@ export class ProxyLock {
     return lock;
   }
 
-  /** Where this process cannot be seen from the store, the lock is a lease. */
+  /** If the store cannot see this process, the lock is a lease. */
   async renew(): Promise<void> {
     const { dibs, project, name } = this.options;
     try {
@@ -80,7 +80,7 @@ export class ProxyLock {
     };
   }
 
-  /** As scripts write it: the process, the time, the session; and when that process started, since pids are used again. */
+  /** As scripts write it: pid, time, session; and the start time of the process, because pids are reused. */
   private text(): string {
     const { machine, name } = this.options;
     const startedAt = machine.processStart(process.pid) ?? "";
@@ -108,7 +108,7 @@ export class ProxyLock {
         if (holder.pid === process.pid) return;
         throw this.busy(`Process ${holder.pid}`, file);
       }
-      // It is a dead one's; unless somebody else has taken it since, and then it goes back.
+      // The holder is dead. If another process took the lock meanwhile, it goes back.
       const away = `${file}.${process.pid}.away`;
       if (tree.move(file, away) !== "moved") continue;
       if (this.holderIn(away)?.pid !== holder?.pid) tree.move(away, file);

@@ -1,8 +1,8 @@
-// What callers of the spool pass, and what it tells them.
+// Options of the spool, and the events it reports.
 
 import type { Dibs } from "../../client/client.js";
 
-/** How processes of this machine are told apart. */
+/** Identifies processes of this machine. */
 export interface SpoolMachine {
   /** The same boot and the same pid namespace. */
   hostId: string;
@@ -10,7 +10,7 @@ export interface SpoolMachine {
   isAlive(pid: number, startedAt: string | null): boolean;
 }
 
-/** Time as this process has it: never set back. */
+/** A monotonic clock. */
 export interface SpoolClock {
   now(): number;
   /** Returns early when the signal fires. */
@@ -18,22 +18,22 @@ export interface SpoolClock {
 }
 
 export interface Timings {
-  /** How often everything is looked at, whether or not anything was heard. */
-  lookMs: number;
-  /** How often the queue is asked, where nothing was heard that could have changed it. */
+  /** Interval of polls. */
+  pollMs: number;
+  /** Interval of claims if no event arrives. */
   claimMs: number;
-  /** Between two looks there is at least so much time. */
+  /** Least time between two polls. */
   gapMs: number;
-  /** A file that somebody may still be writing is read when it has not changed for so long. */
+  /** A file is read when it has not changed for this long. */
   settleMs: number;
-  /** A task file that is nowhere is on its way from one directory to another; for no longer than this. */
+  /** How long a task file can be missing while it is moved between directories. */
   missingMs: number;
   /** Default: the project's interval, or a third of the lease or of the silence it allows, whichever is less. */
   heartbeatMs: number | null;
 }
 
 export const defaultTimings: Timings = {
-  lookMs: 1_000,
+  pollMs: 1_000,
   claimMs: 5_000,
   gapMs: 20,
   settleMs: 250,
@@ -48,11 +48,11 @@ export interface SpoolOptions {
   agent: string;
   /** `ai_comms`. */
   directory: string;
-  /** Where the agent's session lock is written too, besides `locks` in the directory. */
+  /** A second place for the agent's session lock, next to `locks` in the directory. */
   lockDirectory?: string;
   /** How many tasks wait in `to_execute`; default 4. */
   hold?: number;
-  /** Look once, and leave everything as it then is: leases go on. */
+  /** Polls once and ends; leases are kept. */
   once?: boolean;
   /** End when nothing is held and nothing can be claimed. */
   untilEmpty?: boolean;
@@ -60,7 +60,7 @@ export interface SpoolOptions {
   clock?: SpoolClock;
   timings?: Partial<Timings>;
   signal?: AbortSignal;
-  onHappening(happening: Happening): void;
+  onEvent(event: SpoolEvent): void;
 }
 
 /** `name` is that of its directory: the task's id, unless that was taken. */
@@ -69,20 +69,20 @@ interface OnTask {
   name: string;
 }
 
-export type Happening =
+export type SpoolEvent =
   | ({ type: "created"; path: string; title: string } & OnTask)
   | ({ type: "placed"; epoch: number; title: string } & OnTask)
   | ({ type: "taken"; pid: number | null } & OnTask)
   | ({ type: "completed" } & OnTask)
   | ({ type: "failed"; error: string; willRetry: boolean } & OnTask)
-  /** Its worker is gone: it is in the queue again. */
+  /** Its worker is gone; the task is queued again. */
   | ({ type: "stale"; reason: string; path: string | null } & OnTask)
-  /** The lease is another's, or nobody's. */
+  /** The claim ended, or another session has the task. */
   | ({ type: "lost"; reason: string; path: string | null } & OnTask)
   | ({ type: "released"; reason: string } & OnTask)
-  /** It says it is done, but is not by the store's rules yet. */
+  /** Its file is in `completed`, but the store refuses completion for now. */
   | ({ type: "waiting"; reason: string } & OnTask)
-  /** Left as it is. */
+  /** The file is left as it is. */
   | { type: "refused"; path: string; reason: string }
   | { type: "trouble"; message: string };
 

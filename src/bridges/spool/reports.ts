@@ -1,6 +1,6 @@
-// What is told, and told once: a file that cannot be taken is said to be so when it is met, not at every look.
+// Reports events and problems; the same problem of a file is reported once, not at every poll.
 
-import type { Happening } from "./options.js";
+import type { SpoolEvent } from "./options.js";
 import type { Tree } from "./tree.js";
 
 const toldMax = 10_000;
@@ -13,27 +13,27 @@ export class Reports {
 
   constructor(
     private readonly tree: Tree,
-    private readonly onHappening: (happening: Happening) => void,
+    private readonly onEvent: (event: SpoolEvent) => void,
   ) {}
 
-  readonly tell = (happening: Happening): void => this.onHappening(happening);
+  readonly report = (event: SpoolEvent): void => this.onEvent(event);
 
   readonly oddity = (path: string, problem: string): void => {
     const known = this.told.get(path);
     if (known?.has(problem) || (!known && this.told.size >= toldMax)) return;
     this.told.set(path, (known ?? new Set()).add(problem));
-    this.tell({ type: "refused", path: this.tree.shown(path), reason: problem });
+    this.report({ type: "refused", path: this.tree.shown(path), reason: problem });
   };
 
   readonly trouble = (error: unknown): void => {
     const { message } = error as Error;
     this.isTroubled = true;
-    if (message !== this.lastTrouble) this.tell({ type: "trouble", message });
+    if (message !== this.lastTrouble) this.report({ type: "trouble", message });
     this.lastTrouble = message;
   };
 
-  /** What is gone may come again, and is then told again. */
-  endLook(): void {
+  /** Forgets files that are gone: if they come back, their problems are reported again. */
+  endPoll(): void {
     for (const path of this.told.keys()) if (this.tree.stats(path) === null) this.told.delete(path);
     if (!this.isTroubled) this.lastTrouble = null;
     this.isTroubled = false;

@@ -1,9 +1,9 @@
-// What a worker left beside its task file: its result, or why it failed.
+// Result and error files that a worker left next to its task file.
 
 import { join } from "node:path";
 import { leftBeside } from "./names.js";
 import { bounds } from "./options.js";
-import type { Paper } from "./scan.js";
+import type { SpoolFile } from "./scan.js";
 import type { Tree } from "./tree.js";
 
 export interface Result {
@@ -14,13 +14,13 @@ export interface Result {
 
 const nothing: Result = { output: "", filesCreated: [], filesModified: [] };
 
-/** In its directory, or where it was worked on. A file that cannot be taken is named instead: the work is done all the same. */
+/** From its directory, or from `in_progress`. If the file cannot be read, the result names it. */
 export function resultOf(
   tree: Tree,
-  paper: Paper,
+  spoolFile: SpoolFile,
   onOddity: (path: string, problem: string) => void,
 ): Result {
-  const path = besideOf(tree, paper, "result");
+  const path = besideOf(tree, spoolFile, "result");
   if (path === null) return nothing;
   const reading = tree.read(path, bounds.resultBytesMax);
   if (reading.ok)
@@ -30,8 +30,8 @@ export function resultOf(
 }
 
 /** Null: it did not fail. */
-export function errorPathOf(tree: Tree, paper: Paper): string | null {
-  return besideOf(tree, paper, "error");
+export function errorPathOf(tree: Tree, spoolFile: SpoolFile): string | null {
+  return besideOf(tree, spoolFile, "error");
 }
 
 export function errorOf(tree: Tree, path: string): string {
@@ -40,13 +40,13 @@ export function errorOf(tree: Tree, path: string): string {
   return reading.text.trim() || "failed, without saying why";
 }
 
-function besideOf(tree: Tree, paper: Paper, what: "result" | "error"): string | null {
+function besideOf(tree: Tree, spoolFile: SpoolFile, what: "result" | "error"): string | null {
   const places = [
-    { directory: paper.directory, files: paper.isLoose ? [] : paper.beside },
-    ...(paper.stage === "completed" ? [inProgressOf(tree, paper.name)] : []),
+    { directory: spoolFile.directory, files: spoolFile.isLoose ? [] : spoolFile.beside },
+    ...(spoolFile.stage === "completed" ? [inProgressOf(tree, spoolFile.name)] : []),
   ];
   for (const { directory, files } of places) {
-    const file = leftBeside(what, paper.name, files);
+    const file = leftBeside(what, spoolFile.name, files);
     if (file !== null) return join(directory, file);
   }
   return null;

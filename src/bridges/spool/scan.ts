@@ -1,19 +1,19 @@
-// A look at the directories: which task file lies where, and what lies there that is none. Directories are read in the order in which
-// files move, so that one that moves meanwhile is seen twice rather than not at all.
+// Scans the stage directories for task files, and for entries that are none. Directories are read in the order in which
+// files move, so a file that moves during the scan is found twice rather than not at all.
 
 import { isName, leftBeside, looseName, type Stage, taskFile } from "./names.js";
 import type { Entry, Tree } from "./tree.js";
 
-/** A task file in its place. */
-export interface Paper {
+/** A task file and its place. */
+export interface SpoolFile {
   stage: Stage;
   name: string;
   pid: number | null;
   directory: string;
   file: string;
-  /** It lies in the stage itself, not in a directory of its own. */
+  /** It is directly in the stage directory, not in its own. */
   isLoose: boolean;
-  /** Other files beside it. */
+  /** Other files next to it. */
   beside: string[];
 }
 
@@ -22,22 +22,22 @@ export interface Oddity {
   problem: string;
 }
 
-export interface Picture {
+export interface ScanResult {
   /** By name, in the order of the stages. */
-  papers: Map<string, Paper[]>;
+  spoolFiles: Map<string, SpoolFile[]>;
   oddities: Oddity[];
 }
 
 interface ScanOptions {
   isHeld(name: string): boolean;
-  /** It is known what became of it, or it was there before we were. */
+  /** Its outcome is known, or it is older than this spool. */
   isOver(stage: Stage, entry: string): boolean;
 }
 
 const archives = ["completed", "stale"] as const;
 type Archive = (typeof archives)[number];
 
-/** What is over stays for years: it is read again only when something came or went, and what is settled not even then. */
+/** `completed` and `stale` grow for years: they are listed again only if they changed, and finished entries are skipped. */
 export class Scanner {
   private readonly entries = new Map<Archive, { changedAt: number; found: Entry[] }>();
   private readonly settled = { completed: new Set<string>(), stale: new Set<string>() };
@@ -47,20 +47,20 @@ export class Scanner {
     private readonly options: ScanOptions,
   ) {}
 
-  look(): Picture {
-    const picture: Picture = { papers: new Map(), oddities: [] };
+  scan(): ScanResult {
+    const scan: ScanResult = { spoolFiles: new Map(), oddities: [] };
     for (const stage of ["to_execute", "in_progress"] as const) {
-      for (const entry of this.list(this.tree.stage(stage), picture)) this.see(stage, entry, picture);
+      for (const entry of this.list(this.tree.stage(stage), scan)) this.see(stage, entry, scan);
     }
     for (const stage of archives) {
-      for (const entry of this.archived(stage, picture)) {
-        if (!this.isSettled(stage, entry)) this.see(stage, entry, picture);
+      for (const entry of this.archived(stage, scan)) {
+        if (!this.isSettled(stage, entry)) this.see(stage, entry, scan);
       }
     }
-    return picture;
+    return scan;
   }
 
-  /** A task of that name is held: what comes there now is its own. */
+  /** A task of that name is held: entries of that name are its own from now on. */
   unsettle(name: string): void {
     for (const stage of archives) this.settled[stage].delete(name);
   }
@@ -72,7 +72,7 @@ export class Scanner {
     return isOver;
   }
 
-  private list(path: string, { oddities }: Picture): Entry[] {
+  private list(path: string, { oddities }: ScanResult): Entry[] {
     try {
       return this.tree.list(path);
     } catch (error) {
@@ -81,31 +81,31 @@ export class Scanner {
     }
   }
 
-  private archived(stage: Archive, picture: Picture): Entry[] {
+  private archived(stage: Archive, scan: ScanResult): Entry[] {
     const path = this.tree.stage(stage);
     const changedAt = this.tree.stats(path)?.mtimeMs ?? 0;
     const known = this.entries.get(stage);
     if (known?.changedAt === changedAt) return known.found;
-    const found = this.list(path, picture);
+    const found = this.list(path, scan);
     const names = new Set(found.map(({ name }) => name));
     for (const name of this.settled[stage]) if (!names.has(name)) this.settled[stage].delete(name);
-    // A change within the grain of the file system's clock would not show.
+    // A change within the resolution of the file system's clock would be missed.
     if (Date.now() - changedAt > 2_000) this.entries.set(stage, { changedAt, found });
     return found;
   }
 
-  private see(stage: Stage, { name, kind }: Entry, picture: Picture): void {
+  private see(stage: Stage, { name, kind }: Entry, scan: ScanResult): void {
     const path = this.tree.stage(stage, name);
-    const odd = (problem: string) => void picture.oddities.push({ path, problem });
+    const odd = (problem: string) => void scan.oddities.push({ path, problem });
     if (kind === "link") odd("is a symbolic link");
     else if (kind === "other") odd("is neither a file nor a directory");
     else if (kind === "directory") {
-      if (isName(name)) this.seeDirectory(stage, name, path, picture);
+      if (isName(name)) this.seeDirectory(stage, name, path, scan);
       else odd("has a name that cannot be a task's id");
-    } else this.seeLoose(stage, name, picture, odd);
+    } else this.seeLoose(stage, name, scan, odd);
   }
 
-  private seeLoose(stage: Stage, file: string, picture: Picture, odd: (problem: string) => void): void {
+  private seeLoose(stage: Stage, file: string, scan: ScanResult, odd: (problem: string) => void): void {
     const whole = looseName(file, false);
     if (!whole) {
       if (stage === "to_execute") odd("is not a task: those end with .md");
@@ -114,20 +114,20 @@ export class Scanner {
     const loose = this.options.isHeld(whole.name) ? whole : looseName(file, stage !== "to_execute")!;
     const directory = this.tree.stage(stage);
     if (!isName(loose.name)) odd("has a name that cannot be a task's id");
-    else add(picture, { stage, ...loose, directory, file, isLoose: true, beside: [] });
+    else add(scan, { stage, ...loose, directory, file, isLoose: true, beside: [] });
   }
 
-  private seeDirectory(stage: Stage, name: string, directory: string, picture: Picture): void {
-    const entries = this.list(directory, picture);
+  private seeDirectory(stage: Stage, name: string, directory: string, scan: ScanResult): void {
+    const entries = this.list(directory, scan);
     const beside = entries.filter(({ kind }) => kind === "file").map((entry) => entry.name);
     for (const { name: file, kind } of entries) {
       const found = taskFile(name, file);
       const path = this.tree.stage(stage, name, file);
       const isMeant = found || leftBeside("result", name, [file]) || leftBeside("error", name, [file]);
-      if (isMeant && kind !== "file") picture.oddities.push({ path, problem: notAFile[kind] });
+      if (isMeant && kind !== "file") scan.oddities.push({ path, problem: notAFile[kind] });
       else if (found) {
         const others = beside.filter((each) => each !== file);
-        add(picture, { stage, name, ...found, directory, file, isLoose: false, beside: others });
+        add(scan, { stage, name, ...found, directory, file, isLoose: false, beside: others });
       }
     }
   }
@@ -139,8 +139,8 @@ const notAFile = {
   other: "is not a regular file",
 };
 
-function add({ papers }: Picture, paper: Paper): void {
-  const known = papers.get(paper.name);
-  if (known) known.push(paper);
-  else papers.set(paper.name, [paper]);
+function add({ spoolFiles }: ScanResult, spoolFile: SpoolFile): void {
+  const known = spoolFiles.get(spoolFile.name);
+  if (known) known.push(spoolFile);
+  else spoolFiles.set(spoolFile.name, [spoolFile]);
 }

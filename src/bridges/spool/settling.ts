@@ -1,18 +1,17 @@
-// Shell scripts write files in place: first empty, then in pieces. One is read when it has stayed the same for a moment, by our own
-// clock; the times in a file say nothing about that.
+// Shell scripts write files in place. A file is read when it has not changed for `settleMs`, measured with our own clock.
 
 import type { Stats } from "node:fs";
 
 export class Settling {
-  private readonly seen = new Map<string, { stamp: string; since: number; look: number }>();
-  private look = 0;
+  private readonly seen = new Map<string, { stamp: string; since: number; poll: number }>();
+  private poll = 0;
 
   constructor(
     private readonly now: () => number,
     private readonly settleMs: number,
   ) {}
 
-  /** Something may still be written: it is worth looking again soon. */
+  /** A file may still be written: the next poll should come early. */
   get isAny(): boolean {
     return [...this.seen.values()].some(({ since }) => this.now() - since < this.settleMs);
   }
@@ -21,13 +20,13 @@ export class Settling {
     const stamp = stats ? `${stats.ino}:${stats.size}:${stats.mtimeMs}` : "";
     const known = this.seen.get(path);
     const since = known?.stamp === stamp ? known.since : this.now();
-    this.seen.set(path, { stamp, since, look: this.look });
+    this.seen.set(path, { stamp, since, poll: this.poll });
     return this.now() - since >= this.settleMs;
   }
 
-  /** After a look: what it did not meet is forgotten. */
-  endLook(): void {
-    for (const [path, { look }] of this.seen) if (look !== this.look) this.seen.delete(path);
-    this.look++;
+  /** After a poll: forgets files that it did not find. */
+  endPoll(): void {
+    for (const [path, { poll }] of this.seen) if (poll !== this.poll) this.seen.delete(path);
+    this.poll++;
   }
 }

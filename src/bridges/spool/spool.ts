@@ -1,13 +1,13 @@
-// The proxy between a directory of task files and the store. Shell agents move files; the proxy holds the leases of what lies there,
-// tells the store what the moves mean, and takes away what is no longer theirs.
+// The proxy between a directory of task files and the store. Shell agents move files; the proxy holds the leases of these
+// tasks, reports the moves to the store as operations, and removes files of lost claims.
 //
-//   to_execute/<id>/<id>.md          held here, free for a worker
+//   to_execute/<id>/<id>.md          claimed by the proxy, ready for a worker
 //   in_progress/<id>/<id>.<pid>.md   taken by a process; lost when it dies
-//   completed/<id>/…                 done, with a result file beside it
-//   stale/<id>/…                     an attempt that came to nothing, for inspection
+//   completed/<id>/…                 done, with a result file next to it
+//   stale/<id>/…                     an attempt without success, for inspection
 //
-// All it knows is in the directory and the store: what it holds is written down (`.spool`) before a file appears and forgotten after it
-// went, every report carries its epoch, and a look does what is to be done from what it finds. So it may be killed at any moment.
+// All state is in the directory and the store: a record (`.spool`) is written before a file appears and removed after it is
+// gone, every report has its epoch, and a poll starts from what it finds. So the proxy can be killed at any moment.
 
 import { join } from "node:path";
 import type { Dibs } from "../../client/client.js";
@@ -15,30 +15,30 @@ import { beatMsFor, claimSettings } from "../../client/holding/index.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireEvent } from "../../contract/shapes.js";
 import { Counters } from "./counters.js";
-import { Desk } from "./desk.js";
+import { StageDirectories } from "./directories.js";
 import { Drops } from "./drops.js";
 import { type Hold, isWaiting } from "./hold.js";
 import { Holdings } from "./holdings.js";
-import { Ledger } from "./ledger.js";
 import { ProxyLock } from "./locks.js";
 import { isName, stages } from "./names.js";
 import { bounds, defaultTimings, type SpoolClock, type SpoolOptions, type Timings } from "./options.js";
+import { followEvents, PollTrigger, systemClock, Watches } from "./poll-triggers.js";
+import { Reconciler } from "./reconcile.js";
+import { Records } from "./records.js";
 import { Reports } from "./reports.js";
-import { type Paper, type Picture, Scanner } from "./scan.js";
+import { Scanner, type ScanResult, type SpoolFile } from "./scan.js";
+import { SpoolSessions } from "./sessions.js";
 import { Settling } from "./settling.js";
-import { Shelf } from "./shelf.js";
-import { Slots } from "./slots.js";
 import { Tree } from "./tree.js";
-import { followEvents, systemClock, Wake, Watches } from "./wake.js";
 
 export interface Summary {
-  /** Something was held, taken in or reported. */
+  /** A task was held, created or reported. */
   isAny: boolean;
 }
 
 const holdDefault = 4;
-/** With `once`, while files are still being written. */
-const onceLooksMax = 5;
+/** Polls with `once`, while files are still being written. */
+const oncePollsMax = 5;
 
 function refuseBadOptions({ agent, hold = holdDefault }: SpoolOptions): void {
   if (!isName(agent) || agent.length > bounds.agentLengthMax || ["counters", "locks"].includes(agent)) {
@@ -64,23 +64,23 @@ export class Spool {
   private readonly timings: Timings;
   private readonly clock: SpoolClock;
   private readonly tree: Tree;
-  private readonly ledger: Ledger;
+  private readonly records: Records;
   private readonly reports: Reports;
   private readonly settling: Settling;
   private readonly scanner: Scanner;
-  private readonly slots: Slots;
+  private readonly sessions: SpoolSessions;
   private readonly holdings: Holdings;
   private readonly counters: Counters;
-  private readonly desk: Desk;
+  private readonly reconciler: Reconciler;
   private readonly drops: Drops;
-  private readonly wake: Wake;
+  private readonly wake: PollTrigger;
   private lock: ProxyLock | null = null;
-  private beatMs = 1_000;
+  private renewMs = 1_000;
   private lockAt = 0;
   private claimAt = 0;
-  /** Something happened in the store since it was last asked. */
-  private hasHeard = false;
-  /** How many waited when it was last asked. */
+  /** An event arrived since the last claim. */
+  private hasStoreChanged = false;
+  /** How many tasks were in `to_execute` at the last claim. */
   private waitingBefore = 0;
   private hasRecovered = false;
 
@@ -92,65 +92,72 @@ export class Spool {
     const timings = { ...defaultTimings, ...options.timings };
     const now = () => clock.now();
     const tree = Tree.open(options.directory, agent);
-    const ledger = new Ledger(tree);
-    const reports = new Reports(tree, options.onHappening);
+    const records = new Records(tree);
+    const reports = new Reports(tree, options.onEvent);
     const settling = new Settling(now, timings.settleMs);
-    const shelf = new Shelf(tree, ledger);
-    const prefix = `${agent}-${ledger.spoolId}`;
-    const slots = new Slots({ dibs, project, agent, prefix, heartbeats: options.once !== true, now });
+    const directories = new StageDirectories(tree, records);
+    const prefix = `${agent}-${records.spoolId}`;
+    const sessions = new SpoolSessions({
+      dibs,
+      project,
+      agent,
+      prefix,
+      heartbeats: options.once !== true,
+      now,
+    });
     const shared = {
-      ...{ dibs, project, tree, ledger, shelf, settling, slots, machine, timings, now },
-      tell: reports.tell,
+      ...{ dibs, project, tree, records, directories, settling, sessions, machine, timings, now },
+      report: reports.report,
       onOddity: reports.oddity,
       onTrouble: (error: unknown) => reports.trouble(error),
     };
     const holdings: Holdings = new Holdings({
       ...shared,
       unsettle: (name) => scanner.unsettle(name),
-      fileOf: (task) => (task.metadata?.spool ? this.drops.fileOf(task, scanner.look().papers) : null),
+      fileOf: (task) => (task.metadata?.spool ? this.drops.fileOf(task, scanner.scan().spoolFiles) : null),
     });
     const scanner = new Scanner(tree, {
       isHeld: (name) => holdings.has(name),
       isOver: (stage, entry) => {
-        // What lay there under the name of a held task was put aside.
+        // An earlier entry under the name of a held task was renamed.
         const isPutAside = stage === "completed" && holdings.has(entry);
-        const isHistory = ledger.isHistory(stage, entry) && !isPutAside;
-        return isHistory || ledger.markIn(tree.stage(stage, entry)) !== null;
+        const isHistory = records.isHistory(stage, entry) && !isPutAside;
+        return isHistory || records.markIn(tree.stage(stage, entry)) !== null;
       },
     });
     const counters = new Counters(shared);
-    this.desk = new Desk({ ...shared, drop: (hold) => holdings.drop(hold) });
+    this.reconciler = new Reconciler({ ...shared, drop: (hold) => holdings.drop(hold) });
     this.drops = new Drops({
       ...shared,
       agent,
       counters,
-      claim: (taskId) => slots.claim(holdings.freeSession(), taskId),
+      claim: (taskId) => sessions.claim(holdings.freeSession(), taskId),
       hold: (name, claimed) => void holdings.hold(name, claimed),
     });
-    this.wake = new Wake(clock, timings.gapMs);
+    this.wake = new PollTrigger(clock, timings.gapMs);
     this.dibs = dibs;
     this.project = project;
     this.timings = timings;
     this.clock = clock;
     this.tree = tree;
-    this.ledger = ledger;
+    this.records = records;
     this.reports = reports;
     this.settling = settling;
     this.scanner = scanner;
-    this.slots = slots;
+    this.sessions = sessions;
     this.holdings = holdings;
     this.counters = counters;
   }
 
-  /** Alone in this directory from here on. */
+  /** Takes the lock of this directory. */
   async open(): Promise<void> {
     const { dibs, tree, project } = this;
     const { agent, machine, lockDirectory } = this.options;
     const settings = await claimSettings(dibs, project.project);
-    this.beatMs = this.timings.heartbeatMs ?? beatMsFor(settings);
-    const name = `spool-${agent}-${this.ledger.spoolId}`;
+    this.renewMs = this.timings.heartbeatMs ?? beatMsFor(settings);
+    const name = `spool-${agent}-${this.records.spoolId}`;
     this.lock = await ProxyLock.acquire({ dibs, tree, project, machine, agent, name, lockDirectory });
-    this.lockAt = this.now() + this.beatMs;
+    this.lockAt = this.now() + this.renewMs;
     tree.clearTemporary();
     this.holdings.load();
   }
@@ -159,48 +166,48 @@ export class Spool {
     return this.clock.now();
   }
 
-  /** Does all that is to be done now; answers whether there was anything. */
-  async look(): Promise<Summary> {
+  /** One poll: renews, reconciles, creates tasks from dropped files, claims. */
+  async poll(): Promise<Summary> {
     this.tree.ensure();
     this.hasRecovered ||= await this.trying(() => this.recover());
     if (!this.hasRecovered) return { isAny: true };
     const heldBefore = this.holdings.size;
-    // What is lost is taken away before anything is claimed.
-    await this.beatAll();
-    const picture = this.scanner.look();
-    for (const { path, problem } of picture.oddities) this.reports.oddity(path, problem);
-    await this.stepAll(picture);
-    const taken = await this.takeDropped(picture);
-    await this.trying(() => this.counters.look());
+    // Losses are handled before new tasks are claimed.
+    await this.renewAll();
+    const scan = this.scanner.scan();
+    for (const { path, problem } of scan.oddities) this.reports.oddity(path, problem);
+    await this.stepAll(scan);
+    const taken = await this.takeDropped(scan);
+    await this.trying(() => this.counters.poll());
     const isFilled = !this.isTimeToClaim(heldBefore) || (await this.trying(() => this.fill()));
-    await this.beatAll();
-    this.settling.endLook();
-    this.reports.endLook();
+    await this.renewAll();
+    this.settling.endPoll();
+    this.reports.endPoll();
     return { isAny: heldBefore + taken + this.holdings.size > 0 || !isFilled };
   }
 
-  /** After a start: what we hold by our records and by the store, and whether it is still so. */
+  /** After a start: compares the records with the claims in the store. */
   private async recover(): Promise<void> {
-    await this.counters.look();
-    const { papers } = this.scanner.look();
+    await this.counters.poll();
+    const { spoolFiles } = this.scanner.scan();
     for (const hold of this.holdings.all) {
-      await this.slots.register(hold.record.sessionId);
-      await this.desk.beat(hold, this.beatMs);
-      hold.isWithdrawn = !hold.record.isTaken && !papers.has(hold.record.name);
+      await this.sessions.register(hold.record.sessionId);
+      await this.reconciler.renew(hold, this.renewMs);
+      hold.isWithdrawn = !hold.record.isTaken && !spoolFiles.has(hold.record.name);
     }
     await this.holdings.findStrays();
   }
 
-  private async stepAll({ papers }: Picture): Promise<void> {
+  private async stepAll({ spoolFiles }: ScanResult): Promise<void> {
     for (const hold of this.holdings.all) {
-      await this.trying(() => this.desk.step(hold, papers.get(hold.record.name) ?? []));
+      await this.trying(() => this.reconciler.step(hold, spoolFiles.get(hold.record.name) ?? []));
     }
   }
 
-  /** In the order of their names, in which ids are given. */
-  private async takeDropped({ papers }: Picture): Promise<number> {
+  /** In the order of names, so that ids are given in that order. */
+  private async takeDropped({ spoolFiles }: ScanResult): Promise<number> {
     let taken = 0;
-    const dropped = [...papers].sort(([a], [b]) => (a < b ? -1 : 1));
+    const dropped = [...spoolFiles].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [name, found] of dropped) {
       if (this.holdings.has(name) || this.holdings.isFull || !this.isNews(found)) continue;
       await this.trying(async () => {
@@ -210,37 +217,37 @@ export class Spool {
     return taken;
   }
 
-  /** Not of a hold that ended in this very look, after the picture was taken. */
-  private isNews(papers: readonly Paper[]): boolean {
-    const { stage, directory, file, isLoose } = papers.at(-1)!;
-    const isMarked = stage === "completed" && !isLoose && this.ledger.markIn(directory) !== null;
+  /** False for the file of a task that ended in this poll, after the scan. */
+  private isNews(spoolFiles: readonly SpoolFile[]): boolean {
+    const { stage, directory, file, isLoose } = spoolFiles.at(-1)!;
+    const isMarked = stage === "completed" && !isLoose && this.records.markIn(directory) !== null;
     return !isMarked && this.tree.stats(join(directory, file)) !== null;
   }
 
-  /** Asking costs the store something, and may find nothing new. */
+  /** Claims are made only if a task may have become ready: each costs the store a transaction. */
   private isTimeToClaim(heldBefore: number): boolean {
     const { once, untilEmpty } = this.options;
-    if (once || untilEmpty || this.hasHeard || this.now() >= this.claimAt) return true;
+    if (once || untilEmpty || this.hasStoreChanged || this.now() >= this.claimAt) return true;
     return this.holdings.size !== heldBefore || this.holdings.waitingCount < this.waitingBefore;
   }
 
-  /** As many as are to wait in `to_execute`. */
+  /** Claims until `hold` tasks wait in `to_execute`. */
   private async fill(): Promise<void> {
-    const { holdings, slots } = this;
-    this.hasHeard = false;
+    const { holdings, sessions } = this;
+    this.hasStoreChanged = false;
     this.claimAt = this.now() + this.timings.claimMs;
-    if (slots.isUncertain) await holdings.findStrays();
+    if (sessions.isUncertain) await holdings.findStrays();
     await this.giveBackParents();
     const { hold = holdDefault, signal } = this.options;
     while (holdings.waitingCount < hold && !holdings.isFull && !signal?.aborted) {
-      const claimed = await slots.claimNext(holdings.freeSession());
+      const claimed = await sessions.claimNext(holdings.freeSession());
       if (!claimed) break;
       holdings.place(claimed);
     }
     this.waitingBefore = holdings.waitingCount;
   }
 
-  /** What nobody has begun and has got parts meanwhile waits for them, in the queue. */
+  /** Releases tasks that no worker has started and that have open subtasks now. */
   private async giveBackParents(): Promise<void> {
     const waiting = this.holdings.all.filter(
       (hold) => isWaiting(hold) && !hold.isReported && hold.lost === null,
@@ -249,24 +256,24 @@ export class Spool {
     const taskIds = waiting.map(({ record }) => record.taskId).slice(0, bounds.holdMax);
     const { rows } = await this.dibs.tasks.rows({ ...this.project, taskIds });
     const parents = new Set(rows.filter(({ openChildren }) => openChildren > 0).map(({ id }) => id));
-    const { papers } = this.scanner.look();
+    const { spoolFiles } = this.scanner.scan();
     for (const hold of waiting.filter(({ record }) => parents.has(record.taskId))) {
-      const paper = papers.get(hold.record.name)?.at(-1) ?? null;
-      if (paper === null || paper.stage === "to_execute")
-        await this.desk.release(hold, paper, "it has parts that come first");
+      const spoolFile = spoolFiles.get(hold.record.name)?.at(-1) ?? null;
+      if (spoolFile === null || spoolFile.stage === "to_execute")
+        await this.reconciler.release(hold, spoolFile, "it has parts that come first");
     }
   }
 
-  private async beatAll(): Promise<void> {
+  private async renewAll(): Promise<void> {
     if (this.now() >= this.lockAt) await this.renewLock();
     for (const hold of this.holdings.all) {
-      if (this.now() >= hold.beatAt) await this.trying(() => this.desk.beat(hold, this.beatMs));
-      if (this.isToComeBack(hold)) await this.trying(() => this.holdings.putUpAgain(hold));
+      if (this.now() >= hold.renewAt) await this.trying(() => this.reconciler.renew(hold, this.renewMs));
+      if (this.isToComeBack(hold)) await this.trying(() => this.holdings.placeFileAgain(hold));
     }
   }
 
   private async renewLock(): Promise<void> {
-    this.lockAt = this.now() + this.beatMs;
+    this.lockAt = this.now() + this.renewMs;
     await this.trying(() => this.lock!.renew());
     if (!this.lock!.isLost) return;
     throw new DibsError(
@@ -279,7 +286,7 @@ export class Spool {
     return hold.isWithdrawn && isWaiting(hold) && !hold.claim.isLate;
   }
 
-  /** Troubles of the store or the disk pass, or are told until somebody mends them; the next look tries again. */
+  /** Errors of the store or the disk are reported; the next poll retries. */
   private async trying(call: () => unknown): Promise<boolean> {
     try {
       await call();
@@ -290,21 +297,21 @@ export class Spool {
     }
   }
 
-  /** Until stopped; or until nothing is left, or once, if that was asked for. */
+  /** Polls until stopped, or as `once` and `untilEmpty` say. */
   async run(): Promise<Summary> {
     const stop = this.options.signal ?? new AbortController().signal;
     const quiet = new AbortController();
-    const watches = new Watches(() => this.wake.ring());
+    const watches = new Watches(() => this.wake.trigger());
     const following = this.options.once ? null : this.follow(quiet.signal);
-    const { lookMs, settleMs } = this.timings;
+    const { pollMs, settleMs } = this.timings;
     let isAny = false;
     try {
-      for (let looks = 1; !stop.aborted; looks++) {
-        const look = await this.look();
-        isAny ||= look.isAny;
-        if (this.isDone(look, looks)) break;
+      for (let polls = 1; !stop.aborted; polls++) {
+        const poll = await this.poll();
+        isAny ||= poll.isAny;
+        if (this.isDone(poll, polls)) break;
         watches.set(this.watched());
-        await this.wake.wait(this.settling.isAny ? Math.min(lookMs, settleMs) : lookMs, stop);
+        await this.wake.wait(this.settling.isAny ? Math.min(pollMs, settleMs) : pollMs, stop);
       }
     } finally {
       watches.close();
@@ -315,8 +322,8 @@ export class Spool {
     return { isAny };
   }
 
-  private isDone({ isAny }: Summary, looks: number): boolean {
-    if (this.options.once) return !this.settling.isAny || looks >= onceLooksMax;
+  private isDone({ isAny }: Summary, polls: number): boolean {
+    if (this.options.once) return !this.settling.isAny || polls >= oncePollsMax;
     return this.options.untilEmpty === true && !isAny && !this.settling.isAny;
   }
 
@@ -328,10 +335,10 @@ export class Spool {
   private notice({ type, taskId, epoch }: WireEvent): void {
     if (taskId !== null && type === "task:created") this.counters.noteTask(taskId);
     for (const hold of this.holdings.all) {
-      if (hold.record.taskId === taskId && hold.record.epoch === epoch) hold.beatAt = 0;
+      if (hold.record.taskId === taskId && hold.record.epoch === epoch) hold.renewAt = 0;
     }
-    this.hasHeard = true;
-    this.wake.ring();
+    this.hasStoreChanged = true;
+    this.wake.trigger();
   }
 
   private watched(): string[] {
@@ -341,7 +348,7 @@ export class Spool {
     return [...stages.slice(0, 3).map((stage) => this.tree.stage(stage)), ...held];
   }
 
-  /** What nobody has begun goes back; what somebody works on is kept for as long as its lease lasts. */
+  /** Releases tasks that no worker has started. The others are kept until their leases expire. */
   async close(): Promise<void> {
     if (!this.options.once && !this.lock?.isLost) await this.letGo();
     await this.trying(() => this.lock?.release());
@@ -350,18 +357,20 @@ export class Spool {
   private async letGo(): Promise<void> {
     this.hasRecovered ||= await this.trying(() => this.recover());
     if (!this.hasRecovered) return;
-    const { papers } = this.scanner.look();
+    const { spoolFiles } = this.scanner.scan();
     for (const hold of this.holdings.all) {
-      const found = papers.get(hold.record.name) ?? [];
-      const paper = found.at(-1) ?? null;
-      const isUntouched = isWaiting(hold) && (paper === null || paper.stage === "to_execute");
+      const found = spoolFiles.get(hold.record.name) ?? [];
+      const spoolFile = found.at(-1) ?? null;
+      const isUntouched = isWaiting(hold) && (spoolFile === null || spoolFile.stage === "to_execute");
       await this.trying(() =>
-        isUntouched ? this.desk.release(hold, paper, "the spool was stopped") : this.desk.step(hold, found),
+        isUntouched
+          ? this.reconciler.release(hold, spoolFile, "the spool was stopped")
+          : this.reconciler.step(hold, found),
       );
     }
     for (const { record } of this.holdings.all) {
-      await this.trying(() => this.slots.register(record.sessionId, false));
+      await this.trying(() => this.sessions.register(record.sessionId, false));
     }
-    await this.trying(() => this.slots.endIdle(this.holdings.sessions));
+    await this.trying(() => this.sessions.endIdle(this.holdings.sessionIds));
   }
 }

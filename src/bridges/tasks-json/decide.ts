@@ -184,7 +184,7 @@ function decideState(sides: Sides): Decided {
 const isOver = ({ state }: WireTask) => state === "completed" || state === "failed" || state === "cancelled";
 
 /** Whose claim an entry tells of, with the epoch that we wrote there. */
-export function holderIn(entry: Raw, dialect: Dialect): Holder | null {
+function holderIn(entry: Raw, dialect: Dialect): Holder | null {
   const claim = valueIn(entry, "claim", dialect) as Raw | null | undefined;
   const told = valueIn(entry, "claimedBy", dialect);
   const claimed = typeof claim === "object" && claim !== null ? claim : {};

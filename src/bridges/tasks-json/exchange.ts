@@ -4,11 +4,11 @@
 import type { Dibs } from "../../client/client.js";
 import { Applier } from "./apply.js";
 import { type Base, digestOf } from "./base.js";
+import { idOf, isObject } from "./contents.js";
 import { type Dialect, detectDialect, type Raw } from "./dialect.js";
-import { idOf, isObject } from "./document.js";
 import type { TaskFile } from "./file.js";
+import { FileCache, type FileSnapshot } from "./file-cache.js";
 import { FileLock, type LockOptions } from "./lock.js";
-import { Looking, type Sight } from "./look.js";
 import type { Mirror } from "./mirror.js";
 import { ConflictRecord, type News, needsAttention } from "./report.js";
 import { takeEdits } from "./take.js";
@@ -36,7 +36,7 @@ export class Exchange {
   writeMs = 0;
   private base: Base;
   private dialect: Dialect;
-  private readonly looking: Looking;
+  private readonly cache: FileCache;
   private readonly applier: Applier;
   private readonly record: ConflictRecord;
   private readonly taken = new Map<string, Raw>();
@@ -52,13 +52,13 @@ export class Exchange {
     const { dibs, mirror, file, settleMs, base, dialect } = options;
     this.base = base;
     this.dialect = dialect ?? base.dialect;
-    this.looking = new Looking(file, settleMs);
+    this.cache = new FileCache(file, settleMs);
     this.record = new ConflictRecord(`${file.path}.conflicts`);
     this.applier = new Applier(dibs, mirror, file.name, (news) => this.tell(news));
   }
 
   get isDue(): boolean {
-    return this.isUnfinished || this.options.mirror.hasNews || !this.looking.isCurrent;
+    return this.isUnfinished || this.options.mirror.hasNews || !this.cache.isCurrent;
   }
 
   get isFinished(): boolean {
@@ -67,7 +67,7 @@ export class Exchange {
 
   /** Why the file is left alone; null: it is whole. */
   get brokenBecause(): string | null {
-    return this.looking.broken?.why ?? null;
+    return this.cache.broken?.why ?? null;
   }
 
   /** There is something to write of which no event told. */
@@ -79,27 +79,27 @@ export class Exchange {
     this.isUnfinished = true;
     for (let round = 0; round < roundsMax && this.isUnfinished; round++) {
       await this.options.mirror.refresh();
-      const sight = await this.look();
-      if (sight) {
-        await this.take(sight);
-        await this.write(sight);
+      const snapshot = await this.readFile();
+      if (snapshot) {
+        await this.take(snapshot);
+        await this.write(snapshot);
       } else this.isUnfinished = false;
     }
   }
 
-  private async look(): Promise<Sight | null> {
-    if (this.looking.isCurrent) return this.looking.broken ? null : this.looking.sight;
+  private async readFile(): Promise<FileSnapshot | null> {
+    if (this.cache.isCurrent) return this.cache.broken ? null : this.cache.snapshot;
     const before = this.brokenBecause;
-    const sight = await this.locked(() => this.looking.look());
+    const snapshot = await this.locked(() => this.cache.read());
     const { name } = this.options.file;
-    if (!sight && (!this.isToldBroken || before !== this.brokenBecause)) {
+    if (!snapshot && (!this.isToldBroken || before !== this.brokenBecause)) {
       this.isToldBroken = true;
       this.tell({ what: "broken", message: `${name} is left alone: ${this.brokenBecause}` });
-    } else if (sight && this.isToldBroken) {
+    } else if (snapshot && this.isToldBroken) {
       this.isToldBroken = false;
       this.tell({ what: "whole", message: `${name} can be read again` });
     }
-    return sight;
+    return snapshot;
   }
 
   private async locked<T>(work: () => Promise<T>): Promise<T> {
@@ -111,36 +111,36 @@ export class Exchange {
     }
   }
 
-  private async take(sight: Sight): Promise<void> {
+  private async take(snapshot: FileSnapshot): Promise<void> {
     const { mirror, removed, dialect } = this.options;
     // What was refused may be right by now: the dependency it named has come.
     const mayRetry = mirror.hasGrown && this.told.size > 0;
     mirror.hasGrown = false;
-    if ((sight.isTaken || this.isOurs(sight)) && !mayRetry) return;
-    const values = sight.document.entries.map(({ value }) => value).filter(isObject);
+    if ((snapshot.isTaken || this.isOurs(snapshot)) && !mayRetry) return;
+    const values = snapshot.contents.entries.map(({ value }) => value).filter(isObject);
     this.dialect = dialect ?? detectDialect(values) ?? this.base.dialect;
     this.telling = new Set();
     const { base, applier, taken } = this;
     const tell = (news: News) => this.tell(news);
-    await takeEdits({ sight, base, taken, dialect: this.dialect, mirror, applier, removed, tell });
+    await takeEdits({ snapshot, base, taken, dialect: this.dialect, mirror, applier, removed, tell });
     this.told = this.telling;
     this.hasEdits = true;
-    sight.isTaken = true;
+    snapshot.isTaken = true;
     // What follows from the edits: groups that ended, leases that were found to be over.
     await mirror.catchUp();
     await mirror.refresh();
   }
 
   /** As we left it when we were here last, with nothing in it that is no task. */
-  private isOurs(sight: Sight): boolean {
-    const { text, document } = sight;
+  private isOurs(snapshot: FileSnapshot): boolean {
+    const { text, contents } = snapshot;
     if (text === null || digestOf(text) !== this.base.digest) return false;
     const { tasks } = this.options.mirror;
-    sight.isTaken = document.entries.every((entry) => tasks.has(String(idOf(entry, this.dialect))));
-    return sight.isTaken;
+    snapshot.isTaken = contents.entries.every((entry) => tasks.has(String(idOf(entry, this.dialect))));
+    return snapshot.isTaken;
   }
 
-  private async write(sight: Sight): Promise<void> {
+  private async write(snapshot: FileSnapshot): Promise<void> {
     const { file, mirror } = this.options;
     const { base, dialect, hasEdits } = this;
     const startedAt = Date.now();
@@ -148,9 +148,9 @@ export class Exchange {
     await this.record.add(this.unrecorded);
     this.unrecorded = [];
     const locked = <T>(work: () => Promise<T>) => this.locked(work);
-    const written = await writeOut({ sight, base, dialect, mirror, file, hasEdits, locked });
+    const written = await writeOut({ snapshot, base, dialect, mirror, file, hasEdits, locked });
     if (!written) return;
-    const { text, document, stamp, tasks, changed } = written;
+    const { text, contents, stamp, tasks, changed } = written;
     this.base = written.base;
     this.hasEdits = false;
     this.taken.clear();
@@ -158,7 +158,7 @@ export class Exchange {
     mirror.forgetEdits();
     if (text === null) return;
     this.writeMs = Date.now() - startedAt;
-    this.looking.wrote(text, document, stamp);
+    this.cache.wrote(text, contents, stamp);
     const count = tasks === 1 ? "1 task" : `${tasks} tasks`;
     this.tell({ what: "wrote", message: `${count}, ${changed} changed`, tasks, changed });
   }

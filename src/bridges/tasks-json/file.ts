@@ -6,7 +6,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DibsError } from "../../contract/error.js";
-import { BrokenFile } from "./document.js";
+import { BrokenFile } from "./contents.js";
 import type { Machine } from "./lock.js";
 
 /** A larger file is refused; ten thousand tasks take about ten. */

@@ -4,16 +4,16 @@ import { id as idField } from "../../contract/fields.js";
 import type { WireTask } from "../../contract/shapes.js";
 import type { Applier, NewEntry } from "./apply.js";
 import { type Base, entryAt, recognised } from "./base.js";
+import { type Entry, idOf, isObject } from "./contents.js";
 import { type Decision, decide } from "./decide.js";
 import { type Dialect, keyIn, nameOf, type Raw } from "./dialect.js";
-import { type Entry, idOf, isObject } from "./document.js";
-import type { Sight } from "./look.js";
+import type { FileSnapshot } from "./file-cache.js";
 import type { Mirror } from "./mirror.js";
 import { inOrder } from "./order.js";
 import type { News } from "./report.js";
 
-export interface Taking {
-  sight: Sight;
+export interface EditImport {
+  snapshot: FileSnapshot;
   base: Base;
   /** Entries that were taken since the last write, by their ids: a file that was edited twice does not contradict itself. */
   taken: Map<string, Raw>;
@@ -44,10 +44,10 @@ const shownMax = 20;
 export const isOver = ({ state }: WireTask): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
 
-export async function takeEdits(taking: Taking): Promise<void> {
-  const { sight, base } = taking;
+export async function takeEdits(taking: EditImport): Promise<void> {
+  const { snapshot, base } = taking;
   /** The write of ours that the file is a copy of. */
-  const copyOf = Math.min(sight.document.rev ?? base.rev, base.rev);
+  const copyOf = Math.min(snapshot.contents.rev ?? base.rev, base.rev);
   const { known, fresh } = sorted(taking);
   const added = await add(taking, fresh, copyOf);
   const edited = [...known]
@@ -62,11 +62,11 @@ export async function takeEdits(taking: Taking): Promise<void> {
   for (const { id, value } of added) taking.taken.set(id, value);
 }
 
-function sorted({ sight, base, mirror, dialect, tell }: Taking): Sorted {
+function sorted({ snapshot, base, mirror, dialect, tell }: EditImport): Sorted {
   const known = new Map<string, Raw>();
   const fresh: Fresh[] = [];
   const ids = new Set<string>();
-  for (const entry of sight.document.entries) {
+  for (const entry of snapshot.contents.entries) {
     const { id, problem } = judged(entry, dialect, ids, mirror);
     if (problem !== undefined) {
       const taskId = id === null ? {} : { taskId: id };
@@ -115,7 +115,7 @@ function judged(
 }
 
 /** What has become tasks. Entries without an id get it where they stand. */
-async function add({ applier, mirror, dialect }: Taking, fresh: Fresh[], copyOf: number) {
+async function add({ applier, mirror, dialect }: EditImport, fresh: Fresh[], copyOf: number) {
   const ids = await applier.create(fresh, dialect, copyOf);
   return fresh.flatMap((each) => {
     const id = each.id ?? ids.get(each);
@@ -132,8 +132,8 @@ async function add({ applier, mirror, dialect }: Taking, fresh: Fresh[], copyOf:
 const texts = ["prompt", "description"];
 const isText = (field: string) => texts.includes(field);
 
-function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decision {
-  const { sight, base, mirror, dialect } = taking;
+function decided(taking: EditImport, id: string, entry: Raw, copyOf: number): Decision {
+  const { snapshot, base, mirror, dialect } = taking;
   const task = mirror.tasks.get(id)!;
   const before = base.tasks.get(id);
   const taken = taking.taken.get(id);
@@ -145,18 +145,18 @@ function decided(taking: Taking, id: string, entry: Raw, copyOf: number): Decisi
     taken,
     dialect,
     now: mirror.now,
-    savedAt: sight.savedAt,
+    savedAt: snapshot.savedAt,
     editedAt: (field) => mirror.editedAt(task, isText(field) ? texts : [field]),
   });
 }
 
-function decidedNew({ mirror, dialect, sight }: Taking, id: string, entry: Raw): Decision {
+function decidedNew({ mirror, dialect, snapshot }: EditImport, id: string, entry: Raw): Decision {
   const nothing = { origin: null, base: undefined, taken: undefined };
-  const sides = { ...nothing, entry, dialect, isNew: true, now: mirror.now, savedAt: sight.savedAt };
+  const sides = { ...nothing, entry, dialect, isNew: true, now: mirror.now, savedAt: snapshot.savedAt };
   return decide({ ...sides, task: mirror.tasks.get(id)!, editedAt: () => 0 });
 }
 
-async function apply({ mirror, applier, tell }: Taking, all: readonly Decided[]): Promise<void> {
+async function apply({ mirror, applier, tell }: EditImport, all: readonly Decided[]): Promise<void> {
   const task = (id: string) => mirror.tasks.get(id)!;
   for (const { id, decision } of all) {
     for (const conflict of decision.conflicts) {
@@ -192,11 +192,11 @@ function dependenciesFirst(all: readonly Decided[], task: (id: string) => WireTa
 
 /** Nothing is deleted because it was removed from a list. */
 async function handleMissing(
-  { sight, base, mirror, applier, removed, tell }: Taking,
+  { snapshot, base, mirror, applier, removed, tell }: EditImport,
   known: ReadonlyMap<string, Raw>,
   copyOf: number,
 ): Promise<void> {
-  if (sight.text === null) return;
+  if (snapshot.text === null) return;
   for (const id of known.keys()) base.omitted.delete(id);
   const missing = [...base.tasks]
     .filter(([id, task]) => !known.has(id) && mirror.tasks.has(id) && entryAt(task, copyOf) !== null)

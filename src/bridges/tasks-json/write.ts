@@ -4,18 +4,18 @@ import { lstatSync, renameSync, rmSync } from "node:fs";
 import { DibsError } from "../../contract/error.js";
 import type { WireTask } from "../../contract/shapes.js";
 import { advance, type Base, digestOf, writeBase } from "./base.js";
+import { type Contents, type Entry, idOf, writeDocument } from "./contents.js";
 import type { Dialect, Raw } from "./dialect.js";
-import { type Document, type Entry, idOf, writeDocument } from "./document.js";
 import { renderEntry } from "./fields.js";
 import type { TaskFile } from "./file.js";
-import type { Sight } from "./look.js";
+import type { FileSnapshot } from "./file-cache.js";
 import type { Mirror } from "./mirror.js";
 import { isOver } from "./take.js";
 
 export interface Written {
   /** Null: there was nothing to write. */
   text: string | null;
-  document: Document;
+  contents: Contents;
   stamp: string | null;
   base: Base;
   tasks: number;
@@ -23,7 +23,7 @@ export interface Written {
 }
 
 export interface Writing {
-  sight: Sight;
+  snapshot: FileSnapshot;
   base: Base;
   dialect: Dialect;
   mirror: Mirror;
@@ -37,26 +37,26 @@ const baseMode = 0o600;
 
 /** Null if somebody has written the file since it was read. */
 export async function writeOut(writing: Writing): Promise<Written | null> {
-  const { sight, base, hasEdits } = writing;
-  const { document, entries, changed } = rendered(writing);
-  const isBehind = document.form.top !== null && (hasEdits || document.rev !== base.rev);
+  const { snapshot, base, hasEdits } = writing;
+  const { contents, entries, changed } = rendered(writing);
+  const isBehind = contents.form.top !== null && (hasEdits || contents.rev !== base.rev);
   const counts = { tasks: entries.size, changed };
-  if (changed === 0 && !isBehind && sight.text !== null) {
+  if (changed === 0 && !isBehind && snapshot.text !== null) {
     const kept = hasEdits ? await keepBase(writing, entries) : base;
-    return { text: null, document, stamp: sight.stamp, base: kept, ...counts };
+    return { text: null, contents, stamp: snapshot.stamp, base: kept, ...counts };
   }
   const rev = base.rev + 1;
-  const text = writeDocument(document, rev);
+  const text = writeDocument(contents, rev);
   refuseTooLarge(writing.file, text);
   const next = nextBase(writing, entries, text);
   const stamp = await put(writing, text, next);
-  return stamp === null ? null : { text, document: { ...document, rev }, stamp, base: next, ...counts };
+  return stamp === null ? null : { text, contents: { ...contents, rev }, stamp, base: next, ...counts };
 }
 
 /** Tasks that did not change are rendered once. */
 const rendering = new WeakMap<WireTask, { entry: Raw; dialect: Dialect }>();
 
-function rendered({ sight: { document }, base, dialect, mirror }: Writing) {
+function rendered({ snapshot: { contents }, base, dialect, mirror }: Writing) {
   const written = new Map<string, Raw>();
   let changed = 0;
   const shown = (task: WireTask, before: Raw, isThere: boolean) => {
@@ -69,8 +69,8 @@ function rendered({ sight: { document }, base, dialect, mirror }: Writing) {
     return value;
   };
   const isGone = (entry: Entry) => mirror.archived.has(String(idOf(entry, dialect)));
-  const present = document.entries.filter((entry) => !isGone(entry));
-  changed += document.entries.length - present.length;
+  const present = contents.entries.filter((entry) => !isGone(entry));
+  changed += contents.entries.length - present.length;
   const entries = present.map((entry): Entry => {
     const id = idOf(entry, dialect);
     const task = typeof id === "string" && !written.has(id) ? mirror.tasks.get(id) : undefined;
@@ -80,7 +80,7 @@ function rendered({ sight: { document }, base, dialect, mirror }: Writing) {
     if (written.has(task.id) || isLeftOut(base, task)) continue;
     entries.push({ key: task.id, value: shown(task, base.tasks.get(task.id)?.entry ?? {}, false) });
   }
-  return { document: { ...document, entries }, entries: written, changed };
+  return { contents: { ...contents, entries }, entries: written, changed };
 }
 
 /** Until it is open again. */
@@ -110,8 +110,8 @@ function nextBase({ base, dialect, mirror }: Writing, entries: ReadonlyMap<strin
 
 /** The file needs no change, but what it is compared with does. */
 async function keepBase(writing: Writing, entries: ReadonlyMap<string, Raw>): Promise<Base> {
-  const { file, sight } = writing;
-  const base = nextBase(writing, entries, sight.text ?? "");
+  const { file, snapshot } = writing;
+  const base = nextBase(writing, entries, snapshot.text ?? "");
   const draft = await file.draft(writeBase(base, 2 * file.bytesMax), baseMode);
   renameSync(draft, file.beside("base"));
   return base;
@@ -121,17 +121,17 @@ async function keepBase(writing: Writing, entries: ReadonlyMap<string, Raw>): Pr
  * The stamp, or null. The new base is there before the file and counts after it: whoever finds it waiting compares its digest
  * with the file and knows how far we came.
  */
-async function put({ file, sight, locked }: Writing, text: string, base: Base): Promise<string | null> {
+async function put({ file, snapshot, locked }: Writing, text: string, base: Base): Promise<string | null> {
   const drafts: string[] = [];
   try {
-    drafts.push(await file.draft(text, sight.mode));
+    drafts.push(await file.draft(text, snapshot.mode));
     drafts.push(await file.draft(writeBase(base, 2 * file.bytesMax), baseMode));
     const [own = "", next = ""] = drafts;
     const stamp = await locked(async () => {
       renameSync(next, file.beside("base.next"));
       await file.quiet();
       const ours = lstatSync(own, { bigint: true });
-      if (!file.replace(own, sight.stamp)) return null;
+      if (!file.replace(own, snapshot.stamp)) return null;
       const now = lstatSync(file.path, { bigint: true, throwIfNoEntry: false });
       const isOurs = now?.ino === ours.ino && now.mtimeNs === ours.mtimeNs && now.size === ours.size;
       renameSync(file.beside("base.next"), file.beside("base"));

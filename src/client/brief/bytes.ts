@@ -5,10 +5,10 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export const bytesOf = (text: string): number => encoder.encode(text).length;
 
-export const cutMark = "\n[… cut …]\n";
+const cutMark = "\n[… cut …]\n";
 
 /** The beginning of a text. */
-export function beginningOf(text: string, bytesMax: number): string {
+function beginningOf(text: string, bytesMax: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(Math.max(0, bytesMax)));
   return text.slice(0, read);
 }

@@ -33,7 +33,7 @@ export function lossIn({ type, taskId, data }: WireEvent): DibsError | null {
 }
 
 /** Refusals that say that the task is no longer held. */
-export const lostCodes: ReadonlySet<DibsError["code"]> = new Set<DibsError["code"]>([
+const lostCodes: ReadonlySet<DibsError["code"]> = new Set<DibsError["code"]>([
   "CLAIM_EXPIRED",
   "TASK_CANCELLED",
   "TASK_NOT_CLAIMED",

@@ -1,7 +1,7 @@
 // Holding tasks: what every kind of worker shares. `dibs.work`, the runner, MCP and the spool are adapters of it.
 
-export { type DibsSource, HeldClaim, type HolderOf } from "./claim.js";
-export { hasCode, isLost, lostCodes } from "./endings.js";
+export { HeldClaim, type HolderOf } from "./claim.js";
+export { hasCode, isLost } from "./endings.js";
 export { type Answer, WorkLoop } from "./loop.js";
 export { beatMsFor, claimSettings, Heartbeat } from "./pace.js";
 export { type Outcome, Reports, storable, waitsForAnswer, waitsForChildren } from "./reports.js";

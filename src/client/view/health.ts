@@ -16,7 +16,7 @@ export type SessionEntry = OutputOf<OperationNamed<"sessions.summary">>["session
 export type SessionHealth = "working" | "waiting" | "stalled" | "lost" | "idle";
 
 /** The project's settings that matter here, and what they are where nobody set them. */
-export const patience = { orphanThresholdMs: 600_000 };
+const patience = { orphanThresholdMs: 600_000 };
 
 export function sessionHealth(
   session: SessionEntry,

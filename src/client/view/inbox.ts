@@ -4,7 +4,7 @@
 import type { WireNotification, WireTask } from "../../contract/shapes.js";
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
 import type { Dibs } from "../client.js";
-import { keyOf } from "./shelf.js";
+import { keyOf } from "./row-set.js";
 
 export type AskingTask = WireTask & { question: NonNullable<WireTask["question"]> };
 

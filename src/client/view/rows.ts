@@ -9,7 +9,7 @@ import type { WireEvent } from "../../contract/shapes.js";
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
 import type { Dibs } from "../client.js";
 import { factsOf } from "./facts.js";
-import { keyOf, Shelf } from "./shelf.js";
+import { keyOf, RowSet } from "./row-set.js";
 import type { Facts } from "./suggest.js";
 
 export interface Timers {
@@ -73,7 +73,7 @@ export class TaskIndex {
   version = 0;
   progress: Progress = { loaded: 0, complete: false, error: null };
 
-  private readonly shelf = new Shelf();
+  private readonly rowSet = new RowSet();
   private readonly dirty = new Map<string, TaskName>();
   /** Completed since their dependents were last looked for. */
   private readonly completed = new Set<string>();
@@ -104,12 +104,12 @@ export class TaskIndex {
   }
 
   get(project: string, id: string): WireTaskRow | undefined {
-    return this.shelf.get(keyOf(project, id));
+    return this.rowSet.get(keyOf(project, id));
   }
 
   /** In the order of creation; the same array until something changes. */
   rows(): readonly WireTaskRow[] {
-    return this.shelf.all();
+    return this.rowSet.all();
   }
 
   facts(): Facts {
@@ -219,7 +219,7 @@ export class TaskIndex {
 
   private markInFlight(now: number): void {
     this.refreshAt = now + refreshMs;
-    for (const row of this.shelf.each()) if (row.claim) this.mark(row);
+    for (const row of this.rowSet.each()) if (row.claim) this.mark(row);
   }
 
   private async readPage(pass: Pass): Promise<void> {
@@ -229,7 +229,7 @@ export class TaskIndex {
       ...(pass.cursor === undefined ? {} : { cursor: pass.cursor }),
     });
     if (this.isClosed) return;
-    for (const row of rows) if (this.shelf.put(row, pass.number)) this.changed();
+    for (const row of rows) if (this.rowSet.put(row, pass.number)) this.changed();
     // It was begun anew meanwhile.
     if (this.pass !== pass) return;
     pass.cursor = nextCursor ?? undefined;
@@ -237,14 +237,14 @@ export class TaskIndex {
     const isLast = pass.stage === stages.length;
     if (isLast) this.endPass(pass);
     this.tell(
-      isLast ? { loaded: this.shelf.size, complete: true } : { loaded: this.progress.loaded + rows.length },
+      isLast ? { loaded: this.rowSet.size, complete: true } : { loaded: this.progress.loaded + rows.length },
     );
   }
 
   /** A task may have moved between the pages: those that were not met are asked for. */
   private endPass(pass: Pass): void {
     this.pass = null;
-    for (const row of this.shelf.unseenIn(pass.number)) this.mark(row);
+    for (const row of this.rowSet.unseenIn(pass.number)) this.mark(row);
   }
 
   private async readDirty(): Promise<void> {
@@ -266,10 +266,10 @@ export class TaskIndex {
       for (const row of rows) this.replace(row, number);
       for (const { project, id } of names) {
         const key = keyOf(project, id);
-        if (!found.has(key) && this.shelf.remove(key)) this.changed();
+        if (!found.has(key) && this.rowSet.remove(key)) this.changed();
       }
       this.markDependents();
-      if (this.progress.complete) this.tell({ loaded: this.shelf.size });
+      if (this.progress.complete) this.tell({ loaded: this.rowSet.size });
     } catch (error) {
       for (const name of names) this.mark(name);
       throw error;
@@ -278,8 +278,8 @@ export class TaskIndex {
 
   private replace(row: WireTaskRow, pass: number): void {
     const key = keyOf(row.project, row.id);
-    const before = this.shelf.get(key);
-    if (!this.shelf.put(row, pass)) return;
+    const before = this.rowSet.get(key);
+    if (!this.rowSet.put(row, pass)) return;
     this.changed();
     if (before?.state === row.state) return;
     if (row.state === "completed") this.completed.add(key);
@@ -288,7 +288,7 @@ export class TaskIndex {
 
   private markDependents(): void {
     if (this.completed.size === 0) return;
-    for (const row of this.shelf.each()) {
+    for (const row of this.rowSet.each()) {
       if (
         row.pendingDependencies > 0 &&
         row.dependsOn.some((id) => this.completed.has(keyOf(row.project, id)))

@@ -10,7 +10,7 @@ import { states } from "./list.js";
 export const rowTextMax = 200;
 
 /** A task as views that know all tasks keep it: what is searched, sorted and drawn, without the long texts. */
-export const taskRowShape = once(() =>
+const taskRowShape = once(() =>
   taskShape()
     .pick({
       id: true,

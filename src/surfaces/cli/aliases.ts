@@ -1,6 +1,6 @@
 // Names that users of other tools type, each for one command.
 
-export const aliases: ReadonlyMap<string, string> = new Map([
+const aliases: ReadonlyMap<string, string> = new Map([
   ["create", "add"],
   ["next", "ready"],
   ["close", "done"],

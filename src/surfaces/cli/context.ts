@@ -7,8 +7,8 @@ import type { Entry } from "./commands.js";
 import { connectionFor, targetFor } from "./connection.js";
 import { durationMs } from "./durations.js";
 import type { Parts } from "./parts.js";
+import { type Display, displayOf } from "./print/display.js";
 import { jsonLine } from "./print/json.js";
-import { type Look, lookOf } from "./print/look.js";
 import { plain } from "./print/text.js";
 import { type CommandSpec, type Parsed, usageError } from "./spec.js";
 
@@ -197,8 +197,8 @@ export class Context {
 
   /** For commands that stay: a server that goes away is left for the store or its next server. */
   lastingDibs(): Promise<Dibs> {
-    this.opened ??= import("./lasting.js").then(({ lastingConnection }) =>
-      lastingConnection(this, this.parts),
+    this.opened ??= import("./reconnecting.js").then(({ reconnectingConnection }) =>
+      reconnectingConnection(this, this.parts),
     );
     return this.opened;
   }
@@ -209,9 +209,9 @@ export class Context {
   }
 
   /** The answer itself for programs, words for people. */
-  say(answer: unknown, forPeople: (look: Look) => string): void {
+  say(answer: unknown, forPeople: (display: Display) => string): void {
     if (this.isJson) this.parts.out(jsonLine(answer));
-    else this.parts.out(ended(forPeople(lookOf(this.parts))));
+    else this.parts.out(ended(forPeople(displayOf(this.parts))));
   }
 }
 

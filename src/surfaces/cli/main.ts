@@ -9,8 +9,8 @@ import { entries, groups } from "./commands.js";
 import { Context } from "./context.js";
 import { inFlags } from "./flag-words.js";
 import type { Parts } from "./parts.js";
+import { columnsOf } from "./print/display.js";
 import { jsonLine } from "./print/json.js";
-import { columnsOf } from "./print/look.js";
 import { plainLines } from "./print/text.js";
 import {
   commonHelp,

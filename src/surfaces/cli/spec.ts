@@ -225,7 +225,7 @@ function refuseWrongCount(spec: CommandSpec, args: readonly string[]): void {
 /** Without a command it is the program itself. */
 const calledAs = ({ name }: CommandSpec) => (name === "" ? "dibs" : `dibs ${name}`);
 
-export function usageOf(spec: CommandSpec): string {
+function usageOf(spec: CommandSpec): string {
   return `${calledAs(spec)} ${spec.usage ?? `${spec.args ? `${spec.args} ` : ""}[flags]`}`;
 }
 
@@ -258,7 +258,7 @@ export function introduction(summary: string, details: string | undefined, colum
   return [sentence, ...(details ? [details] : [])].map((text) => hanging("", text, columns)).join("\n");
 }
 
-export function exitLines(own: CommandSpec["exits"], columns: number): string {
+function exitLines(own: CommandSpec["exits"], columns: number): string {
   const usual = Object.fromEntries(usualExits.map((code) => [code, exitCodes[code]]));
   const lines = Object.entries({ ...usual, ...own }).map(([code, means]) =>
     means === null ? "" : hanging(`  ${code}  `, means, columns),

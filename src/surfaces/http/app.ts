@@ -12,24 +12,24 @@ import type { Executor } from "../../operations/execute.js";
 import { expositionType } from "../../operations/metrics/exposition.js";
 import { isTokenLive, onRevocation } from "../../operations/tokens.js";
 import { addAuth } from "./auth-routes.js";
+import { Authentication, type AuthenticationOptions } from "./authentication.js";
 import { type BodyLimits, readBytes } from "./body.js";
 import { type Bindings, type Call, type Http, json, problem } from "./context.js";
-import { type Observed, ServerFigures } from "./figures.js";
-import { Gate, type GateOptions } from "./gate.js";
+import { disconnectSignal, onDisconnect } from "./disconnects.js";
 import { apiHeaders, refuseForeign } from "./guard.js";
 import { readQuery } from "./input.js";
-import { leavingSignal, onLeaving } from "./leaving.js";
 import { openApiDocument } from "./openapi.js";
 import { addPages, dashboardPages } from "./pages.js";
 import { asRefusal } from "./problem.js";
 import { referenceCss, referencePage } from "./reference.js";
 import { addOperations, type RouteParts } from "./routes.js";
+import { type Observed, ServerMetrics } from "./server-metrics.js";
 import { SignInCodes } from "./sign-in.js";
 import { resumeAfter, type StreamLimits, Streams } from "./stream.js";
 
 export interface AppParts extends RouteParts {
   hub: EventHub<string>;
-  gate: GateOptions;
+  authentication: AuthenticationOptions;
   hosts: () => ReadonlySet<string>;
   streams: StreamLimits;
   version: string;
@@ -50,9 +50,9 @@ export interface App {
     env: { incoming: IncomingMessage; outgoing: ServerResponse },
   ): Promise<Response> | Response;
   codes: SignInCodes;
-  figures: ServerFigures;
+  metrics: ServerMetrics;
   streams: Streams;
-  gate: Gate;
+  authentication: Authentication;
 }
 
 const isApi = (path: string) => path === "/api" || path.startsWith("/api/");
@@ -62,11 +62,11 @@ const isPublic = (path: string) =>
 
 export function createApp(parts: AppParts): App {
   const { executor, hub, version } = parts;
-  const gate = new Gate(executor, parts.gate);
+  const authentication = new Authentication(executor, parts.authentication);
   const codes = new SignInCodes(parts.now);
   const streams = new Streams(hub, ({ org, token }) => isTokenLive(executor, org, token), parts.streams);
   onRevocation(executor, () => void streams.look());
-  const figures = new ServerFigures(executor, streams);
+  const metrics = new ServerMetrics(executor, streams);
   const app = new Hono<{ Bindings: Bindings }>();
 
   app.use(async (http, next) => {
@@ -74,8 +74,8 @@ export function createApp(parts: AppParts): App {
     const isOpen = isPublic(http.req.path);
     refuseForeign(incoming, parts.hosts(), isOpen);
     if (isOpen) return next();
-    call.caller = await gate.callerOf(incoming);
-    const leave = gate.enter(call.caller, "requests");
+    call.caller = await authentication.callerOf(incoming);
+    const leave = authentication.enter(call.caller, "requests");
     // Whoever went away meanwhile will not do so again.
     if (outgoing.closed) leave();
     else outgoing.once("close", leave);
@@ -85,17 +85,17 @@ export function createApp(parts: AppParts): App {
   addOperations(app, parts);
   addAuth(app, {
     executor,
-    gate,
+    authentication,
     codes,
-    isOpen: parts.gate.openTo !== null,
-    cookie: parts.gate.cookie,
+    isOpen: parts.authentication.openTo !== null,
+    cookie: parts.authentication.cookie,
     bodyMs: parts.limits.bodyMs,
   });
-  app.get("/api/events/stream", (http) => follow(http, executor, streams, gate));
-  app.all("/mcp", (http) => serveMcp(http, parts, gate));
+  app.get("/api/events/stream", (http) => follow(http, executor, streams, authentication));
+  app.all("/mcp", (http) => serveMcp(http, parts, authentication));
   app.get("/metrics", async (http) => {
     http.env.call.route = "/metrics";
-    const text = await figures.text(http.env.call.caller!.org);
+    const text = await metrics.text(http.env.call.caller!.org);
     return new Response(text, {
       headers: {
         ...apiHeaders,
@@ -124,15 +124,15 @@ export function createApp(parts: AppParts): App {
   app.onError((error, http) => {
     const refusal = asRefusal(error);
     http.env.call.error = refusal;
-    figures.refused(http.env.call.caller?.org ?? null, refusal.code);
+    metrics.refused(http.env.call.caller?.org ?? null, refusal.code);
     return problem(http, refusal);
   });
 
   return {
     codes,
-    figures,
+    metrics,
     streams,
-    gate,
+    authentication,
     fetch(request, { incoming, outgoing }) {
       const call: Call = {
         id: parts.newRequestId(),
@@ -147,7 +147,7 @@ export function createApp(parts: AppParts): App {
         // 499: its caller went away before there was an answer.
         const status = outgoing.headersSent ? outgoing.statusCode : 499;
         const seen = { call, method, status, ms: performance.now() - call.startedAt };
-        figures.request(seen);
+        metrics.request(seen);
         parts.observe(seen);
       });
       return app.fetch(request, { incoming, outgoing, call });
@@ -176,7 +176,11 @@ function addStatus(app: Hono<{ Bindings: Bindings }>, { version, notReady }: App
 }
 
 /** The protocol answers for itself; who calls, from where and how often is judged as everywhere. */
-async function serveMcp(http: Http, { mcp, limits }: AppParts, gate: Gate): Promise<Response> {
+async function serveMcp(
+  http: Http,
+  { mcp, limits }: AppParts,
+  authentication: Authentication,
+): Promise<Response> {
   const { call, outgoing } = http.env;
   call.route = "/mcp";
   const caller = call.caller!;
@@ -186,8 +190,8 @@ async function serveMcp(http: Http, { mcp, limits }: AppParts, gate: Gate): Prom
     else outgoing.once("close", ended);
   };
   if (http.req.method === "GET") {
-    onEnd(gate.enter(caller, "streams"));
-    onLeaving(http.env, () => outgoing.destroy());
+    onEnd(authentication.enter(caller, "streams"));
+    onDisconnect(http.env, () => outgoing.destroy());
   }
   const request = await readWhole(http, { bytesMax: limits.bodyBytesMax, ms: limits.bodyMs });
   const answer = request
@@ -206,7 +210,7 @@ async function readWhole({ req, env }: Http, limits: BodyLimits): Promise<Reques
   if (raw.method !== "POST") return raw;
   try {
     const body = await readBytes(env.incoming, limits);
-    const { signal } = leavingSignal(env);
+    const { signal } = disconnectSignal(env);
     return new Request(raw.url, { method: "POST", headers: raw.headers, body, signal });
   } catch (error) {
     if (error instanceof DibsError && error.code === "PAYLOAD_TOO_LARGE") return null;
@@ -226,7 +230,12 @@ const streamHeaders = (requestId: string) => ({
 });
 
 /** The same filters as a page of events, which judges them. */
-async function follow(http: Http, executor: Executor, streams: Streams, gate: Gate): Promise<Response> {
+async function follow(
+  http: Http,
+  executor: Executor,
+  streams: Streams,
+  authentication: Authentication,
+): Promise<Response> {
   const { call, incoming } = http.env;
   call.route = "/api/events/stream";
   const caller = call.caller!;
@@ -236,7 +245,7 @@ async function follow(http: Http, executor: Executor, streams: Streams, gate: Ga
   const { types, taskId } = query as { types?: never; taskId?: string };
   await dispatch(executor, "events.list", { project, types, taskId, limit: 1 }, caller);
   if (incoming.method === "HEAD") return new Response(null, { headers: streamHeaders(call.id) });
-  const leave = gate.enter(caller, "streams");
+  const leave = authentication.enter(caller, "streams");
   await streams.start(http.env, {
     caller,
     after,

@@ -7,14 +7,14 @@ import { callerOf } from "../../operations/caller.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { isTokenLive, tokenIdOf } from "../../operations/tokens.js";
+import type { Authentication } from "./authentication.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
 import { type Bindings, type Http, json } from "./context.js";
-import type { Gate } from "./gate.js";
 import { cookieMs, cookieOf, type SignInCodes, setCookie } from "./sign-in.js";
 
 export interface AuthParts {
   executor: Executor;
-  gate: Gate;
+  authentication: Authentication;
   codes: SignInCodes;
   /** Started with --no-auth: there is nothing to sign in to. */
   isOpen: boolean;
@@ -61,12 +61,12 @@ function readBody({ env }: Http, { bodyMs }: AuthParts): Promise<Record<string, 
 }
 
 async function exchange(http: Http, parts: AuthParts): Promise<Response> {
-  const { executor, codes, cookie, isOpen, gate } = parts;
+  const { executor, codes, cookie, isOpen, authentication } = parts;
   const { call, incoming } = http.env;
   call.route = "/api/auth/exchange";
   const { code } = await readBody(http, parts);
   if (isOpen) {
-    const { org, role } = await gate.callerOf(incoming);
+    const { org, role } = await authentication.callerOf(incoming);
     return json(http, { success: true, org, role });
   }
   const grant = codes.take(code);

@@ -6,7 +6,7 @@ import {
   type OpenApiDocument,
   type OperationObject,
   type ParameterObject,
-} from "./document.js";
+} from "./openapi-types.js";
 import { componentPrefix, resolve, type Schema } from "./schema.js";
 
 const time = "2026-01-31T12:00:00.000Z";

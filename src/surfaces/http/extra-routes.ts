@@ -3,14 +3,14 @@
 import type { Code } from "../../contract/codes.js";
 import { roles } from "../../contract/operation.js";
 import { registry } from "../../contract/registry.js";
+import { mcpRoutes } from "./mcp-routes.js";
 import {
   jsonType,
   type OperationObject,
   type ParameterObject,
   type Reference,
   type ResponseObject,
-} from "./document.js";
-import { mcpRoutes } from "./mcp-routes.js";
+} from "./openapi-types.js";
 import { projectParameters, queryParameter } from "./parameters.js";
 import { operationCodes, type Refusals } from "./refusals.js";
 import { componentPrefix, type Schema, type SchemaSet } from "./schema.js";

@@ -1,8 +1,8 @@
 // The fields of a schema as rows: name, type with its bounds, and what it is for.
 
-import type { ParameterObject } from "./document.js";
 import { componentOf } from "./example.js";
-import { html, join, Markup, type Piece, prose } from "./markup.js";
+import { html, join, type Markup, type Piece, prose, raw } from "./markup.js";
+import type { ParameterObject } from "./openapi-types.js";
 import { resolve, type Schema } from "./schema.js";
 
 export interface Row {
@@ -73,8 +73,8 @@ function typeOf(schema: Schema, components: Components): Markup {
   const component = componentOf(schema);
   if (component) return html`<a href="#${component}">${component}</a>`;
   if (schema.anyOf) {
-    const types = new Set(schema.anyOf.map((each) => typeOf(each, components).text));
-    return new Markup([...types].join(" or "));
+    const types = new Set(schema.anyOf.map((each) => typeOf(each, components).toString()));
+    return raw([...types].join(" or "));
   }
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
   if (schema.enum) return words(schema.enum, "one of");

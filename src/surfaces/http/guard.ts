@@ -21,7 +21,7 @@ export function allowedHosts(host: string, port: number, more: readonly string[]
 }
 
 /** A name as one reaches this server by it: with our port, unless it has one of its own. */
-export const withPort = (name: string, port: number) => (/:\d+$/.test(name) ? name : `${name}:${port}`);
+const withPort = (name: string, port: number) => (/:\d+$/.test(name) ? name : `${name}:${port}`);
 
 export const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::";
 

@@ -1,8 +1,8 @@
 // What the document says about /mcp: how the protocol travels. What is in its messages is said by MCP itself.
 
 import { roles } from "../../contract/operation.js";
-import { jsonType, type ParameterObject, type Reference, type ResponseObject } from "./document.js";
 import type { Plan } from "./extra-routes.js";
+import { jsonType, type ParameterObject, type Reference, type ResponseObject } from "./openapi-types.js";
 import type { Schema } from "./schema.js";
 
 const streamType = "text/event-stream";

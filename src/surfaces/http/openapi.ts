@@ -2,8 +2,8 @@
 
 import type { Operation } from "../../contract/operation.js";
 import { registry } from "../../contract/registry.js";
-import { jsonType, type OpenApiDocument, type OperationObject } from "./document.js";
 import { extraRoutes } from "./extra-routes.js";
+import { jsonType, type OpenApiDocument, type OperationObject } from "./openapi-types.js";
 import { operationParameters, pathNames, sharedParameters } from "./parameters.js";
 import { operationCodes, problemSchema, Refusals } from "./refusals.js";
 import { answerSchemas, inputSchemas, type Schema } from "./schema.js";

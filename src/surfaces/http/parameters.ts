@@ -2,7 +2,7 @@
 
 import { idempotencyKey } from "../../contract/fields.js";
 import type { Operation } from "../../contract/operation.js";
-import type { ParameterObject, Reference } from "./document.js";
+import type { ParameterObject, Reference } from "./openapi-types.js";
 import { fieldSchema, type Schema } from "./schema.js";
 
 export const pathNames = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);

@@ -18,7 +18,7 @@ export function problemHeaders(error: DibsError): Record<string, string> {
 }
 
 /** Where the server's own reference describes the code: relative, because a server has no address that it is sure of. */
-export const problemTypeOf = (code: Code) => `/reference#${code}`;
+const problemTypeOf = (code: Code) => `/reference#${code}`;
 
 /** RFC 9457's members come last: no detail of ours can replace them. */
 export function problemBody(

@@ -1,5 +1,8 @@
 // The API as a page to read, made from the OpenAPI document. It has no script and loads nothing but its style sheet.
 
+import { exampleAddress, exampleBody } from "./example.js";
+import { bodyRows, fieldTable, parameterRow } from "./fields-table.js";
+import { html, join, type Markup, prose } from "./markup.js";
 import {
   jsonType,
   lookUp,
@@ -8,10 +11,7 @@ import {
   type ParameterObject,
   problemType,
   type ResponseObject,
-} from "./document.js";
-import { exampleAddress, exampleBody } from "./example.js";
-import { bodyRows, fieldTable, parameterRow } from "./fields-table.js";
-import { html, join, Markup, prose } from "./markup.js";
+} from "./openapi-types.js";
 import { sketchAnswer } from "./sketch.js";
 
 export { referenceCss } from "./reference-style.js";
@@ -67,7 +67,7 @@ ${shapeSection(document)}
 </body>
 </html>
 `;
-  return page.text;
+  return page.toString();
 }
 
 function entriesOf({ paths }: OpenApiDocument, tag: string): Entry[] {
@@ -144,7 +144,7 @@ function facts(operation: OperationObject, parameters: ParameterObject[]): Marku
     project && (project.schema.anyOf ? html`one project or <code>*</code>` : html`one project`),
     cli && html`CLI <code>${cli}</code>`,
     mcp && html`MCP <code>${mcp}</code>`,
-  ].filter((each): each is Markup => each instanceof Markup);
+  ].filter((each) => typeof each === "object");
 }
 
 function curl(document: OpenApiDocument, { path, method, operation }: Entry): string {

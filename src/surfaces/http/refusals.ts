@@ -3,7 +3,7 @@
 import { STATUS_CODES } from "node:http";
 import { type Code, httpStatus, meaningOf } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
-import { problemType, type Reference, type ResponseObject } from "./document.js";
+import { problemType, type Reference, type ResponseObject } from "./openapi-types.js";
 import { componentPrefix, type Schema } from "./schema.js";
 
 const codes = Object.keys(httpStatus) as Code[];

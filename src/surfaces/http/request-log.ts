@@ -1,7 +1,7 @@
 // What is logged of a request: changes at info, other requests at debug, failures of the server above.
 
 import { operations } from "../../contract/registry.js";
-import type { Observed } from "./figures.js";
+import type { Observed } from "./server-metrics.js";
 
 /** Renewals, log lines and claims that found nothing come too often to be logged as changes. */
 const frequent = ["tasks.heartbeat", "sessions.heartbeat", "tasks.appendLog", "locks.acquire"];

@@ -9,8 +9,8 @@ import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
 import { type Bindings, type Http, json } from "./context.js";
+import { disconnectSignal } from "./disconnects.js";
 import { inputFields, readQuery } from "./input.js";
-import { leavingSignal } from "./leaving.js";
 import { isChange } from "./request-log.js";
 
 export interface RouteParts {
@@ -60,7 +60,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
     if (input.project === "") delete input.project;
     for (const name of params) input[name] = http.req.param(name);
     const idempotencyKey = writes ? http.req.header("idempotency-key") : undefined;
-    const waiting = mayWait && input.waitMs ? leavingSignal(http.env) : null;
+    const waiting = mayWait && input.waitMs ? disconnectSignal(http.env) : null;
     const signals = waiting ? [closing, waiting.signal] : undefined;
     try {
       const answer = await dispatch(executor, operation.name as OperationName, input, caller, {

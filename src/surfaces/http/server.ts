@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { DibsError } from "../../contract/error.js";
 import type { App } from "./app.js";
-import { refuseUnparsed } from "./unparsed.js";
+import { refuseMalformed } from "./malformed-requests.js";
 
 export interface ListenOptions {
   host: string;
@@ -35,7 +35,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     listener as (incoming: IncomingMessage, outgoing: ServerResponse) => void,
   );
   server.maxConnections = options.connectionsMax;
-  // A client that sends FIN behind its request still reads the answer (leaving.ts). Node's types do not know the property.
+  // A client that sends FIN behind its request still reads the answer (disconnects.ts). Node's types do not know the property.
   Object.assign(server, { httpAllowHalfOpen: true });
   await new Promise<void>((resolve, reject) => {
     // Also later: a connection that could not be accepted is no reason to end.
@@ -62,7 +62,7 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port, ownerOf }: Lis
   return new DibsError("STORE_UNAVAILABLE", `Cannot listen on ${where}: ${error.message}`, { cause: error });
 }
 
-export class Listening {
+class Listening {
   readonly port: number;
   private readonly sockets = new Set<Socket>();
   private readonly underWay = new Set<ServerResponse>();
@@ -84,7 +84,7 @@ export class Listening {
     });
     const isAnswered = (socket: Socket) =>
       [...this.underWay].some((outgoing) => outgoing.socket === socket && outgoing.headersSent);
-    server.on("clientError", (error, socket) => refuseUnparsed(error, socket as Socket, isAnswered));
+    server.on("clientError", (error, socket) => refuseMalformed(error, socket as Socket, isAnswered));
   }
 
   /** Nothing new comes in; what is under way ends, or is cut off after `graceMs`. */

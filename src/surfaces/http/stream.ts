@@ -7,7 +7,7 @@ import type { WireEvent } from "../../contract/shapes.js";
 import type { Caller } from "../../operations/environment.js";
 import { type LogEnds, resumeFrom } from "../../operations/event-feed.js";
 import type { EventHub, ReaderOptions } from "../../operations/event-hub.js";
-import { type Exchange, onLeaving } from "./leaving.js";
+import { type NodeExchange, onDisconnect } from "./disconnects.js";
 
 export interface StreamLimits {
   commentMs: number;
@@ -58,7 +58,7 @@ export class Streams {
     return count;
   }
 
-  async start(exchange: Exchange, request: StreamRequest): Promise<void> {
+  async start(exchange: NodeExchange, request: StreamRequest): Promise<void> {
     const { outgoing } = exchange;
     const ends = await this.hub.ends(request.caller.org).catch((error: unknown) => {
       request.onEnd();
@@ -83,7 +83,7 @@ export class Streams {
       stream,
       this.hub.read(request.caller.org, { ...request.filter, after: begin.after, signal }),
     );
-    onLeaving(exchange, () => stream.end());
+    onDisconnect(exchange, () => stream.end());
   }
 
   private async pump(stream: Stream, batches: AsyncIterable<string[]>): Promise<void> {

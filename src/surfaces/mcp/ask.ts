@@ -5,9 +5,9 @@ import { questionEvents } from "../../client/brief/facts.js";
 import type { Dibs } from "../../client/client.js";
 import { Ending, pause } from "../../common/abort.js";
 import type { WireTask } from "../../contract/shapes.js";
+import type { AgentSessions } from "./agent-sessions.js";
 import { answerBlock } from "./answers.js";
 import { type Arguments, waitMsMax, waitMsOf } from "./arguments.js";
-import type { Desk } from "./desk.js";
 import { asHolder, given } from "./handlers.js";
 import { asDibsError } from "./refusals.js";
 
@@ -22,21 +22,21 @@ export interface Question {
 export type Elicit = (question: Question, signal: AbortSignal) => Promise<string | null>;
 
 export async function askHuman(
-  desk: Desk,
+  agents: AgentSessions,
   input: Arguments,
   signal: AbortSignal,
   elicit: Elicit | null,
 ): Promise<string[]> {
   // With somebody to ask right here it is worth waiting.
   const waitMs = input.wait_seconds === undefined && elicit ? waitMsMax : waitMsOf(input.wait_seconds);
-  const { task, isNew } = await put(desk, input);
+  const { task, isNew } = await put(agents, input);
   if (task.responsePending) return told(task);
   const question = questionOf(task);
   if (!question) return told(task);
   const refused = new AbortController();
-  if (elicit && isNew) askHere(desk, question, elicit, () => refused.abort());
-  const ends = [signal, desk.signal, refused.signal];
-  const latest = waitMs > 0 ? await answered(desk, question, new Ending(ends, waitMs)) : task;
+  if (elicit && isNew) askHere(agents, question, elicit, () => refused.abort());
+  const ends = [signal, agents.signal, refused.signal];
+  const latest = waitMs > 0 ? await answered(agents, question, new Ending(ends, waitMs)) : task;
   return [...(refused.signal.aborted ? [notNow] : []), ...told(latest, question)];
 }
 
@@ -49,9 +49,12 @@ export function questionOf({ id: taskId, question }: WireTask): Question | null 
 }
 
 /** Asked again, the same question is not asked twice: the agent just waits for its answer. */
-export async function put(desk: Desk, input: Arguments): Promise<{ task: WireTask; isNew: boolean }> {
+export async function put(
+  agents: AgentSessions,
+  input: Arguments,
+): Promise<{ task: WireTask; isNew: boolean }> {
   const text = input.question as string;
-  return asHolder(desk, input, async (dibs, holder) => {
+  return asHolder(agents, input, async (dibs, holder) => {
     const { task } = await dibs.tasks.get({ taskId: holder.taskId });
     const isOwn = task.claim?.sessionId === holder.sessionId;
     if (isOwn && (await wasAsked(dibs, task, text))) return { task, isNew: false };
@@ -80,25 +83,25 @@ async function lastQuestion(dibs: Dibs, task: WireTask): Promise<unknown> {
 }
 
 /** In the background: the answer is found in the store, whoever gave it. */
-function askHere(desk: Desk, question: Question, elicit: Elicit, onRefused: () => void): void {
-  const asking = new Ending([desk.signal]);
+function askHere(agents: AgentSessions, question: Question, elicit: Elicit, onRefused: () => void): void {
+  const asking = new Ending([agents.signal]);
   // Only an answer ends the asking: an agent that stops waiting does not take the question back.
-  void untilAnswered(desk, question, asking.signal).then(
+  void untilAnswered(agents, question, asking.signal).then(
     () => asking.end(),
     () => undefined,
   );
   elicit(question, asking.signal)
-    .then((response) => (response === null ? onRefused() : respond(desk, question, response)))
+    .then((response) => (response === null ? onRefused() : respond(agents, question, response)))
     .catch((error) => {
-      if (!asking.isOver) desk.options.onTrouble?.(error);
+      if (!asking.isOver) agents.options.onTrouble?.(error);
     })
     .finally(() => asking.end());
 }
 
 /** With a token of too low a role a human's answer would be refused: then nobody is asked here. */
-export async function mayAnswer(desk: Desk): Promise<boolean> {
-  if (desk.options.mayAnswer !== undefined) return desk.options.mayAnswer;
-  const dibs = await desk.dibs();
+export async function mayAnswer(agents: AgentSessions): Promise<boolean> {
+  if (agents.options.mayAnswer !== undefined) return agents.options.mayAnswer;
+  const dibs = await agents.dibs();
   try {
     // For those who may answer, too, and it changes nothing.
     await dibs.tasks.bulk({ action: "retry", taskIds: ["0"], dryRun: true });
@@ -110,8 +113,12 @@ export async function mayAnswer(desk: Desk): Promise<boolean> {
 }
 
 /** Another answer may have been first: then it stands. */
-export async function respond(desk: Desk, { taskId, id }: Question, response: string): Promise<void> {
-  const dibs = await desk.dibs();
+export async function respond(
+  agents: AgentSessions,
+  { taskId, id }: Question,
+  response: string,
+): Promise<void> {
+  const dibs = await agents.dibs();
   try {
     await dibs.tasks.respond({ taskId, questionId: id, response });
   } catch (error) {
@@ -120,9 +127,9 @@ export async function respond(desk: Desk, { taskId, id }: Question, response: st
   }
 }
 
-async function answered(desk: Desk, question: Question, enough: Ending): Promise<WireTask> {
+async function answered(agents: AgentSessions, question: Question, enough: Ending): Promise<WireTask> {
   try {
-    return await untilAnswered(desk, question, enough.signal);
+    return await untilAnswered(agents, question, enough.signal);
   } finally {
     enough.release();
   }
@@ -131,8 +138,12 @@ async function answered(desk: Desk, question: Question, enough: Ending): Promise
 const lookEveryMs = 2_000;
 
 /** Events wake it; it looks by itself, too, in case the stream broke. Returns the task as it was last seen. */
-async function untilAnswered(desk: Desk, { taskId, id }: Question, signal: AbortSignal): Promise<WireTask> {
-  const dibs = await desk.dibs();
+async function untilAnswered(
+  agents: AgentSessions,
+  { taskId, id }: Question,
+  signal: AbortSignal,
+): Promise<WireTask> {
+  const dibs = await agents.dibs();
   const either = new Ending([signal]);
   const events = dibs.events.follow({ taskId, signal: either.signal });
   try {

@@ -38,7 +38,7 @@ function formFor({ taskId, text, options }: Question) {
 }
 
 /** What was said in words goes before what was chosen; null: nothing. */
-export function responseIn(result: unknown): string | null {
+function responseIn(result: unknown): string | null {
   const { action, content } = (result ?? {}) as { action?: string; content?: Record<string, unknown> };
   if (action !== "accept") return null;
   const said = [content?.answer, content?.choice].find(

@@ -6,6 +6,7 @@ import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../common/abort.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
+import type { AgentSessions } from "./agent-sessions.js";
 import {
   answerBlock,
   attemptBlocks,
@@ -20,13 +21,12 @@ import {
   textOf,
 } from "./answers.js";
 import { type Arguments, priorityOf, waitMsOf } from "./arguments.js";
-import type { Desk } from "./desk.js";
 import { asDibsError } from "./refusals.js";
 import type { ToolName } from "./tools.js";
 
 export type Claimed = Awaited<ReturnType<Dibs["tasks"]["claimNext"]>>;
 
-export type Handler = (desk: Desk, input: Arguments, signal: AbortSignal) => Promise<string[]>;
+export type Handler = (agents: AgentSessions, input: Arguments, signal: AbortSignal) => Promise<string[]>;
 
 /** Leaves out what was not given. */
 export function given<T extends Record<string, unknown>>(
@@ -35,8 +35,8 @@ export function given<T extends Record<string, unknown>>(
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never;
 }
 
-const createTask: Handler = async (desk, input) => {
-  const { dibs, created } = await desk.createdDibs();
+const createTask: Handler = async (agents, input) => {
+  const { dibs, created } = await agents.createdDibs();
   const { task } = await dibs.tasks.create(
     given({
       prompt: input.description as string,
@@ -46,7 +46,7 @@ const createTask: Handler = async (desk, input) => {
       parentId: input.parent_id as string | undefined,
       files: input.files as string[] | undefined,
       labels: input.labels as string[] | undefined,
-      sessionId: (input.agent_id as string | undefined) ?? desk.options.defaultAgent,
+      sessionId: (input.agent_id as string | undefined) ?? agents.options.defaultAgent,
     }),
   );
   const waits = task.pendingDependencies > 0;
@@ -59,30 +59,30 @@ const createTask: Handler = async (desk, input) => {
   ];
 };
 
-const claimTask: Handler = async (desk, input, signal) => {
-  const agentId = desk.nameOf(input.agent_id);
+const claimTask: Handler = async (agents, input, signal) => {
+  const agentId = agents.nameOf(input.agent_id);
   const waitMs = waitMsOf(input.wait_seconds);
   const wish: Wish = given({
     sessionId: agentId,
     start: input.start as boolean | undefined,
-    register: desk.renews ? undefined : true,
-    agentType: desk.renews ? undefined : desk.options.agentType,
+    register: agents.renews ? undefined : true,
+    agentType: agents.renews ? undefined : agents.options.agentType,
   });
   const named = input.task_id as string | undefined;
-  return desk.act(agentId, async (dibs) => {
-    const broken = new Ending([signal, desk.signal]);
+  return agents.act(agentId, async (dibs) => {
+    const broken = new Ending([signal, agents.signal]);
     const options = { waitMs, signal: broken.signal };
     const claimed = await (named
       ? byId(dibs, wish, named, options)
-      : best(desk, dibs, wish, options)
+      : best(agents, dibs, wish, options)
     ).finally(() => broken.release());
     const { claim, resumed } = claimed;
     if (!claim) return nothing(claimed, waitMs);
-    desk.hold(agentId, claim);
-    if (broken.isOver && !named && !resumed) return takeBack(desk, dibs, claim);
+    agents.hold(agentId, claim);
+    if (broken.isOver && !named && !resumed) return takeBack(agents, dibs, claim);
     return [
       ...(resumed ? ["You already hold this task. Complete or release it before you claim another."] : []),
-      holdingLine(claim, claimed.task, desk.renews),
+      holdingLine(claim, claimed.task, agents.renews),
       await briefing(dibs, claimed.task),
       nextFor(claimed.task),
     ];
@@ -106,20 +106,29 @@ interface Waiting {
   signal: AbortSignal;
 }
 
-async function best(desk: Desk, dibs: Dibs, wish: Wish, { waitMs, signal }: Waiting): Promise<Claimed> {
+async function best(
+  agents: AgentSessions,
+  dibs: Dibs,
+  wish: Wish,
+  { waitMs, signal }: Waiting,
+): Promise<Claimed> {
   // A runner's agent has its task, whatever else its session may hold.
-  const own = desk.givenTo(wish.sessionId);
+  const own = agents.givenTo(wish.sessionId);
   if (own !== undefined) return { ...(await byId(dibs, wish, own)), resumed: true } as Claimed;
-  const before = desk.takeUnheardOf(wish.sessionId);
+  const before = agents.takeUnheardOf(wish.sessionId);
   const again = before === undefined ? null : await byId(dibs, wish, before).catch(() => null);
   return again ?? dibs.tasks.claimNext({ ...wish, waitMs }, { signal });
 }
 
 /** Nobody hears that it was granted. */
-async function takeBack(desk: Desk, dibs: Dibs, { taskId, sessionId, epoch }: WireClaim): Promise<string[]> {
+async function takeBack(
+  agents: AgentSessions,
+  dibs: Dibs,
+  { taskId, sessionId, epoch }: WireClaim,
+): Promise<string[]> {
   await dibs.tasks.release({ taskId, sessionId, epoch, reason: "its call was aborted" });
-  desk.letGo(sessionId, taskId);
-  desk.keepUnheardOf(sessionId, taskId);
+  agents.letGo(sessionId, taskId);
+  agents.keepUnheardOf(sessionId, taskId);
   return [`The call was aborted; task ${taskId} went back.`];
 }
 
@@ -144,30 +153,30 @@ function nextFor({ id, state }: WireTask): string {
   return state === "claimed" ? `Next: start_task ${id}, then ${ends}.` : `Next: do it, then ${ends}.`;
 }
 
-const startTask: Handler = async (desk, input) => {
-  const { task } = await asHolder(desk, input, (dibs, holder) => dibs.tasks.start(holder));
+const startTask: Handler = async (agents, input) => {
+  const { task } = await asHolder(agents, input, (dibs, holder) => dibs.tasks.start(holder));
   return [
     `Task ${task.id} is running.`,
     "Next: do it, then complete_task or fail_task; update_progress on the way.",
   ];
 };
 
-const completeTask: Handler = async (desk, input) => {
+const completeTask: Handler = async (agents, input) => {
   const result = {
     output: (input.output as string | undefined) ?? "",
     filesCreated: (input.files_created as string[] | undefined) ?? [],
     filesModified: (input.files_modified as string[] | undefined) ?? [],
   };
-  const answer = await asHolder(desk, input, (dibs, holder) => dibs.tasks.complete({ ...holder, result }));
-  desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
+  const answer = await asHolder(agents, input, (dibs, holder) => dibs.tasks.complete({ ...holder, result }));
+  agents.letGo(agents.nameOf(input.agent_id), answer.task.id);
   const { unblocked, unblockedCount } = answer;
   const more = unblockedCount > 10 ? ` and ${unblockedCount - 10} more` : "";
   const freed = unblockedCount > 0 ? ` Now ready: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
   return [`Completed task ${answer.task.id}.${freed}`, "Next: claim_task."];
 };
 
-const failTask: Handler = async (desk, input) => {
-  const answer = await asHolder(desk, input, (dibs, holder) =>
+const failTask: Handler = async (agents, input) => {
+  const answer = await asHolder(agents, input, (dibs, holder) =>
     dibs.tasks.fail(
       given({
         ...holder,
@@ -176,15 +185,15 @@ const failTask: Handler = async (desk, input) => {
       }),
     ),
   );
-  desk.letGo(desk.nameOf(input.agent_id), answer.task.id);
+  agents.letGo(agents.nameOf(input.agent_id), answer.task.id);
   const what = answer.willRetry
     ? `The next attempt starts after ${answer.retryAt} on.`
     : "The task failed; no retry follows, and people are notified.";
   return [`Attempt at task ${answer.task.id} failed. ${what}`, "Next: claim_task."];
 };
 
-const updateProgress: Handler = async (desk, input) => {
-  const { task } = await asHolder(desk, input, (dibs, holder) =>
+const updateProgress: Handler = async (agents, input) => {
+  const { task } = await asHolder(agents, input, (dibs, holder) =>
     dibs.tasks.progress(
       given({
         ...holder,
@@ -199,23 +208,23 @@ const updateProgress: Handler = async (desk, input) => {
   ];
 };
 
-const releaseTask: Handler = async (desk, input) => {
-  const { task, released } = await asHolder(desk, input, (dibs, holder) =>
+const releaseTask: Handler = async (agents, input) => {
+  const { task, released } = await asHolder(agents, input, (dibs, holder) =>
     dibs.tasks.release(given({ ...holder, reason: input.reason as string | undefined })),
   );
-  desk.letGo(desk.nameOf(input.agent_id), released.taskId);
+  agents.letGo(agents.nameOf(input.agent_id), released.taskId);
   return [`Released task ${released.taskId}; it is ${task.state}.`, "Next: claim_task for other work."];
 };
 
 /** Every act of a holder carries its fence. */
 export function asHolder<T>(
-  desk: Desk,
+  agents: AgentSessions,
   input: Arguments,
-  action: (dibs: Dibs, holder: ReturnType<Desk["holder"]>) => Promise<T>,
+  action: (dibs: Dibs, holder: ReturnType<AgentSessions["holder"]>) => Promise<T>,
 ): Promise<T> {
-  const agentId = desk.nameOf(input.agent_id);
-  const act = (dibs: Dibs) => action(dibs, desk.holder(agentId, input.task_id as string));
-  return desk.act(agentId, act, true);
+  const agentId = agents.nameOf(input.agent_id);
+  const act = (dibs: Dibs) => action(dibs, agents.holder(agentId, input.task_id as string));
+  return agents.act(agentId, act, true);
 }
 
 /** Where there is no store there are no tasks. */
@@ -227,8 +236,8 @@ export function notYet(error: unknown): DibsError {
 
 const pageMax = 50;
 
-const listTasks: Handler = async (desk, input) => {
-  const dibs = await desk.dibs().catch(notYet);
+const listTasks: Handler = async (agents, input) => {
+  const dibs = await agents.dibs().catch(notYet);
   if (dibs instanceof DibsError)
     return [`No tasks. ${dibs.message}`, "Next: create_task creates the store with the first task."];
   const limit = Math.max(1, Math.min((input.limit as number | undefined) ?? 25, pageMax));
@@ -254,9 +263,9 @@ const listTasks: Handler = async (desk, input) => {
   ];
 };
 
-const getTask: Handler = async (desk, input) => {
-  const agentId = (input.agent_id as string | undefined) ?? desk.options.defaultAgent;
-  return describe(await desk.dibs(), input.task_id as string, agentId);
+const getTask: Handler = async (agents, input) => {
+  const agentId = (input.agent_id as string | undefined) ?? agents.options.defaultAgent;
+  return describe(await agents.dibs(), input.task_id as string, agentId);
 };
 
 export async function describe(dibs: Dibs, taskId: string, agentId?: string): Promise<string[]> {

@@ -1,5 +1,6 @@
-// /mcp of the server: streamable HTTP for both eras of the protocol. Clients of 2026 have no session: each request stands alone.
-// Those of 2025 have one, which belongs to the token that opened it, is bounded in number, and ends when it is not used.
+// /mcp of the server: streamable HTTP for both versions of the protocol. Clients of 2026 have no MCP session: each request
+// is independent. Clients of 2025 have one. It belongs to the token that opened it, their number is limited, and an idle
+// session ends.
 
 import { randomUUID } from "node:crypto";
 import {
@@ -15,17 +16,17 @@ import {
 import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../common/abort.js";
 import { DibsError } from "../../contract/error.js";
-import { Desk } from "./desk.js";
+import { AgentSessions } from "./agent-sessions.js";
+import { ResourceUpdates } from "./resource-updates.js";
 import { createServer } from "./server.js";
 import { Subscriptions } from "./subscriptions.js";
-import { Watching } from "./watching.js";
 
-/** Who calls; two with the same key are the same. */
+/** The caller; the same key means the same caller. */
 export interface McpCaller {
   key: string;
   dibs: Dibs;
   mayAnswer: boolean;
-  /** Its token is still good. */
+  /** Its token is still valid. */
   isLive(): Promise<boolean>;
 }
 
@@ -47,33 +48,33 @@ export const mcpLimits = {
   sweepMs: 60_000,
 };
 
-/** What is kept for a caller of 2026 is quickly made again. */
+/** Handlers of idle callers of 2026 are dropped beyond this; they are cheap to create again. */
 const callersMax = 500;
 
-/** Whoever is answered may go on listening for long. */
+/** Called with a function to run when the response has ended; a response can be a long stream. */
 type OnEnd = (ended: () => void) => void;
 
-interface Seen {
+interface Activity {
   caller: McpCaller;
-  /** Requests that are not answered to the end. */
+  /** Requests whose response has not ended. */
   open: number;
   lastSeenAt: number;
 }
 
-interface Session extends Seen {
+interface McpSession extends Activity {
   transport: WebStandardStreamableHTTPServerTransport;
   server: McpServer;
-  desk: Desk;
+  agents: AgentSessions;
 }
 
-interface Modern extends Seen {
+interface ModernCaller extends Activity {
   handler: McpHttpHandler;
   over: AbortController;
 }
 
 export class McpHttp {
-  private readonly sessions = new Map<string, Session>();
-  private readonly modern = new Map<string, Modern>();
+  private readonly sessions = new Map<string, McpSession>();
+  private readonly modern = new Map<string, ModernCaller>();
   private readonly sweeping: NodeJS.Timeout;
   private isClosed = false;
 
@@ -95,17 +96,18 @@ export class McpHttp {
     return modern.handler.fetch(request);
   }
 
-  private modernFor(caller: McpCaller): Modern {
+  private modernFor(caller: McpCaller): ModernCaller {
     const { version, bodyBytesMax, onTrouble } = this.options;
     const over = new AbortController();
-    const desk = () => new Desk({ open: async () => caller.dibs, mayAnswer: caller.mayAnswer, onTrouble });
-    const handler = createMcpHandler(() => createServer(desk(), { version, era: "modern" }), {
+    const agents = () =>
+      new AgentSessions({ open: async () => caller.dibs, mayAnswer: caller.mayAnswer, onTrouble });
+    const handler = createMcpHandler(() => createServer(agents(), { version, era: "modern" }), {
       legacy: "reject",
-      bus: new WatchingBus(caller.dibs, over.signal, onTrouble),
+      bus: new ResourceUpdateBus(caller.dibs, over.signal, onTrouble),
       maxRequestBodySize: bodyBytesMax,
       onerror: () => undefined,
     });
-    const modern: Modern = { caller, handler, over, open: 0, lastSeenAt: performance.now() };
+    const modern: ModernCaller = { caller, handler, over, open: 0, lastSeenAt: performance.now() };
     const unused = [...this.modern].find(([, { open }]) => open === 0);
     if (unused && this.modern.size >= callersMax) void this.endModern(...unused);
     this.modern.set(caller.key, modern);
@@ -116,7 +118,7 @@ export class McpHttp {
     const id = request.headers.get("mcp-session-id");
     if (id === null) return this.openSession(request, caller, onEnd);
     const session = this.sessions.get(id);
-    // One that belongs to somebody else is told like one that does not exist.
+    // A session of another caller is reported as not found.
     if (!session || session.caller.key !== caller.key) return noSuchSession();
     this.use(session, onEnd);
     return session.transport.handleRequest(request);
@@ -125,18 +127,22 @@ export class McpHttp {
   private async openSession(request: Request, caller: McpCaller, onEnd: OnEnd): Promise<Response> {
     this.refuseTooMany(caller);
     const { version, bodyBytesMax, onTrouble } = this.options;
-    const desk = new Desk({ open: async () => caller.dibs, mayAnswer: caller.mayAnswer, onTrouble });
-    const server = createServer(desk, { version, era: "legacy" });
+    const agents = new AgentSessions({
+      open: async () => caller.dibs,
+      mayAnswer: caller.mayAnswer,
+      onTrouble,
+    });
+    const server = createServer(agents, { version, era: "legacy" });
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: bodyBytesMax,
       onsessioninitialized: (id) => void this.sessions.set(id, session),
-      // The client says goodbye: what its agents hold goes back, as with a process that ends.
+      // The client ended its session: its agents' tasks return to the queue, as with a process that ends.
       onsessionclosed: (id) => this.end(id, { release: true }),
     });
-    const session: Session = { caller, transport, server, desk, open: 0, lastSeenAt: performance.now() };
+    const session: McpSession = { caller, transport, server, agents, open: 0, lastSeenAt: performance.now() };
     const tell = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(() => undefined);
-    new Subscriptions(server, desk, tell, onTrouble);
+    new Subscriptions(server, agents, tell, onTrouble);
     await server.connect(transport);
     const response = await transport.handleRequest(request);
     if (transport.sessionId !== undefined && this.sessions.has(transport.sessionId)) this.use(session, onEnd);
@@ -153,19 +159,20 @@ export class McpHttp {
     });
   }
 
-  private use(seen: Seen, onEnd: OnEnd): void {
-    seen.open += 1;
+  private use(activity: Activity, onEnd: OnEnd): void {
+    activity.open += 1;
     onEnd(() => {
-      seen.open -= 1;
-      seen.lastSeenAt = performance.now();
+      activity.open -= 1;
+      activity.lastSeenAt = performance.now();
     });
   }
 
-  /** What nobody uses, and what belongs to a token that is over. */
+  /** Ends idle sessions, and those whose token expired or was revoked. */
   async sweep(): Promise<void> {
     const longAgo = performance.now() - this.options.idleMs;
-    const isIdle = ({ open, lastSeenAt }: Seen) => open === 0 && lastSeenAt < longAgo;
-    const isOver = async (seen: Seen) => isIdle(seen) || !(await seen.caller.isLive().catch(() => true));
+    const isIdle = ({ open, lastSeenAt }: Activity) => open === 0 && lastSeenAt < longAgo;
+    const isOver = async (activity: Activity) =>
+      isIdle(activity) || !(await activity.caller.isLive().catch(() => true));
     for (const [id, session] of [...this.sessions]) if (await isOver(session)) await this.end(id);
     for (const [key, modern] of [...this.modern]) if (await isOver(modern)) await this.endModern(key, modern);
   }
@@ -175,12 +182,12 @@ export class McpHttp {
     if (!session) return;
     this.sessions.delete(id);
     const others = [...this.sessions.values()].filter(({ caller }) => caller.key === session.caller.key);
-    const isElsewhere = (agentId: string) => others.some(({ desk }) => desk.knows(agentId));
-    await session.desk.close({ endSessions: release, isElsewhere });
+    const isElsewhere = (agentId: string) => others.some(({ agents }) => agents.knows(agentId));
+    await session.agents.close({ endSessions: release, isElsewhere });
     await session.server.close();
   }
 
-  private async endModern(key: string, { handler, over }: Modern): Promise<void> {
+  private async endModern(key: string, { handler, over }: ModernCaller): Promise<void> {
     this.modern.delete(key);
     over.abort();
     await handler.close();
@@ -190,7 +197,7 @@ export class McpHttp {
     return this.sessions.size;
   }
 
-  /** The server stops: agents keep what they hold, and come back. */
+  /** The server stops: agents keep their claims and can reconnect. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.sweeping);
@@ -205,8 +212,8 @@ function noSuchSession(): Response {
   return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
 }
 
-/** Events are followed while somebody listens. */
-class WatchingBus implements ServerEventBus {
+/** Follows events while it has listeners. */
+class ResourceUpdateBus implements ServerEventBus {
   private readonly inner = new InMemoryServerEventBus();
   private watching: Ending | null = null;
 
@@ -235,6 +242,6 @@ class WatchingBus implements ServerEventBus {
     this.watching = new Ending([this.signal]);
     const source = { dibs: async () => this.dibs, reconnect: () => undefined };
     const tell = (uri: string) => this.publish({ kind: "resource_updated", uri });
-    void new Watching(source, this.watching.signal, { tell, onTrouble: this.onTrouble }).begin();
+    void new ResourceUpdates(source, this.watching.signal, { tell, onTrouble: this.onTrouble }).begin();
   }
 }

@@ -9,14 +9,14 @@ import {
 import { mcpError } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireEvent } from "../../contract/shapes.js";
+import type { AgentSessions } from "./agent-sessions.js";
 import { fitting, questionList, taskLines } from "./answers.js";
-import type { Desk } from "./desk.js";
 import { describe, notYet } from "./handlers.js";
 import { asDibsError, refusalText } from "./refusals.js";
 
 export const inboxUri = "dibs://inbox";
 export const readyUri = "dibs://ready";
-export const taskUri = (id: string) => `dibs://task/${id}`;
+const taskUri = (id: string) => `dibs://task/${id}`;
 
 const mimeType = "text/plain";
 
@@ -32,8 +32,8 @@ async function read(uri: URL, text: () => Promise<string[]>): Promise<ReadResour
 const inboxMax = 20;
 const readyMax = 50;
 
-async function inbox(desk: Desk): Promise<string[]> {
-  const dibs = await desk.dibs().catch(notYet);
+async function inbox(agents: AgentSessions): Promise<string[]> {
+  const dibs = await agents.dibs().catch(notYet);
   if (dibs instanceof DibsError) return [`No open questions. ${dibs.message}`];
   const { questions } = await dibs.notifications.inbox({ limit: inboxMax + 1 });
   if (questions.length === 0) return ["No open questions."];
@@ -44,8 +44,8 @@ async function inbox(desk: Desk): Promise<string[]> {
   ];
 }
 
-async function ready(desk: Desk): Promise<string[]> {
-  const dibs = await desk.dibs().catch(notYet);
+async function ready(agents: AgentSessions): Promise<string[]> {
+  const dibs = await agents.dibs().catch(notYet);
   if (dibs instanceof DibsError) return [`No task is ready. ${dibs.message}`];
   const { tasks } = await dibs.tasks.claimable({ limit: readyMax + 1 });
   if (tasks.length === 0) return ["No task is ready."];
@@ -57,24 +57,24 @@ async function ready(desk: Desk): Promise<string[]> {
   ];
 }
 
-export function addResources(server: McpServer, desk: Desk): void {
+export function addResources(server: McpServer, agents: AgentSessions): void {
   server.registerResource(
     "inbox",
     inboxUri,
     { title: "Open questions", description: "Questions for a human", mimeType },
-    (uri) => read(uri, () => inbox(desk)),
+    (uri) => read(uri, () => inbox(agents)),
   );
   server.registerResource(
     "ready",
     readyUri,
     { title: "Ready tasks", description: "Tasks that can be claimed now, in claiming order", mimeType },
-    (uri) => read(uri, () => ready(desk)),
+    (uri) => read(uri, () => ready(agents)),
   );
   server.registerResource(
     "task",
     new ResourceTemplate("dibs://task/{id}", { list: undefined }),
     { title: "A task", description: "Text, state, attempts and result", mimeType },
-    (uri, { id }) => read(uri, async () => describe(await desk.dibs(), decodeURIComponent(String(id)))),
+    (uri, { id }) => read(uri, async () => describe(await agents.dibs(), decodeURIComponent(String(id)))),
   );
 }
 

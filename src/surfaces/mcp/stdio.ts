@@ -2,13 +2,13 @@
 
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { Desk, type DeskOptions } from "./desk.js";
+import { AgentSessions, type AgentSessionsOptions } from "./agent-sessions.js";
 import { LongLines } from "./long-lines.js";
+import { ResourceUpdates } from "./resource-updates.js";
 import { createServer } from "./server.js";
 import { Subscriptions } from "./subscriptions.js";
-import { Watching } from "./watching.js";
 
-export interface StdioOptions extends DeskOptions {
+export interface StdioOptions extends AgentSessionsOptions {
   version: string;
   /** Ends it, as the end of standard input does. */
   stopping: AbortSignal;
@@ -19,9 +19,9 @@ const messageBytesMax = 16 * 1024 * 1024;
 
 /** Settled when the client is gone and what its agents held is given back. Answers whether the client sent a message. */
 export async function serveOverStdio({ version, stopping, ...options }: StdioOptions): Promise<boolean> {
-  const desk = new Desk(options);
+  const agents = new AgentSessions(options);
   const trouble = (error: unknown) => {
-    if (!desk.signal.aborted) options.onTrouble?.(error);
+    if (!agents.signal.aborted) options.onTrouble?.(error);
   };
   const lines = new LongLines(messageBytesMax, (id) => void transport.send(tooLong(id)).catch(trouble));
   const transport = new StdioServerTransport(process.stdin.pipe(lines), process.stdout, {
@@ -29,11 +29,14 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
   });
   let tell = (_uri: string): void => undefined;
   // The SDK knows what clients of 2026 listen to, and drops the rest.
-  const watching = new Watching(desk, desk.signal, { tell: (uri) => tell(uri), onTrouble: trouble });
+  const watching = new ResourceUpdates(agents, agents.signal, {
+    tell: (uri) => tell(uri),
+    onTrouble: trouble,
+  });
   const serve = (era: "legacy" | "modern") => {
-    const server = createServer(desk, { version, era });
+    const server = createServer(agents, { version, era });
     const tellClient = (uri: string) => void server.server.sendResourceUpdated({ uri }).catch(trouble);
-    if (era === "legacy") new Subscriptions(server, desk, tellClient, trouble);
+    if (era === "legacy") new Subscriptions(server, agents, tellClient, trouble);
     else tell = tellClient;
     return server;
   };
@@ -46,7 +49,7 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
     onmessage?.(message);
   };
   await clientGone(transport, stopping);
-  await desk.close();
+  await agents.close();
   await connection.close().catch(() => undefined);
   process.stdin.destroy();
   return hasClient;

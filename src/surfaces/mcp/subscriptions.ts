@@ -1,6 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import type { Desk } from "./desk.js";
-import { Watching } from "./watching.js";
+import type { AgentSessions } from "./agent-sessions.js";
+import { ResourceUpdates } from "./resource-updates.js";
 
 const subscriptionsMax = 1_000;
 
@@ -10,12 +10,12 @@ export class Subscriptions {
 
   constructor(
     { server }: McpServer,
-    desk: Desk,
+    agents: AgentSessions,
     tell: (uri: string) => void,
     onTrouble: (error: unknown) => void,
   ) {
     const isWanted = (uri: string) => this.uris.has(uri);
-    const watching = new Watching(desk, desk.signal, { tell, isWanted, onTrouble });
+    const watching = new ResourceUpdates(agents, agents.signal, { tell, isWanted, onTrouble });
     server.setRequestHandler("resources/subscribe", async ({ params }) => {
       if (this.uris.size < subscriptionsMax) this.uris.add(params.uri);
       await watching.begin();

@@ -9,7 +9,7 @@ let skewMs = 0;
 export const storeNow = () => Date.now() + skewMs;
 
 /** The store said `at` between the two instants of our own clock. */
-export function heardTime(at: number, sent: number, received: number): void {
+function heardTime(at: number, sent: number, received: number): void {
   skewMs = Math.max(at - received, Math.min(skewMs, at - sent));
 }
 

@@ -4,7 +4,7 @@
 import type { Dibs } from "../../../client/client.js";
 import type { Context } from "../context.js";
 import { heldBackText } from "../print/breaker.js";
-import type { Finding } from "../print/check-up.js";
+import type { Finding } from "../print/doctor.js";
 
 const namesMax = 5;
 

@@ -10,7 +10,7 @@ import {
   whatWouldBeLost,
 } from "../../../runner/index.js";
 import type { Context } from "../context.js";
-import type { Finding } from "../print/check-up.js";
+import type { Finding } from "../print/doctor.js";
 import { named } from "./doctor-claims.js";
 
 const check = "worktrees";

@@ -8,7 +8,7 @@ import { knownText, readConfig, unknownText } from "../config.js";
 import { locationFor, serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
-import { checkUpText, type Finding } from "../print/check-up.js";
+import { doctorText, type Finding } from "../print/doctor.js";
 import { claimsFindings } from "./doctor-claims.js";
 import { worktreesFinding } from "./doctor-worktrees.js";
 
@@ -22,7 +22,7 @@ const doctor: SingleCommand["run"] = async (context) => {
   const fleet = local.hasStore ? await fleetFindings(context) : [];
   const findings = [...local.findings, ...(await settingsFindings(context)), ...fleet];
   const isWell = findings.every(({ status }) => status !== "problem");
-  context.say({ success: isWell, findings }, (look) => checkUpText(findings, look));
+  context.say({ success: isWell, findings }, (display) => doctorText(findings, display));
   return isWell ? 0 : 1;
 };
 

@@ -1,9 +1,9 @@
 import { priorityText } from "../../../client/view/words.js";
 import { type PriorityWord, priorityWords } from "../../../contract/priority.js";
-import { blockedText, printBlockedByMany } from "../blocked.js";
+import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../bulk.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
-import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../many.js";
+import { dependentsText, printDependentsOfMany } from "../dependents.js";
 import { taskPage } from "../print/task-page.js";
 import { plain } from "../print/text.js";
 import { type FlagSpec, usageError } from "../spec.js";
@@ -179,7 +179,7 @@ export const commands: Record<string, SingleCommand> = {
       if (isMany(context)) return doMany(context, { action: "update", changes });
       const dibs = await context.dibs();
       const answer = await dibs.tasks.update({ taskId: context.taskId, ...changes });
-      context.say(answer, (look) => taskPage(answer.task, look));
+      context.say(answer, (display) => taskPage(answer.task, display));
       return 0;
     },
   },
@@ -203,13 +203,13 @@ export const commands: Record<string, SingleCommand> = {
       const how = given({ cascade: context.on("cascade") || undefined, reason: context.text("reason") });
       if (isMany(context)) {
         const code = await doMany(context, { action: "cancel", ...how });
-        await printBlockedByMany(context, context.args);
+        await printDependentsOfMany(context, context.args);
         return code;
       }
       const dibs = await context.dibs();
       const answer = await dibs.tasks.cancel({ taskId: context.taskId, ...how });
       const others = answer.cancelled.length - 1;
-      const blocked = context.isJson ? "" : await blockedText(dibs, answer);
+      const blocked = context.isJson ? "" : await dependentsText(dibs, answer);
       context.say(
         answer,
         () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}${blocked}`,

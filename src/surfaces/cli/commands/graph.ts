@@ -44,8 +44,8 @@ const graph: SingleCommand["run"] = async (context) => {
   const found = await graphOf(context);
   if (context.on("dot") && !context.isJson) context.parts.out(dotOf(found));
   else
-    context.say(found, (look) =>
-      graphText(found, look, { max, all: context.on("all") || context.args[0] !== undefined }),
+    context.say(found, (display) =>
+      graphText(found, display, { max, all: context.on("all") || context.args[0] !== undefined }),
     );
 };
 

@@ -4,12 +4,12 @@ import { DibsError } from "../../../contract/error.js";
 import type { InputOf } from "../../../contract/operation.js";
 import type { Registry } from "../../../contract/registry.js";
 import type { WireTask } from "../../../contract/shapes.js";
-import { capabilityFlag, tellCapabilities } from "../capable.js";
+import { doMany, manyDetails, manyExits, manyFlags, releaseOwn } from "../bulk.js";
+import { capabilityFlag, storeCapabilities } from "../capabilities.js";
 import { nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { nothingLine } from "../idle-notice.js";
-import { doMany, manyDetails, manyExits, manyFlags, releaseOwn } from "../many.js";
-import type { Look } from "../print/look.js";
+import type { Display } from "../print/display.js";
 import { furtherText, plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
 import { complete, fail, lostExit, resultFlags, start } from "../result.js";
@@ -32,12 +32,12 @@ const withWords =
   };
 
 /** What an agent needs to begin: who it is now, and what to do. */
-function briefing(task: WireTask, look: Look): string {
+function briefing(task: WireTask, display: Display): string {
   const { id, title, prompt, claim, response, responsePending } = task;
   const further = furtherText(task);
   const lines = [
-    `${look.paint(plain(id), "bold")}  ${look.paint(plain(title), "bold")}`,
-    look.paint(
+    `${display.paint(plain(id), "bold")}  ${display.paint(plain(title), "bold")}`,
+    display.paint(
       `session ${plain(claim?.sessionId)}, epoch ${claim?.epoch}, lease ${span(claim?.remainingMs ?? 0)}`,
       "dim",
     ),
@@ -72,7 +72,7 @@ const claim: SingleCommand["run"] = async (context) => {
   const isWaiting = context.text("wait") !== undefined;
   const dibs = await (isWaiting ? context.lastingDibs() : context.dibs());
   const { sessionId } = context;
-  await tellCapabilities(context, dibs, sessionId);
+  await storeCapabilities(context, dibs, sessionId);
   const more = given({
     ttlMs: context.duration("ttl"),
     agentType: context.text("agent-type"),
@@ -83,7 +83,7 @@ const claim: SingleCommand["run"] = async (context) => {
   if (taskId !== undefined) {
     const input = { taskId, sessionId, register: true, ...more };
     const answer = await (isWaiting ? claimNamed(context, dibs, input) : dibs.tasks.claim(input));
-    context.say(answer, (look) => briefing(answer.task, look));
+    context.say(answer, (display) => briefing(answer.task, display));
     return 0;
   }
   const until = context.parts.now() + (context.duration("wait") ?? 0);
@@ -99,8 +99,8 @@ const claim: SingleCommand["run"] = async (context) => {
       { signal: stopping },
     );
     if (answer.claim === null && !stopping.aborted && context.parts.now() < until) continue;
-    context.say(answer, (look) =>
-      answer.task ? briefing(answer.task, look) : nothingLine("why" in answer ? answer.why : undefined),
+    context.say(answer, (display) =>
+      answer.task ? briefing(answer.task, display) : nothingLine("why" in answer ? answer.why : undefined),
     );
     return answer.claim === null ? nothingToDo : 0;
   }
@@ -162,8 +162,8 @@ const release: SingleCommand["run"] = async (context) => {
   const dibs = await context.dibs();
   const [taskId] = ids;
   if (taskId === undefined || ids.length > 1 || context.on("yes")) {
-    const deed = { action: "release" as const, ...given({ reason }) };
-    return doMany(context, deed, { ids, ...(isForced ? {} : { act: releaseOwn(context, dibs, reason) }) });
+    const change = { action: "release" as const, ...given({ reason }) };
+    return doMany(context, change, { ids, ...(isForced ? {} : { act: releaseOwn(context, dibs, reason) }) });
   }
   const by = isForced ? { taskId, force: true } : context.holderOf(taskId);
   const answer = await dibs.tasks.release({ ...by, ...given({ reason }) });
@@ -271,8 +271,8 @@ export const commands: Record<string, SingleCommand> = {
       });
       context.say(
         answer,
-        (look) =>
-          `lease until ${answer.claim.expiresAt} (${span(Date.parse(answer.claim.expiresAt) - look.now)})`,
+        (display) =>
+          `lease until ${answer.claim.expiresAt} (${span(Date.parse(answer.claim.expiresAt) - display.now)})`,
       );
     },
   },

@@ -10,7 +10,7 @@ import { serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import { beginWith, type IntegrationName, integrationNames } from "../integrations/index.js";
 import { everybody } from "../integrations/record.js";
-import { type Look, lookOf } from "../print/look.js";
+import { type Display, displayOf } from "../print/display.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 import {
@@ -51,9 +51,9 @@ const init: SingleCommand["run"] = async (context) => {
   const hasAgentsMd = await context.parts.files.exists(agents.path);
   const written = await writeFiles(context, files, { hasAgentsMd, record });
   const steps = [before.store, ...settings, agents, ...written];
-  context.say({ success: true, project: project.id, steps }, (look) => {
-    const head = `project ${look.paint(plain(project.id), "bold")}`;
-    return [head, ...stepLines(steps, context, look), "", ...nextSteps(context, look)].join("\n");
+  context.say({ success: true, project: project.id, steps }, (display) => {
+    const head = `project ${display.paint(plain(project.id), "bold")}`;
+    return [head, ...stepLines(steps, context, display), "", ...nextSteps(context, display)].join("\n");
   });
 };
 
@@ -63,16 +63,16 @@ async function remove(context: Context): Promise<void> {
   const isPurge = context.on("purge");
   if (isPurge) {
     await refusePurge(context, left);
-    const planned = stepLines(leftSteps(left, "removed"), context, lookOf(context.parts));
+    const planned = stepLines(leftSteps(left, "removed"), context, displayOf(context.parts));
     if (!(await agreesToPurge(context, planned))) return;
   }
   const taken = await removeAll(context);
   const rest = isPurge ? await purge(context, left) : restOf(context, await leftBehind(context));
   const steps = [...taken, ...rest];
-  context.say({ success: true, steps }, (look) => {
+  context.say({ success: true, steps }, (display) => {
     const hint = rest.some(({ did }) => did === "kept") && !isPurge;
     return [
-      ...stepLines(steps, context, look),
+      ...stepLines(steps, context, display),
       ...(hint ? ["To remove the rest: dibs init --remove --purge"] : []),
     ].join("\n");
   });
@@ -237,7 +237,7 @@ const names: Record<Step["what"], string> = {
   foreign: "not part of this store",
 };
 
-function stepLines(steps: readonly Step[], { parts }: Context, look: Look): string[] {
+function stepLines(steps: readonly Step[], { parts }: Context, display: Display): string[] {
   const nameOf = ({ what, path }: Step) => {
     const shown = relative(parts.cwd, path);
     if (what === "branch" || what === "git") return plain(path);
@@ -247,12 +247,12 @@ function stepLines(steps: readonly Step[], { parts }: Context, look: Look): stri
   const width = Math.min(50, Math.max(18, ...steps.map((step) => nameOf(step).length)));
   return steps.map((step) => {
     const { did, note, what } = step;
-    const word = look.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
-    return `  ${word} ${nameOf(step).padEnd(width)}  ${look.paint(note ?? names[what], "dim")}`;
+    const word = display.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
+    return `  ${word} ${nameOf(step).padEnd(width)}  ${display.paint(note ?? names[what], "dim")}`;
   });
 }
 
-function nextSteps(context: Context, look: Look): string[] {
+function nextSteps(context: Context, display: Display): string[] {
   const agents = [...new Set(context.list("agent"))].map((name) => beginWith[name as IntegrationName]);
   const steps = [
     { command: 'dibs add "Write the docs"', why: "add a task, or many: dibs plan plan.md" },
@@ -262,7 +262,10 @@ function nextSteps(context: Context, look: Look): string[] {
     { command: "dibs serve", why: "watch in a browser" },
     { command: "dibs inbox", why: "see what needs you" },
   ];
-  return ["Next:", ...steps.map(({ command, why }) => `  ${look.paint(command.padEnd(26), "bold")} ${why}`)];
+  return [
+    "Next:",
+    ...steps.map(({ command, why }) => `  ${display.paint(command.padEnd(26), "bold")} ${why}`),
+  ];
 }
 
 export const commands: Record<string, SingleCommand> = {

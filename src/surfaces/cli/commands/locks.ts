@@ -1,7 +1,7 @@
 import type { WireLock } from "../../../contract/shapes.js";
 import type { CommandGroup } from "../command.js";
 import { type Context, given } from "../context.js";
-import type { Look } from "../print/look.js";
+import type { Display } from "../print/display.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { ago, span } from "../print/time.js";
@@ -47,12 +47,13 @@ const hereOf = async ({ parts }: Context) => (await parts.machine()).hostId;
 
 const isShortLived = ({ parts }: Context) => parts.env.npm_command === "exec";
 
-function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, look: Look, here: string): string {
+function whoHolds({ pid, sessionId, expiresAt, host }: WireLock, display: Display, here: string): string {
   const who = [
     pid === null ? "" : `process ${pid}`,
     sessionId === null ? "" : `session ${plain(sessionId)}`,
   ].filter((each) => each !== "");
-  const until = expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - look.now)} more`;
+  const until =
+    expiresAt === null ? "until it ends" : `for ${span(Date.parse(expiresAt) - display.now)} more`;
   const where = pid !== null && host !== null && host !== here ? " elsewhere" : "";
   return `${who.join(", ") || "unknown"}${where}, ${until}`;
 }
@@ -84,7 +85,7 @@ export const commands: Record<string, CommandGroup> = {
           const here = await hereOf(context);
           context.say(
             answer,
-            (look) => `acquired ${plain(answer.lock.name)}: ${whoHolds(answer.lock, look, here)}`,
+            (display) => `acquired ${plain(answer.lock.name)}: ${whoHolds(answer.lock, display, here)}`,
           );
         },
       },
@@ -113,9 +114,9 @@ export const commands: Record<string, CommandGroup> = {
           const name = context.args[0]!;
           const answer = await (await context.dibs()).locks.get({ name });
           const here = await hereOf(context);
-          context.say(answer, (look) =>
+          context.say(answer, (display) =>
             answer.lock
-              ? `${plain(name)} is held by ${whoHolds(answer.lock, look, here)}; acquired ${ago(answer.lock.acquiredAt, look.now)}`
+              ? `${plain(name)} is held by ${whoHolds(answer.lock, display, here)}; acquired ${ago(answer.lock.acquiredAt, display.now)}`
               : `${plain(name)} is free`,
           );
         },
@@ -128,17 +129,17 @@ export const commands: Record<string, CommandGroup> = {
         async run(context) {
           const answer = await (await context.dibs()).locks.list({ limit: 1000 });
           const here = await hereOf(context);
-          context.say(answer, (look) =>
+          context.say(answer, (display) =>
             answer.locks.length === 0
               ? "No locks are held."
               : table(
                   answer.locks,
                   [
                     { head: "LOCK", of: ({ name }) => plain(name), max: 32 },
-                    { head: "HELD BY", of: (lock) => whoHolds(lock, look, here), grows: true },
-                    { head: "SINCE", of: ({ acquiredAt }) => ago(acquiredAt, look.now) },
+                    { head: "HELD BY", of: (lock) => whoHolds(lock, display, here), grows: true },
+                    { head: "SINCE", of: ({ acquiredAt }) => ago(acquiredAt, display.now) },
                   ],
-                  look,
+                  display,
                 ),
           );
         },

@@ -2,9 +2,9 @@ import type { SingleCommand } from "../command.js";
 import { given } from "../context.js";
 import { newestEvents } from "../newest-events.js";
 import { heldBackLines } from "../print/breaker.js";
+import { moreLine } from "../print/display.js";
 import { eventLine } from "../print/event.js";
 import { inboxPage } from "../print/inbox.js";
-import { moreLine } from "../print/look.js";
 import { sessionSummary, sessionTable } from "../print/session.js";
 import { statsPage } from "../print/stats.js";
 import { plain } from "../print/text.js";
@@ -18,7 +18,7 @@ const sessions: SingleCommand["run"] = async (context) => {
     const answer = await dibs.sessions.summary(which);
     context.say(
       answer,
-      (look) => `${sessionSummary(answer, look)}${heldBackLines(answer.breakers, look.now)}`,
+      (display) => `${sessionSummary(answer, display)}${heldBackLines(answer.breakers, display.now)}`,
     );
     return;
   }
@@ -26,9 +26,9 @@ const sessions: SingleCommand["run"] = async (context) => {
     ...which,
     ...given({ all: context.on("ended") || undefined, cursor: context.text("cursor") }),
   });
-  context.say(answer, (look) => {
-    const held = heldBackLines(answer.breakers, look.now);
-    return `${sessionTable(answer.sessions, look)}${moreLine(answer, look)}${held}`;
+  context.say(answer, (display) => {
+    const held = heldBackLines(answer.breakers, display.now);
+    return `${sessionTable(answer.sessions, display)}${moreLine(answer, display)}${held}`;
   });
 };
 
@@ -40,7 +40,7 @@ const events: SingleCommand["run"] = async (context) => {
   if (context.on("follow")) {
     const follow = { ...context.listed, ...given({ taskId, types, after }) };
     for await (const event of dibs.events.follow({ ...follow, signal: context.parts.stopping })) {
-      context.say(event, (look) => eventLine(event, look));
+      context.say(event, (display) => eventLine(event, display));
     }
     return;
   }
@@ -57,10 +57,10 @@ const events: SingleCommand["run"] = async (context) => {
     : await list(given({ after, limit }));
   const isPage = !isNewest && !context.isJson && answer.events.length >= (limit ?? 100);
   const hasMore = isPage && (await list({ after: answer.nextAfter, limit: 1 })).events.length > 0;
-  context.say(answer, (look) => {
+  context.say(answer, (display) => {
     if (answer.events.length === 0) return "Nothing happened.";
-    const more = hasMore ? [look.paint(`more: --after ${answer.nextAfter}`, "dim")] : [];
-    return [...answer.events.map((event) => eventLine(event, look)), ...more].join("\n");
+    const more = hasMore ? [display.paint(`more: --after ${answer.nextAfter}`, "dim")] : [];
+    return [...answer.events.map((event) => eventLine(event, display)), ...more].join("\n");
   });
 };
 
@@ -79,7 +79,7 @@ export const commands: Record<string, SingleCommand> = {
         ...context.listed,
         ...given({ limit: context.number("limit") }),
       });
-      context.say(answer, (look) => inboxPage(answer, look));
+      context.say(answer, (display) => inboxPage(answer, display));
     },
   },
   answer: {
@@ -142,7 +142,7 @@ export const commands: Record<string, SingleCommand> = {
     examples: ["dibs stats", "dibs stats --all --json"],
     async run(context) {
       const answer = await (await context.dibs()).stats.get(context.listed);
-      context.say(answer, (look) => statsPage(answer, look));
+      context.say(answer, (display) => statsPage(answer, display));
     },
   },
 };

@@ -21,7 +21,7 @@ import { nothingToDo, type SingleCommand } from "../command.js";
 import { whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import { textOf } from "../files.js";
-import { columnsOf, type Look } from "../print/look.js";
+import { columnsOf, type Display } from "../print/display.js";
 import { type Difference, differenceText, hasEffect } from "../print/plan-difference.js";
 import { table } from "../print/table.js";
 import { plain, wrap } from "../print/text.js";
@@ -87,11 +87,11 @@ async function loadOnce(context: Context, read: Plan): Promise<number> {
   const planned = context.isJson ? read : { ...read, notes: [...read.notes, nameless] };
   if (!context.on("yes")) {
     const preview = previewPlan(planned, { width: columnsOf(context.parts) });
-    context.say({ plan: planned, preview }, (look) => previewText(planned, preview.tree, look));
+    context.say({ plan: planned, preview }, (display) => previewText(planned, preview.tree, display));
     if (context.isJson || !(await agrees(context, adding(batch.tasks.length)))) return 0;
   } else tellNotes(context, planned);
   const answer = await (await context.dibs()).tasks.batch(batch);
-  context.say(answer, (look) => added(planned, answer, look));
+  context.say(answer, (display) => added(planned, answer, display));
   return 0;
 }
 
@@ -107,8 +107,8 @@ async function loadNamed(context: Context, planned: Plan, name: string): Promise
   const answer = await (await context.dibs()).tasks.batch(batch);
   const difference = answer.plan!;
   if (isAllDone(difference)) return sayAllDone(context, planned);
-  context.say(answer, (look) =>
-    difference.isNew ? added(planned, answer, look) : differenceText(difference, look),
+  context.say(answer, (display) =>
+    difference.isNew ? added(planned, answer, display) : differenceText(difference, display),
   );
   return 0;
 }
@@ -129,12 +129,12 @@ async function isWanted(context: Context, planned: Plan, difference: Difference)
   const preview = previewPlan(planned, { width: columnsOf(context.parts) });
   const isThere = isNew && (await context.hasStore());
   const alike = isThere ? await openWithSameTitles(await context.dibs(), planned) : [];
-  context.say({ plan: planned, preview, difference, sameTitles: alike }, (look) =>
+  context.say({ plan: planned, preview, difference, sameTitles: alike }, (display) =>
     isNew
-      ? [previewText(planned, preview.tree, look), ...warnings(alike, look)].join("\n")
+      ? [previewText(planned, preview.tree, display), ...warnings(alike, display)].join("\n")
       : [
-          differenceText(difference, look),
-          ...noteLines(planned, look.columns).map((line) => look.paint(line, "dim")),
+          differenceText(difference, display),
+          ...noteLines(planned, display.columns).map((line) => display.paint(line, "dim")),
         ].join("\n"),
   );
   if (context.isJson) return false;
@@ -155,7 +155,7 @@ async function openWithSameTitles(dibs: Dibs, plan: Plan): Promise<string[]> {
   return withTitlesOf(plan, tasks).map(({ id }) => id);
 }
 
-function warnings(alike: readonly string[], { columns }: Look): string[] {
+function warnings(alike: readonly string[], { columns }: Display): string[] {
   if (alike.length === 0) return [];
   const which = `${alike.slice(0, 5).map(plain).join(", ")}${alike.length > 5 ? ", …" : ""}`;
   const many = alike.length === 1 ? "1 open task has a title" : `${alike.length} open tasks have titles`;
@@ -225,8 +225,8 @@ function tellProblems(context: Context, name: string, problems: Problems): numbe
 const noteLines = ({ notes }: Plan, columns: number) =>
   notes.flatMap((note) => wrap(`note: ${plain(note)}`, columns));
 
-function previewText(plan: Plan, tree: readonly string[], look: Look): string {
-  return [...tree, ...noteLines(plan, look.columns).map((note) => look.paint(note, "dim"))].join("\n");
+function previewText(plan: Plan, tree: readonly string[], display: Display): string {
+  return [...tree, ...noteLines(plan, display.columns).map((note) => display.paint(note, "dim"))].join("\n");
 }
 
 /** Without a preview nobody has read them; what is printed is the answer. */
@@ -270,7 +270,11 @@ async function agrees(context: Context, { ask, notYet, no }: Question): Promise<
   return false;
 }
 
-function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch">>, look: Look): string {
+function added(
+  plan: Plan,
+  { tasks, ids }: OutputOf<OperationNamed<"tasks.batch">>,
+  display: Display,
+): string {
   const keys = new Map(Object.entries(ids).map(([key, id]) => [id, key]));
   // Keys that the reader made up say nothing.
   const isMadeUp = plan.tasks.every(({ key }) => /^t\d+$/.test(key));
@@ -280,9 +284,9 @@ function added(plan: Plan, { tasks, ids }: OutputOf<OperationNamed<"tasks.batch"
       { head: "ID", of: ({ id }) => plain(id), whole: true },
       { head: "IN THE PLAN", of: ({ id }) => (isMadeUp ? "" : plain(keys.get(id))), max: 20 },
       { head: "TASK", of: ({ title }) => plain(title), grows: true },
-      { head: "STATE", of: (task) => stateWord(task, look.now) },
+      { head: "STATE", of: (task) => stateWord(task, display.now) },
     ],
-    look,
+    display,
   );
   return `${rows}added ${tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}`;
 }

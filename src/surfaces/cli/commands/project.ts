@@ -2,8 +2,8 @@ import type { WireProject } from "../../../contract/shapes.js";
 import type { CommandGroup } from "../command.js";
 import { type Context, given } from "../context.js";
 import { durationMs } from "../durations.js";
+import type { Display } from "../print/display.js";
 import { fieldLines } from "../print/fields.js";
-import type { Look } from "../print/look.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
 import { ago, span } from "../print/time.js";
@@ -24,10 +24,10 @@ function shown(name: string, value: unknown): string {
   return name.endsWith("Ms") ? `${value} (${span(Number(value))})` : String(value);
 }
 
-function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject, look: Look): string {
+function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject, display: Display): string {
   const head = [id, isDefault ? "(default)" : "", paused ? "(paused)" : ""].filter((each) => each !== "");
   const fields = flat(settings).map(([name, value]) => [name, shown(name, value)] as const);
-  return `${look.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, look.now)], ...fields], look)}`;
+  return `${display.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, display.now)], ...fields], display)}`;
 }
 
 /** A number, a truth, a duration, or a word. A name that ends with Ms is the unit of a bare number. */
@@ -77,12 +77,12 @@ async function set(context: Context): Promise<void> {
     }),
   );
   const keys = pairsOf(context.args).map(([key]) => key);
-  context.say(answer, (look) => {
+  context.say(answer, (display) => {
     const values = flat(answer.project.settings).filter(([name]) => keys.includes(name));
     const state = keys.includes("paused") ? [["paused", String(answer.project.paused)] as const] : [];
     return fieldLines(
       [...values.map(([name, value]) => [name, shown(name, value)] as const), ...state],
-      look,
+      display,
     );
   });
 }
@@ -107,7 +107,7 @@ export const commands: Record<string, CommandGroup> = {
           const answer = await (await context.dibs()).projects.list(
             given({ limit: context.number("limit"), cursor: context.text("cursor") }),
           );
-          context.say(answer, (look) =>
+          context.say(answer, (display) =>
             table(
               answer.projects,
               [
@@ -116,9 +116,9 @@ export const commands: Record<string, CommandGroup> = {
                 { head: "STATE", of: ({ paused }) => (paused ? "paused" : "open") },
                 { head: "ORDER", of: ({ settings }) => settings.order },
                 { head: "LEASE", of: ({ settings }) => span(settings.claim.defaultTtlMs) },
-                { head: "CREATED", of: ({ createdAt }) => ago(createdAt, look.now) },
+                { head: "CREATED", of: ({ createdAt }) => ago(createdAt, display.now) },
               ],
-              look,
+              display,
             ),
           );
         },
@@ -131,7 +131,7 @@ export const commands: Record<string, CommandGroup> = {
         examples: ["dibs project show", "dibs project show docs"],
         async run(context) {
           const answer = await (await context.dibs()).projects.get(named(context));
-          context.say(answer, (look) => projectPage(answer.project, look));
+          context.say(answer, (display) => projectPage(answer.project, display));
         },
       },
       create: {

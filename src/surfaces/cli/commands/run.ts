@@ -22,7 +22,7 @@ import { settingFor } from "../config.js";
 import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
 import { IdleNotice } from "../idle-notice.js";
-import { type Look, lookOf } from "../print/look.js";
+import { type Display, displayOf } from "../print/display.js";
 import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
 import { outcomeStyles, workSummary } from "../print/work-summary.js";
@@ -99,10 +99,10 @@ async function commandOf(context: Context) {
 
 const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
 
-function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, look: Look): string {
+function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, display: Display): string {
   const why = reason ? `: ${plain(reason)}` : "";
   const where = worktree ? `  (branch ${plain(worktree.branch)} in ${plain(worktree.path)})` : "";
-  return `${plain(taskId)} ${look.paint(outcome, outcomeStyles[outcome])}${why}${where}\n`;
+  return `${plain(taskId)} ${display.paint(outcome, outcomeStyles[outcome])}${why}${where}\n`;
 }
 
 function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now: number): string {
@@ -115,7 +115,7 @@ function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now:
 
 async function optionsFor(context: Context): Promise<RunnerOptions> {
   const { parts } = context;
-  const look = lookOf(parts);
+  const display = displayOf(parts);
   const { command, stdin, env } = await commandOf(context);
   refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees: context.on("worktree") });
   return {
@@ -140,10 +140,10 @@ async function optionsFor(context: Context): Promise<RunnerOptions> {
     onStart: (_claim, task) => parts.err(`${plain(task.id)} ${plain(task.title)}\n`),
     output: (line, { taskId }) => {
       if (!context.on("quiet"))
-        parts.err(`${look.paint(`${plain(taskId)} │`, "dim")} ${plainLines(line).join(" ")}\n`);
+        parts.err(`${display.paint(`${plain(taskId)} │`, "dim")} ${plainLines(line).join(" ")}\n`);
     },
-    onEnd: (end) => context.say(end, () => endLine(end, look)),
-    onBreaker: (breaker) => parts.err(`dibs: ${breakerLine(breaker, lookOf(parts).now)}\n`),
+    onEnd: (end) => context.say(end, () => endLine(end, display)),
+    onBreaker: (breaker) => parts.err(`dibs: ${breakerLine(breaker, displayOf(parts).now)}\n`),
     onTrouble: (error) => parts.err(`dibs: ${plain((error as Error).message)}\n`),
   };
 }
@@ -200,7 +200,7 @@ const work: SingleCommand["run"] = async (context) => {
 /** What --until-empty prints at its end. */
 async function report(context: Context, tally: WorkTally): Promise<number> {
   const tasks = await tally.result(await context.lastingDibs());
-  context.say({ success: true, tasks }, (look) => workSummary(tasks, tally.ms, look));
+  context.say({ success: true, tasks }, (display) => workSummary(tasks, tally.ms, display));
   const hasFailed = tasks.some(({ outcome }) => outcome === "failed" || outcome === "lost");
   return hasFailed || tally.isHeldBack ? 1 : 0;
 }

@@ -1,10 +1,10 @@
 // Commands for tools that have leaders and workers, with their words and priorities: 1 is the most urgent, 5 the default.
 
-import { blockedText } from "../blocked.js";
-import { capabilityFlag, tellCapabilities } from "../capable.js";
+import { capabilityFlag, storeCapabilities } from "../capabilities.js";
 import type { CommandGroup, SingleCommand } from "../command.js";
 import { nothingToDo } from "../command.js";
 import { type Context, given } from "../context.js";
+import { dependentsText } from "../dependents.js";
 import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { statsPage } from "../print/stats.js";
@@ -39,7 +39,7 @@ const addTask: SingleCommand["run"] = async (context) => {
 const claim: SingleCommand["run"] = async (context) => {
   const [sessionId = ""] = context.args;
   const dibs = await context.dibs();
-  await tellCapabilities(context, dibs, sessionId);
+  await storeCapabilities(context, dibs, sessionId);
   const answer = await dibs.tasks.claimNext({ sessionId, register: true });
   context.say(answer, () =>
     answer.task === null
@@ -86,7 +86,7 @@ export const commands: Record<string, CommandGroup> = {
         async run(context) {
           const dibs = await context.dibs();
           const answer = await dibs.tasks.cancel({ taskId: context.args[0]! });
-          const blocked = context.isJson ? "" : await blockedText(dibs, answer);
+          const blocked = context.isJson ? "" : await dependentsText(dibs, answer);
           context.say(answer, () => `cancelled ${plain(answer.task.id)}${blocked}`);
         },
       },
@@ -98,7 +98,7 @@ export const commands: Record<string, CommandGroup> = {
         examples: ["dibs leader list", "dibs leader list -s failed"],
         async run(context) {
           const answer = await tasksBy(await context.dibs(), context.list("status"), {}, context.parts.now());
-          context.say(answer, (look) => taskTable(answer.tasks, look));
+          context.say(answer, (display) => taskTable(answer.tasks, display));
         },
       },
       status: {
@@ -108,7 +108,7 @@ export const commands: Record<string, CommandGroup> = {
         examples: ["dibs leader status"],
         async run(context) {
           const answer = await (await context.dibs()).stats.get();
-          context.say(answer, (look) => statsPage(answer, look));
+          context.say(answer, (display) => statsPage(answer, display));
         },
       },
     },

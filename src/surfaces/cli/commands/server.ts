@@ -88,7 +88,7 @@ const create: SingleCommand["run"] = async (context) => {
 
 const list: SingleCommand["run"] = async (context) => {
   const answer = await (await context.dibs()).tokens.list({ limit: context.number("limit") ?? 1_000 });
-  context.say(answer, (look) =>
+  context.say(answer, (display) =>
     answer.tokens.length === 0
       ? "No tokens."
       : table(
@@ -98,10 +98,10 @@ const list: SingleCommand["run"] = async (context) => {
             { head: "ID", of: ({ id }) => id },
             { head: "ROLE", of: ({ role }) => role },
             { head: "NAME", of: ({ name }) => plain(name), grows: true },
-            { head: "CREATED", of: ({ createdAt }) => ago(createdAt, look.now) },
-            { head: "EXPIRES", of: ({ expiresAt }) => ago(expiresAt, look.now) || "never" },
+            { head: "CREATED", of: ({ createdAt }) => ago(createdAt, display.now) },
+            { head: "EXPIRES", of: ({ expiresAt }) => ago(expiresAt, display.now) || "never" },
           ],
-          look,
+          display,
         ),
   );
 };

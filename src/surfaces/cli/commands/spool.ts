@@ -1,14 +1,14 @@
 // `spool`: shell agents that move files, joined to the store. The bridge does it; here is what people see of it.
 
 import { resolve } from "node:path";
-import { type Happening, Spool } from "../../../bridges/spool/index.js";
+import { Spool, type SpoolEvent } from "../../../bridges/spool/index.js";
 import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
-import { type Look, lookOf, type Style } from "../print/look.js";
+import { type Display, displayOf, type Style } from "../print/display.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
-const styles: Partial<Record<Happening["type"], Style>> = {
+const styles: Partial<Record<SpoolEvent["type"], Style>> = {
   completed: "green",
   failed: "red",
   stale: "yellow",
@@ -18,39 +18,39 @@ const styles: Partial<Record<Happening["type"], Style>> = {
 };
 
 /** One line, beginning with the task or the file it is about. */
-function lineOf(happening: Happening, look: Look): string {
-  const said = look.paint(happening.type, styles[happening.type]);
-  switch (happening.type) {
+function lineOf(event: SpoolEvent, display: Display): string {
+  const said = display.paint(event.type, styles[event.type]);
+  switch (event.type) {
     case "trouble":
-      return `dibs: ${plain(happening.message)}`;
+      return `dibs: ${plain(event.message)}`;
     case "refused":
-      return `${plain(happening.path)} ${said}: it ${plain(happening.reason)}`;
+      return `${plain(event.path)} ${said}: it ${plain(event.reason)}`;
     default:
-      return `${plain(happening.taskId)} ${said}${detailsOf(happening)}`;
+      return `${plain(event.taskId)} ${said}${detailsOf(event)}`;
   }
 }
 
-type OnTask = Exclude<Happening, { type: "trouble" } | { type: "refused" }>;
+type OnTask = Exclude<SpoolEvent, { type: "trouble" } | { type: "refused" }>;
 
-function detailsOf(happening: OnTask): string {
-  switch (happening.type) {
+function detailsOf(event: OnTask): string {
+  switch (event.type) {
     case "created":
-      return ` from ${plain(happening.path)}: ${plain(happening.title)}`;
+      return ` from ${plain(event.path)}: ${plain(event.title)}`;
     case "placed":
-      return ` in to_execute/${plain(happening.name)}: ${plain(happening.title)}`;
+      return ` in to_execute/${plain(event.name)}: ${plain(event.title)}`;
     case "taken":
-      return happening.pid === null ? " by a process without an id" : ` by process ${happening.pid}`;
+      return event.pid === null ? " by a process without an id" : ` by process ${event.pid}`;
     case "completed":
       return "";
     case "failed":
-      return `: ${plain(happening.error).slice(0, 200)}${happening.willRetry ? "; it is tried again" : ""}`;
+      return `: ${plain(event.error).slice(0, 200)}${event.willRetry ? "; it is tried again" : ""}`;
     case "stale":
-      return `: ${plain(happening.reason)}; back in the queue${whereTo(happening.path)}`;
+      return `: ${plain(event.reason)}; back in the queue${whereTo(event.path)}`;
     case "lost":
-      return `: ${plain(happening.reason)}${whereTo(happening.path)}`;
+      return `: ${plain(event.reason)}${whereTo(event.path)}`;
     case "released":
     case "waiting":
-      return `: ${plain(happening.reason)}`;
+      return `: ${plain(event.reason)}`;
   }
 }
 
@@ -84,10 +84,9 @@ const spool: SingleCommand["run"] = async (context) => {
       hold: context.number("hold"),
       lockDirectory: locks === undefined ? undefined : resolve(parts.cwd, locks),
     }),
-    onHappening: (happening) => {
-      if (happening.type !== "trouble" || context.isJson)
-        context.say(happening, (look) => lineOf(happening, look));
-      else parts.err(`${lineOf(happening, lookOf(parts))}\n`);
+    onEvent: (event) => {
+      if (event.type !== "trouble" || context.isJson) context.say(event, (display) => lineOf(event, display));
+      else parts.err(`${lineOf(event, displayOf(parts))}\n`);
     },
   });
   await bridge.open();

@@ -14,7 +14,7 @@ import {
 import type { Dibs } from "../../../client/client.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
-import { type Look, lookOf, type Style } from "../print/look.js";
+import { type Display, displayOf, type Style } from "../print/display.js";
 import { plain } from "../print/text.js";
 import { usageError } from "../spec.js";
 
@@ -32,16 +32,16 @@ const styles: Partial<Record<News["what"], Style>> = {
   trouble: "red",
 };
 
-function line({ what, taskId, message }: News, look: Look): string {
-  const words = [look.paint(what, styles[what]), taskId && plain(taskId), plain(message)];
+function line({ what, taskId, message }: News, display: Display): string {
+  const words = [display.paint(what, styles[what]), taskId && plain(taskId), plain(message)];
   return `${words.filter((word) => word).join(" ")}\n`;
 }
 
 function tellerFor(context: Context): (news: News) => void {
-  const look = lookOf(context.parts);
+  const display = displayOf(context.parts);
   return (news) => {
-    if (context.isJson || !needsAttention(news)) context.say(news, () => line(news, look));
-    else context.parts.err(line(news, look));
+    if (context.isJson || !needsAttention(news)) context.say(news, () => line(news, display));
+    else context.parts.err(line(news, display));
   };
 }
 

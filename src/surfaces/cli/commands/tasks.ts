@@ -6,8 +6,8 @@ import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
+import { type Display, moreLine } from "../print/display.js";
 import { explanation } from "../print/explain.js";
-import { type Look, moreLine } from "../print/look.js";
 import { inFlightTable, taskTable } from "../print/task.js";
 import { taskPage } from "../print/task-page.js";
 import { plain, plainLines } from "../print/text.js";
@@ -36,9 +36,9 @@ const list: SingleCommand["run"] = async (context) => {
     },
     context.parts.now(),
   );
-  context.say(found, (look) => {
-    const rows = taskTable(found.tasks, look, { withProject: context.on("all"), isTree });
-    return `${rows}${moreTasks(context, found, look)}`;
+  context.say(found, (display) => {
+    const rows = taskTable(found.tasks, display, { withProject: context.on("all"), isTree });
+    return `${rows}${moreTasks(context, found, display)}`;
   });
 };
 
@@ -53,13 +53,13 @@ function orderOf(context: Context): "created" | "active" | undefined {
 function moreTasks(
   context: Context,
   { tasks, nextCursor, total }: OutputOf<OperationNamed<"tasks.list">>,
-  look: Look,
+  display: Display,
 ): string {
   if (nextCursor === null) return "";
   const isFirst = context.text("cursor") === undefined;
   const left = isFirst && total !== undefined ? `${total - tasks.length} more` : "more";
   const command = ["dibs list", ...context.flagsAgain("cursor"), "--cursor", nextCursor].join(" ");
-  return look.paint(`… ${left}. Run: ${command}\n`, "dim");
+  return display.paint(`… ${left}. Run: ${command}\n`, "dim");
 }
 
 /** As a session sees it; one that has not come yet, as it would. */
@@ -69,10 +69,12 @@ const seenBy = ({ asSession }: Context) =>
 async function showLog(context: Context): Promise<void> {
   const { taskId } = context;
   const log = await (await context.dibs()).tasks.log(given({ taskId, epoch: context.epochOf(taskId) }));
-  context.say(log, (look) => {
+  context.say(log, (display) => {
     if (log.epoch === null) return `No attempt at ${plain(taskId)} has kept a log.`;
     const lost =
-      log.truncatedBytes > 0 ? look.paint(`… ${log.truncatedBytes} bytes before this are gone\n`, "dim") : "";
+      log.truncatedBytes > 0
+        ? display.paint(`… ${log.truncatedBytes} bytes before this are gone\n`, "dim")
+        : "";
     return `${lost}${plainLines(log.text).join("\n")}`;
   });
 }
@@ -83,7 +85,7 @@ async function showAttempts(context: Context): Promise<void> {
     ...given({ limit: context.number("limit") }),
   });
   const { attemptTable } = await import("../print/attempts.js");
-  context.say(answer, (look) => attemptTable(answer.attempts, look));
+  context.say(answer, (display) => attemptTable(answer.attempts, display));
 }
 
 async function showBrief(context: Context): Promise<void> {
@@ -153,8 +155,8 @@ export const commands: Record<string, SingleCommand> = {
       const dibs = await context.dibs();
       const limit = given({ limit: context.number("limit") });
       const answer = await dibs.tasks.claimable({ ...limit, ...seenBy(context) });
-      context.say(answer, (look) =>
-        answer.tasks.length === 0 ? nothingLine(answer.why) : taskTable(answer.tasks, look),
+      context.say(answer, (display) =>
+        answer.tasks.length === 0 ? nothingLine(answer.why) : taskTable(answer.tasks, display),
       );
     },
   },
@@ -174,7 +176,7 @@ export const commands: Record<string, SingleCommand> = {
       if (context.on("brief")) return showBrief(context);
       if (context.on("attempts")) return showAttempts(context);
       const answer = await (await context.dibs()).tasks.get({ taskId: context.taskId });
-      context.say(answer, (look) => taskPage(answer.task, look));
+      context.say(answer, (display) => taskPage(answer.task, display));
     },
   },
   attempts: {
@@ -208,7 +210,10 @@ export const commands: Record<string, SingleCommand> = {
         }),
       });
       const { nextCursor = null } = answer;
-      context.say(answer, (look) => `${inFlightTable(answer, look)}${moreLine({ nextCursor }, look)}`);
+      context.say(
+        answer,
+        (display) => `${inFlightTable(answer, display)}${moreLine({ nextCursor }, display)}`,
+      );
     },
   },
   explain: {
@@ -221,7 +226,7 @@ export const commands: Record<string, SingleCommand> = {
       const dibs = await context.dibs();
       const { taskId } = context;
       const answer = await dibs.tasks.explain({ taskId, ...seenBy(context) });
-      context.say(answer, (look) => explanation(answer, look));
+      context.say(answer, (display) => explanation(answer, display));
     },
   },
   dependents,

@@ -55,15 +55,15 @@ async function add(context: Context): Promise<void> {
     await trust.trustServer(subject.address);
     context.say(
       { success: true, ...subject },
-      (look) => `trusted ${look.paint(plain(subject.address), "bold")}`,
+      (display) => `trusted ${display.paint(plain(subject.address), "bold")}`,
     );
     return;
   }
   const { path } = subject;
   const { id, tasks, tokens } = await trust.trustStore(path);
-  context.say({ success: true, id, path, tasks, tokens }, (look) => {
+  context.say({ success: true, id, path, tasks, tokens }, (display) => {
     const inIt = `${counted(tasks, "task")}, ${counted(tokens, "token")}`;
-    return `trusted ${look.paint(plain(path), "bold")}\nid ${id}, ${inIt}`;
+    return `trusted ${display.paint(plain(path), "bold")}\nid ${id}, ${inIt}`;
   });
 }
 

@@ -1,8 +1,9 @@
 // How clients of MCP are told about Dibs: an entry in the settings of the project that each of them reads. An entry of that name
 // that is there already stays, because somebody may have changed it.
 
+import { getNodeValue, type Node } from "jsonc-parser";
 import type { OwnFile } from "./file.js";
-import { type Node, parseJsonc, propertyOf, withoutProperty, withProperty } from "./jsonc.js";
+import { endOf, parseJsonc, propertyOf, valueNode, withoutProperty, withProperty } from "./jsonc.js";
 
 const name = "dibs";
 
@@ -17,13 +18,15 @@ const isEmpty = (text: string | null): text is null => text === null || text.tri
 
 function rootOf(text: string): Node {
   const root = parseJsonc(text);
-  if (!root.properties) throw new Error("it is not a JSON object");
+  if (root.type !== "object") throw new Error("it is not a JSON object");
   return root;
 }
 
 function serversIn(root: Node, key: string): Node | undefined {
-  const servers = propertyOf(root, key)?.node;
-  if (servers && !servers.properties) throw new Error(`its ${key} is not an object`);
+  const property = propertyOf(root, key);
+  if (!property) return undefined;
+  const servers = valueNode(property);
+  if (servers.type !== "object") throw new Error(`its ${key} is not an object`);
   return servers;
 }
 
@@ -36,7 +39,7 @@ export function inJson({ path, key, entry }: Place): OwnFile {
   const isOurs = (text: string) => {
     const servers = serversIn(rootOf(text), key);
     const found = servers && propertyOf(servers, name);
-    return found === undefined || JSON.stringify(found.node.value) === ours;
+    return found === undefined || JSON.stringify(getNodeValue(valueNode(found))) === ours;
   };
   return {
     path,
@@ -56,8 +59,9 @@ export function inJson({ path, key, entry }: Place): OwnFile {
       if (!servers || !found || !isOurs(text)) return text;
       if (text.replaceAll("\r\n", "\n") === whole) return null;
       const rest = withoutProperty(text, servers, found);
-      // What else stands there, if only a remark, is somebody's.
-      const inside = text.slice(servers.start + 1, found.start) + text.slice(found.node.end, servers.end - 1);
+      // A comment is left too: then the object stays.
+      const inside =
+        text.slice(servers.offset + 1, found.offset) + text.slice(endOf(found), endOf(servers) - 1);
       if (inside.replace(",", "").trim() !== "") return rest;
       return withoutProperty(text, root, propertyOf(root, key)!);
     },

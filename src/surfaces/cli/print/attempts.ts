@@ -1,5 +1,5 @@
 import type { WireAttempt } from "../../../contract/shapes.js";
-import type { Look } from "./look.js";
+import type { Display } from "./display.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
 import { ago, span } from "./time.js";
@@ -7,14 +7,14 @@ import { ago, span } from "./time.js";
 /** An attempt that goes on has no end; how its lease is doing matters only where it is not well. */
 const openText = (health: string | null) => (health === "healthy" ? "not yet" : `not yet, ${health}`);
 
-export function attemptTable(attempts: readonly WireAttempt[], look: Look): string {
+export function attemptTable(attempts: readonly WireAttempt[], display: Display): string {
   if (attempts.length === 0) return "No attempts yet.\n";
   return table(
     attempts,
     [
       { head: "EPOCH", of: ({ epoch }) => String(epoch), right: true },
       { head: "SESSION", of: ({ sessionId }) => plain(sessionId), max: 24 },
-      { head: "CLAIMED", of: ({ claimedAt }) => ago(claimedAt, look.now) },
+      { head: "CLAIMED", of: ({ claimedAt }) => ago(claimedAt, display.now) },
       {
         head: "TOOK",
         of: ({ claimedAt, releasedAt }) =>
@@ -37,6 +37,6 @@ export function attemptTable(attempts: readonly WireAttempt[], look: Look): stri
         grows: true,
       },
     ],
-    look,
+    display,
   );
 }

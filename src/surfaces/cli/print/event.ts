@@ -1,5 +1,5 @@
 import type { WireEvent } from "../../../contract/shapes.js";
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { cut, padTo, plain, widthOf } from "./text.js";
 
 const styles: Partial<Record<string, Style>> = {
@@ -26,16 +26,16 @@ function whoOf({ type, sessionId, actor }: WireEvent): string {
   return plain(isOwn && sessionId !== null ? sessionId : actor.replace(/^agent:/, ""));
 }
 
-export function eventLine(event: WireEvent, look: Look): string {
+export function eventLine(event: WireEvent, display: Display): string {
   const { seq, at, type, taskId, data } = event;
-  const time = timeText(at, look.now);
+  const time = timeText(at, display.now);
   const who = whoOf(event);
   const { title, error, note, question, response, reason, archived } = data;
   const told = title ?? error ?? note ?? question ?? response ?? reason;
   const detail = plain(archived === true ? "archived" : told);
   const lead = `${String(seq).padStart(6)}  ${time}  `;
-  const kind = padTo(type.replace(/^task:/, ""), Math.min(20, look.columns - lead.length));
+  const kind = padTo(type.replace(/^task:/, ""), Math.min(20, display.columns - lead.length));
   const rest = `  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}  ${detail}`.trimEnd();
-  const room = Math.max(0, look.columns - lead.length - widthOf(kind));
-  return `${lead}${look.paint(kind, styles[type])}${cut(rest, room)}`.trimEnd();
+  const room = Math.max(0, display.columns - lead.length - widthOf(kind));
+  return `${lead}${display.paint(kind, styles[type])}${cut(rest, room)}`.trimEnd();
 }

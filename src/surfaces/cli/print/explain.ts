@@ -1,7 +1,7 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireReason } from "../../../contract/shapes.js";
-import type { Look } from "./look.js";
+import type { Display } from "./display.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
 
@@ -14,16 +14,16 @@ function verdictOf([first]: readonly WireReason[]): string {
 /** Reasons first, what to type last. */
 export function explanation(
   { taskId, claimable, reasons }: OutputOf<OperationNamed<"tasks.explain">>,
-  look: Look,
+  display: Display,
 ): string {
   const head = claimable ? `${plain(taskId)} can be claimed now.` : `${plain(taskId)} ${verdictOf(reasons)}:`;
   const lines = reasons.flatMap(({ code, message, until }) => {
-    const when = until ? look.paint(` (${ago(until, look.now)})`, "dim") : "";
+    const when = until ? display.paint(` (${ago(until, display.now)})`, "dim") : "";
     // The chain may be long: its cause has a line of its own.
     const [chain, ...cause] = plain(message).split(/ (?=Root cause: )/);
-    return [`  ${chain}${when} ${look.paint(code, "dim")}`, ...cause.map((text) => `  ${text}`)];
+    return [`  ${chain}${when} ${display.paint(code, "dim")}`, ...cause.map((text) => `  ${text}`)];
   });
   const fixes = [...new Set(reasons.flatMap(({ fix }) => (fix ? [plain(fix)] : [])))];
-  const help = fixes.map((fix) => `  ${look.paint(fix, "bold")}`);
+  const help = fixes.map((fix) => `  ${display.paint(fix, "bold")}`);
   return [head, ...lines, ...(fixes.length > 0 ? ["", "What would help:", ...help] : [])].join("\n");
 }

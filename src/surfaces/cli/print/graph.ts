@@ -3,7 +3,7 @@
 
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { cut, plain, widthOf } from "./text.js";
 
 export type Graph = OutputOf<OperationNamed<"tasks.graph">>;
@@ -50,12 +50,16 @@ interface Drawing {
   wholes: Set<string>;
 }
 
-export function graphText(graph: Graph, look: Look, { max, all }: { max: number; all: boolean }): string {
+export function graphText(
+  graph: Graph,
+  display: Display,
+  { max, all }: { max: number; all: boolean },
+): string {
   if (graph.nodes.length === 0) return "No tasks.\n";
   const kept = all ? graph.nodes : withoutOld(graph);
   const left = graph.nodes.length - kept.length;
   const note =
-    left > 0 ? look.paint(`${counted(left, "task")} over and not drawn; --all draws them\n`, "dim") : "";
+    left > 0 ? display.paint(`${counted(left, "task")} over and not drawn; --all draws them\n`, "dim") : "";
   if (kept.length === 0) return note;
   const drawing = drawingOf(kept, graph.edges);
   const lines: string[] = [];
@@ -63,7 +67,7 @@ export function graphText(graph: Graph, look: Look, { max, all }: { max: number;
   const stack = [...drawing.roots].reverse().map((node) => ({ node, lead: "", own: "", below: "" }));
   while (stack.length > 0 && lines.length < max) {
     const { node, lead, own, below } = stack.pop()!;
-    lines.push(nodeLine(node, `${lead}${own}`, drawing, look));
+    lines.push(nodeLine(node, `${lead}${own}`, drawing, display));
     const children = (drawing.below.get(node.id) ?? []).map((id) => drawing.byId.get(id)!);
     for (const [at, child] of [...children.entries()].reverse()) {
       const isLast = at === children.length - 1;
@@ -76,8 +80,8 @@ export function graphText(graph: Graph, look: Look, { max, all }: { max: number;
     }
   }
   const undrawn = kept.length - lines.length;
-  const cutNote = undrawn > 0 ? look.paint(`… and ${undrawn} more: --max draws more\n`, "dim") : "";
-  return `${lines.map((line) => `${line}\n`).join("")}${cutNote}${note}${summary(drawing, look)}`;
+  const cutNote = undrawn > 0 ? display.paint(`… and ${undrawn} more: --max draws more\n`, "dim") : "";
+  return `${lines.map((line) => `${line}\n`).join("")}${cutNote}${note}${summary(drawing, display)}`;
 }
 
 /** What is over stays only where something that is not over waits for it. */
@@ -143,20 +147,20 @@ function lastOf(ids: readonly string[], level: Map<string, number>): string | nu
   );
 }
 
-function nodeLine(node: Node, lead: string, drawing: Drawing, look: Look): string {
+function nodeLine(node: Node, lead: string, drawing: Drawing, display: Display): string {
   const { waitsFor, level } = drawing;
   const before = waitsFor.get(node.id) ?? [];
-  const [mark, style] = marks[node.state] ?? [canBeHad(node, drawing, look.now) ? "--" : "", undefined];
+  const [mark, style] = marks[node.state] ?? [canBeHad(node, drawing, display.now) ? "--" : "", undefined];
   const last = lastOf(before, level);
   const others = before.filter((id) => id !== last).map(plain);
   const also =
     others.length > 0 ? `  + ${others.slice(0, 4).join(", ")}${others.length > 4 ? ", …" : ""}` : "";
-  const half = Math.floor(look.columns / 2);
+  const half = Math.floor(display.columns / 2);
   const shownLead = lead.length > half ? `…${lead.slice(1 - half)}` : lead;
   const id = plain(node.id);
-  const room = look.columns - 5 - widthOf(shownLead) - widthOf(id) - 2 - widthOf(also);
+  const room = display.columns - 5 - widthOf(shownLead) - widthOf(id) - 2 - widthOf(also);
   const title = cut(`${plain(node.title)}${node.type === "group" ? "/" : ""}`, Math.max(8, room));
-  return `${look.paint(mark.padEnd(3), style)}  ${shownLead}${look.paint(id, style)}  ${title}${look.paint(also, "dim")}`;
+  return `${display.paint(mark.padEnd(3), style)}  ${shownLead}${display.paint(id, style)}  ${title}${display.paint(also, "dim")}`;
 }
 
 function canBeHad({ id, type, notBefore }: Node, { waitsFor, byId, wholes }: Drawing, now: number): boolean {
@@ -165,11 +169,11 @@ function canBeHad({ id, type, notBefore }: Node, { waitsFor, byId, wholes }: Dra
   return type === "task" && !isBlocked && !isLater && !wholes.has(id);
 }
 
-function summary({ byId, waitsFor, level }: Drawing, look: Look): string {
+function summary({ byId, waitsFor, level }: Drawing, display: Display): string {
   const longest = 1 + Math.max(...level.values());
   const edges = [...waitsFor.values()].reduce((sum, each) => sum + each.length, 0);
   const text = `${counted(byId.size, "task")}, ${counted(edges, "dependency", "dependencies")}, longest chain ${longest}`;
-  return look.paint(`${text}\n`, "dim");
+  return display.paint(`${text}\n`, "dim");
 }
 
 const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;

@@ -1,29 +1,29 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
-import type { Look } from "./look.js";
+import type { Display } from "./display.js";
 import { cut, plain, widthOf, wrap } from "./text.js";
 import { ago } from "./time.js";
 
 type Inbox = OutputOf<OperationNamed<"notifications.inbox">>;
 
 /** In one line: a title is cut rather than the time. */
-function headLine(mark: string, taskId: string | null, title: string, at: string, look: Look): string {
-  const left = `${mark} ${taskId === null ? "" : `${look.paint(plain(taskId), "bold")}  `}`;
-  const time = ago(at, look.now);
-  const room = look.columns - widthOf(left) - widthOf(time) - 2;
-  return `${left}${cut(plain(title), Math.max(8, room))}  ${look.paint(time, "dim")}`;
+function headLine(mark: string, taskId: string | null, title: string, at: string, display: Display): string {
+  const left = `${mark} ${taskId === null ? "" : `${display.paint(plain(taskId), "bold")}  `}`;
+  const time = ago(at, display.now);
+  const room = display.columns - widthOf(left) - widthOf(time) - 2;
+  return `${left}${cut(plain(title), Math.max(8, room))}  ${display.paint(time, "dim")}`;
 }
 
-export function inboxPage({ questions, notifications }: Inbox, look: Look): string {
+export function inboxPage({ questions, notifications }: Inbox, display: Display): string {
   const asked = questions.flatMap(({ id: taskId, title, question }) => [
-    headLine(look.paint("?", "yellow"), taskId, title, question!.askedAt, look),
-    ...wrap(question!.text, look.columns - 4).map((line) => `    ${line}`),
+    headLine(display.paint("?", "yellow"), taskId, title, question!.askedAt, display),
+    ...wrap(question!.text, display.columns - 4).map((line) => `    ${line}`),
     ...(question?.options
-      ? wrap(`options: ${question.options.map(plain).join(" | ")}`, look.columns - 4).map(
+      ? wrap(`options: ${question.options.map(plain).join(" | ")}`, display.columns - 4).map(
           (line) => `    ${line}`,
         )
       : []),
-    `    ${look.paint(`dibs answer ${plain(taskId)} "<your answer>"`, "dim")}`,
+    `    ${display.paint(`dibs answer ${plain(taskId)} "<your answer>"`, "dim")}`,
   ]);
   const asking = new Set(questions.map(({ project, id }) => `${project}/${id}`));
   // A question stands above already.
@@ -31,10 +31,10 @@ export function inboxPage({ questions, notifications }: Inbox, look: Look): stri
     ({ type, project, taskId }) => type !== "TASK_AWAITING_RESPONSE" || !asking.has(`${project}/${taskId}`),
   );
   const told = others.flatMap((each) => {
-    const mark = each.severity === "error" ? look.paint("!", "red") : look.paint("·", "dim");
+    const mark = each.severity === "error" ? display.paint("!", "red") : display.paint("·", "dim");
     return [
-      headLine(mark, each.taskId, each.title, each.createdAt, look),
-      ...wrap(plain(each.message), look.columns - 4).map((line) => `    ${line}`),
+      headLine(mark, each.taskId, each.title, each.createdAt, display),
+      ...wrap(plain(each.message), display.columns - 4).map((line) => `    ${line}`),
     ];
   });
   const lines = [...asked, ...told];

@@ -2,7 +2,7 @@
 
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { table } from "./table.js";
 import { plain, wrap } from "./text.js";
 
@@ -29,7 +29,7 @@ const words: Record<string, string> = {
 
 const list = (fields: readonly string[]) => fields.map((field) => words[field] ?? field).join(", ");
 
-export function differenceText(difference: Difference, look: Look): string {
+export function differenceText(difference: Difference, display: Display): string {
   const { changes, dryRun } = difference;
   const rows = table(
     changes,
@@ -44,19 +44,19 @@ export function differenceText(difference: Difference, look: Look): string {
       { head: "TASK", of: ({ title }) => plain(title), grows: true },
       { head: "CHANGE", of: (change) => effect(change, dryRun), max: 52 },
     ],
-    look,
+    display,
   );
-  return `${changes.length > 0 ? rows : ""}${[...replaced(difference, look), summary(difference)].join("\n")}`;
+  return `${changes.length > 0 ? rows : ""}${[...replaced(difference, display), summary(difference)].join("\n")}`;
 }
 
 /** What is lost is never cut. */
-function replaced({ changes, dryRun }: Difference, look: Look): string[] {
+function replaced({ changes, dryRun }: Difference, display: Display): string[] {
   return changes.flatMap(({ taskId, overwritten }) => {
     if (overwritten.length === 0) return [];
     const verb = dryRun ? "replaces" : "replaced";
     return wrap(
       `warning: the plan ${verb} edits of ${plain(taskId ?? "")}: ${list(overwritten)}`,
-      look.columns,
+      display.columns,
     );
   });
 }

@@ -1,7 +1,7 @@
 // How far long work is: one line that is written over, and gone at the end. Only where somebody looks.
 
 import type { Context } from "../context.js";
-import { columnsOf } from "./look.js";
+import { columnsOf } from "./display.js";
 import { cut } from "./text.js";
 
 const linesPerStep = 1_000;

@@ -3,7 +3,7 @@ import { isWeak } from "../../../client/view/health.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireSession } from "../../../contract/shapes.js";
-import type { Look } from "./look.js";
+import type { Display } from "./display.js";
 import { type Column, table } from "./table.js";
 import { plain } from "./text.js";
 import { ago } from "./time.js";
@@ -26,15 +26,16 @@ const context: Column<WireSession> = {
 };
 
 /** `[*]` works, `[!]` but is silent. */
-export function sessionSummary({ sessions, totals }: Summary, look: Look): string {
+export function sessionSummary({ sessions, totals }: Summary, display: Display): string {
   if (sessions.length === 0) return "No sessions.\n";
   const rows = table<Summary["sessions"][number]>(
     sessions,
     [
       {
         head: "",
-        of: ({ currentTask }) => (currentTask ? (isWeak(currentTask.claim, look.now) ? "[!]" : "[*]") : ""),
-        style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim, look.now) ? "red" : "cyan"),
+        of: ({ currentTask }) =>
+          currentTask ? (isWeak(currentTask.claim, display.now) ? "[!]" : "[*]") : "",
+        style: ({ currentTask }) => (currentTask && isWeak(currentTask.claim, display.now) ? "red" : "cyan"),
       },
       ...whoColumns(sessions),
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
@@ -46,14 +47,14 @@ export function sessionSummary({ sessions, totals }: Summary, look: Look): strin
       },
       context,
       { head: "DONE", of: ({ tasksDone, tasksTotal }) => `${tasksDone}/${tasksTotal}`, right: true },
-      { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, look.now) },
+      { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, display.now) },
     ],
-    look,
+    display,
   );
-  return `${rows}${look.paint(`${totals.working} working, ${totals.idle} idle`, "dim")}\n`;
+  return `${rows}${display.paint(`${totals.working} working, ${totals.idle} idle`, "dim")}\n`;
 }
 
-export function sessionTable(sessions: readonly WireSession[], look: Look): string {
+export function sessionTable(sessions: readonly WireSession[], display: Display): string {
   if (sessions.length === 0) return "No sessions.\n";
   return table(
     sessions,
@@ -62,10 +63,10 @@ export function sessionTable(sessions: readonly WireSession[], look: Look): stri
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
       { head: "NOW", of: ({ currentTaskId }) => plain(currentTaskId), max: 16 },
       context,
-      { head: "STARTED", of: ({ startedAt }) => ago(startedAt, look.now) },
-      { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, look.now) },
-      { head: "ENDED", of: ({ endedAt }) => ago(endedAt, look.now) },
+      { head: "STARTED", of: ({ startedAt }) => ago(startedAt, display.now) },
+      { head: "SEEN", of: ({ lastSeenAt }) => ago(lastSeenAt, display.now) },
+      { head: "ENDED", of: ({ endedAt }) => ago(endedAt, display.now) },
     ],
-    look,
+    display,
   );
 }

@@ -1,9 +1,9 @@
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
-import type { Look } from "./look.js";
+import type { Display } from "./display.js";
 import { span } from "./time.js";
 
-export function statsPage(stats: OutputOf<OperationNamed<"stats.get">>, look: Look): string {
+export function statsPage(stats: OutputOf<OperationNamed<"stats.get">>, display: Display): string {
   const { queue_size, by_status, throughput, agents } = stats;
   const rows: [string, string][] = [
     ["tasks", String(queue_size)],
@@ -15,5 +15,5 @@ export function statsPage(stats: OutputOf<OperationNamed<"stats.get">>, look: Lo
     ["average time", span(throughput.avg_completion_time_seconds * 1000)],
     ["agents", `${agents.active} active, ${agents.idle} idle`],
   ];
-  return rows.map(([name, value]) => `${look.paint(name.padEnd(14), "dim")} ${value}`).join("\n");
+  return rows.map(([name, value]) => `${display.paint(name.padEnd(14), "dim")} ${value}`).join("\n");
 }

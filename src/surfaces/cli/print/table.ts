@@ -1,6 +1,6 @@
 // Tables that fit: fixed columns take what they need, the others share what is left; where even that is too much, the widest give.
 
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { cut, padTo, widthOf } from "./text.js";
 
 export interface Column<Row> {
@@ -19,10 +19,10 @@ const gap = 2;
 const widthMin = 6;
 const growsMin = 20;
 
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], look: Look): string {
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], display: Display): string {
   const used = columns.filter((column) => rows.some((row) => column.of(row) !== ""));
   const cells = rows.map((row) => used.map((column) => column.of(row)));
-  const widths = widthsOf(used, cells, look.columns);
+  const widths = widthsOf(used, cells, display.columns);
   const line = (texts: readonly string[], styleAt: (at: number) => Style | undefined) =>
     used
       .map(({ right }, at) => {
@@ -30,7 +30,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
         const width = widths[at]!;
         const text = cut(texts[at]!, width);
         const shown = right ? text.padStart(width) : isLast ? text : padTo(text, width);
-        return look.paint(shown, styleAt(at));
+        return display.paint(shown, styleAt(at));
       })
       .join(" ".repeat(gap))
       .trimEnd();

@@ -2,21 +2,21 @@
 
 import { priorityText, stateWord } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
+import type { Display } from "./display.js";
 import { type Field, fieldLines } from "./fields.js";
-import type { Look } from "./look.js";
 import { phaseText, styleOf } from "./task.js";
 import { furtherText, plain, plainLines, wrap } from "./text.js";
 import { ago, span } from "./time.js";
 
 const resultLinesMax = 40;
 
-export function taskPage(task: WireTask, look: Look): string {
-  const title = wrap(`${plain(task.id)}  ${plain(task.title)}`, look.columns);
-  const head = title.map((line) => `${look.paint(line, "bold")}\n`).join("");
+export function taskPage(task: WireTask, display: Display): string {
+  const title = wrap(`${plain(task.id)}  ${plain(task.title)}`, display.columns);
+  const head = title.map((line) => `${display.paint(line, "bold")}\n`).join("");
   const texts = [textBelow(task.prompt, task.title), plainLines(furtherText(task))]
     .filter((lines) => lines.join("") !== "")
     .map((lines) => `\n${lines.map((line) => `${line}\n`).join("")}`);
-  return `${head}${fieldLines(fieldsOf(task, look), look)}${texts.join("")}`;
+  return `${head}${fieldLines(fieldsOf(task, display), display)}${texts.join("")}`;
 }
 
 /** A prompt of one line is the title already. */
@@ -24,8 +24,8 @@ function textBelow(prompt: string, title: string): string[] {
   return plain(prompt) === plain(title) ? [] : plainLines(prompt);
 }
 
-function fieldsOf(task: WireTask, look: Look): Field[] {
-  const { now } = look;
+function fieldsOf(task: WireTask, display: Display): Field[] {
+  const { now } = display;
   const { claim, question, result } = task;
   return [
     ["state", `${stateWord(task, now)}${phaseText(task.phase)}`, styleOf(task)],

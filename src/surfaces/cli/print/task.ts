@@ -6,7 +6,7 @@ import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireClaim } from "../../../contract/shapes.js";
 import type { WireTaskRow } from "../../../contract/tasks/rows.js";
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
 import { span } from "./time.js";
@@ -34,7 +34,7 @@ export const phaseText = (phase: string | null) =>
 
 export function taskTable(
   tasks: readonly Listed[],
-  look: Look,
+  display: Display,
   { withProject = false, isTree = false } = {},
 ): string {
   if (tasks.length === 0) return "No tasks.\n";
@@ -42,7 +42,7 @@ export function taskTable(
   return table(
     rows,
     [
-      { head: "", of: ({ task }) => claimMark(task, look.now), style: ({ task }) => styleOf(task) },
+      { head: "", of: ({ task }) => claimMark(task, display.now), style: ({ task }) => styleOf(task) },
       { head: "PROJECT", of: ({ task }) => (withProject ? plain(task.project) : ""), max: 16 },
       { head: "ID", of: ({ task, lead }) => `${lead}${plain(task.id)}`, whole: true },
       {
@@ -53,13 +53,13 @@ export function taskTable(
       { head: "PRIORITY", of: ({ task }) => priorityText(task.priority), whole: true },
       {
         head: "STATE",
-        of: ({ task }) => stateWord(task, look.now),
+        of: ({ task }) => stateWord(task, display.now),
         style: ({ task }) => styleOf(task),
         max: 20,
       },
-      { head: "CLAIMED BY", of: ({ task }) => holderText(task, look.now), max: 20 },
+      { head: "CLAIMED BY", of: ({ task }) => holderText(task, display.now), max: 20 },
     ],
-    look,
+    display,
   );
 }
 
@@ -92,23 +92,26 @@ function asTree(tasks: readonly Listed[]): TreeRow[] {
   return rows;
 }
 
-export function inFlightTable({ inFlight }: OutputOf<OperationNamed<"tasks.inFlight">>, look: Look): string {
+export function inFlightTable(
+  { inFlight }: OutputOf<OperationNamed<"tasks.inFlight">>,
+  display: Display,
+): string {
   if (inFlight.length === 0) return "Nothing is claimed.\n";
   return table(
     inFlight,
     [
-      { head: "", of: ({ claim }) => (isWeak(claim, look.now) ? "[!]" : "[*]") },
+      { head: "", of: ({ claim }) => (isWeak(claim, display.now) ? "[!]" : "[*]") },
       { head: "ID", of: ({ taskId }) => plain(taskId), whole: true },
       { head: "TASK", of: ({ task }) => `${plain(task.title)}${phaseText(task.phase)}`, grows: true },
       { head: "CLAIMED BY", of: ({ claim }) => plain(claim.sessionId), max: 20 },
-      { head: "SINCE", of: ({ claim }) => span(look.now - Date.parse(claim.claimedAt)) },
+      { head: "SINCE", of: ({ claim }) => span(display.now - Date.parse(claim.claimedAt)) },
       { head: "LEFT", of: ({ claim }) => span(claim.remainingMs) },
       {
         head: "HEALTH",
         of: ({ claim }) => claim.healthStatus,
-        style: ({ claim }) => (isWeak(claim, look.now) ? "red" : undefined),
+        style: ({ claim }) => (isWeak(claim, display.now) ? "red" : undefined),
       },
     ],
-    look,
+    display,
   );
 }

@@ -2,7 +2,7 @@
 
 import { duration } from "../../../client/view/words.js";
 import type { AttemptEnd } from "../../../runner/index.js";
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
 
@@ -28,7 +28,7 @@ const rowsMax = 30;
 
 const isDone = ({ outcome }: WorkedTask) => outcome === "completed" || outcome === "reported";
 
-export function workSummary(tasks: readonly WorkedTask[], ms: number, look: Look): string {
+export function workSummary(tasks: readonly WorkedTask[], ms: number, display: Display): string {
   if (tasks.length === 0) return "No task was worked on.\n";
   const undone = tasks.filter((task) => !isDone(task));
   const shown = tasks.length <= rowsMax ? tasks : undone.slice(0, rowsMax);
@@ -41,7 +41,7 @@ export function workSummary(tasks: readonly WorkedTask[], ms: number, look: Look
       { head: "TITLE", of: ({ title }) => plain(title), grows: true },
       { head: "REASON", of: ({ reason }) => plain(reason?.split("\n")[0] ?? ""), max: 60 },
     ],
-    look,
+    display,
   );
   const counts = new Map<string, number>();
   for (const { outcome } of tasks) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);

@@ -2,10 +2,10 @@
 
 import "./fleet.css";
 import { hasSeveralHosts } from "../../../../src/client/view/agents.js";
+import { LoadError } from "../../components/load-error.js";
 import { grouped } from "../../components/number.js";
 import { Empty } from "../../components/parts.js";
-import { useSteady } from "../../components/steady.js";
-import { Trouble } from "../../components/trouble.js";
+import { useStableList } from "../../components/stable-list.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
 import { SessionCard } from "./session-card.js";
 import { healths, keyOf, useFleet } from "./use-fleet.js";
@@ -14,7 +14,7 @@ export function Fleet() {
   const { project } = usePlace();
   const [only, setOnly] = useParam("health");
   const { live, now, members, counts } = useFleet(project);
-  const steady = useSteady(
+  const stable = useStableList(
     only === "" ? members : members.filter(({ health }) => health === only),
     keyOf,
     "after",
@@ -41,16 +41,16 @@ export function Fleet() {
         </fieldset>
         <Tasks counts={live.data?.totals.tasks ?? {}} />
       </div>
-      <Trouble live={live} />
-      {live.data && steady.shown.length === 0 && <Nobody isFiltered={only !== ""} />}
-      <ol className="fleet" aria-label="Sessions" {...steady.list}>
-        {steady.shown.map((member) => (
+      <LoadError live={live} />
+      {live.data && stable.shown.length === 0 && <Nobody isFiltered={only !== ""} />}
+      <ol className="fleet" aria-label="Sessions" {...stable.list}>
+        {stable.shown.map((member) => (
           <SessionCard
             key={keyOf(member)}
             member={member}
             now={now}
             withHost={withHost}
-            isGone={steady.gone.has(keyOf(member))}
+            isGone={stable.gone.has(keyOf(member))}
           />
         ))}
       </ol>

@@ -49,7 +49,7 @@ export interface SelectOptions {
   drawn?: ReadonlySet<string> | undefined;
 }
 
-export const isInFlight = ({ state }: WireTaskRow) =>
+const isInFlight = ({ state }: WireTaskRow) =>
   state === "claimed" || state === "running" || state === "awaiting_response";
 
 const startOf = ({ claim, updatedAt }: WireTaskRow) =>

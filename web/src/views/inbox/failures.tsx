@@ -3,7 +3,7 @@
 import { useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
 import type { Failure } from "../../../../src/client/view/inbox.js";
-import { useSteady } from "../../components/steady.js";
+import { useStableList } from "../../components/stable-list.js";
 import { act } from "../../components/toasts.js";
 import { When } from "../../components/when.js";
 import { whyNot } from "../../data/me.js";
@@ -27,7 +27,7 @@ interface FailuresProps {
 const keyOf = ({ row }: Failure) => `${row.project} ${row.id}`;
 
 export function Failures({ failures, hasMore, onMore, isAllProjects, now }: FailuresProps) {
-  const steady = useSteady(failures, keyOf, "before");
+  const stable = useStableList(failures, keyOf, "before");
   return (
     <section className="inbox-part" aria-labelledby="inbox-failures">
       <PartHead
@@ -35,19 +35,19 @@ export function Failures({ failures, hasMore, onMore, isAllProjects, now }: Fail
         title="Failures"
         count={failures.length}
         hasMore={hasMore}
-        steady={steady}
+        stable={stable}
       >
         <Link className="small" href={hrefTo("/queue", { q: "is:failed" })}>
           All failed tasks
         </Link>
       </PartHead>
-      {steady.shown.length === 0 && <p className="quiet">No new failures.</p>}
-      <ol className="inbox-list" {...steady.list}>
-        {steady.shown.map((failure) => (
+      {stable.shown.length === 0 && <p className="quiet">No new failures.</p>}
+      <ol className="inbox-list" {...stable.list}>
+        {stable.shown.map((failure) => (
           <FailureItem
             key={keyOf(failure)}
             failure={failure}
-            isGone={steady.gone.has(keyOf(failure))}
+            isGone={stable.gone.has(keyOf(failure))}
             isAllProjects={isAllProjects}
             now={now}
           />

@@ -1,7 +1,7 @@
 // What needs a human: questions first, then failures, then everything that was told.
 
 import "./inbox.css";
-import { Trouble } from "../../components/trouble.js";
+import { LoadError } from "../../components/load-error.js";
 import { useNow } from "../../data/live.js";
 import { usePlace } from "../../router.js";
 import { Failures } from "./failures.js";
@@ -19,7 +19,7 @@ export function Inbox() {
   return (
     <div className="inbox">
       <h1>Inbox</h1>
-      <Trouble live={live} />
+      <LoadError live={live} />
       {live.data && (
         <>
           <Questions

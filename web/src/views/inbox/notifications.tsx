@@ -2,9 +2,9 @@
 
 import { useEffect, useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
-import { useSteady } from "../../components/steady.js";
+import { LoadError } from "../../components/load-error.js";
+import { useStableList } from "../../components/stable-list.js";
 import { say, sayTrouble } from "../../components/toasts.js";
-import { Trouble } from "../../components/trouble.js";
 import { When } from "../../components/when.js";
 import { dibs, type Notification } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
@@ -55,7 +55,7 @@ export function Notifications({ project, now }: { project: string; now: number }
   const [shows, setShows] = useParam("show");
   const isUnreadOnly = shows === "unread";
   const { live, more } = useNotifications(project, isUnreadOnly);
-  const steady = useSteady(live.data?.notifications ?? [], keyOf, "before");
+  const stable = useStableList(live.data?.notifications ?? [], keyOf, "before");
   const [isBusy, setBusy] = useState(false);
   const unread = live.data?.unread ?? 0;
   const notRead = whyNot(registry.notifications.read.role);
@@ -70,9 +70,9 @@ export function Notifications({ project, now }: { project: string; now: number }
         <h2 id="inbox-notifications">
           Notifications <span className="quiet">{unread} unread</span>
         </h2>
-        {steady.waiting > 0 && (
-          <button type="button" className="small" onClick={steady.release}>
-            {steady.waiting} new
+        {stable.waiting > 0 && (
+          <button type="button" className="small" onClick={stable.release}>
+            {stable.waiting} new
           </button>
         )}
         <span className="grows" />
@@ -94,11 +94,11 @@ export function Notifications({ project, now }: { project: string; now: number }
           Mark all as read
         </button>
       </div>
-      <Trouble live={live} />
-      {live.data && steady.shown.length === 0 && <p className="quiet">No notifications.</p>}
-      <ol className="panel inbox-notes" {...steady.list} hidden={steady.shown.length === 0}>
-        {steady.shown.map((note) => (
-          <Note key={note.id} note={note} isGone={steady.gone.has(note.id)} project={project} now={now} />
+      <LoadError live={live} />
+      {live.data && stable.shown.length === 0 && <p className="quiet">No notifications.</p>}
+      <ol className="panel inbox-notes" {...stable.list} hidden={stable.shown.length === 0}>
+        {stable.shown.map((note) => (
+          <Note key={note.id} note={note} isGone={stable.gone.has(note.id)} project={project} now={now} />
         ))}
       </ol>
       {live.data?.hasMore && (

@@ -7,11 +7,11 @@ interface PartHeadProps {
   title: string;
   count: number;
   hasMore: boolean;
-  steady: { waiting: number; release: () => void };
+  stable: { waiting: number; release: () => void };
   children?: ReactNode;
 }
 
-export function PartHead({ id, title, count, hasMore, steady, children }: PartHeadProps) {
+export function PartHead({ id, title, count, hasMore, stable, children }: PartHeadProps) {
   return (
     <div className="row">
       <h2 id={id}>
@@ -21,9 +21,9 @@ export function PartHead({ id, title, count, hasMore, steady, children }: PartHe
           {hasMore && "+"}
         </span>
       </h2>
-      {steady.waiting > 0 && (
-        <button type="button" className="small" onClick={steady.release}>
-          {steady.waiting} new
+      {stable.waiting > 0 && (
+        <button type="button" className="small" onClick={stable.release}>
+          {stable.waiting} new
         </button>
       )}
       {children}

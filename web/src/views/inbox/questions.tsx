@@ -4,7 +4,7 @@ import { useRef } from "react";
 import type { AskingTask } from "../../../../src/client/view/inbox.js";
 import { percent } from "../../../../src/client/view/words.js";
 import { Answer, type AnswerHandle } from "../../components/answer.js";
-import { useSteady } from "../../components/steady.js";
+import { useStableList } from "../../components/stable-list.js";
 import { When } from "../../components/when.js";
 import { Link, taskHref } from "../../router.js";
 import { Folded } from "../task/texts.js";
@@ -24,7 +24,7 @@ interface QuestionsProps {
 const keyOf = ({ project, question }: AskingTask) => `${project} ${question.id}`;
 
 export function Questions({ questions, hasMore, onMore, isAllProjects, now }: QuestionsProps) {
-  const steady = useSteady(questions, keyOf, "after");
+  const stable = useStableList(questions, keyOf, "after");
   return (
     <section className="inbox-part" aria-labelledby="inbox-questions">
       <PartHead
@@ -32,13 +32,13 @@ export function Questions({ questions, hasMore, onMore, isAllProjects, now }: Qu
         title="Questions"
         count={questions.length}
         hasMore={hasMore}
-        steady={steady}
+        stable={stable}
       />
-      {steady.shown.length === 0 && (
-        <p className="quiet">{steady.waiting > 0 ? "A new question has arrived." : "No open questions."}</p>
+      {stable.shown.length === 0 && (
+        <p className="quiet">{stable.waiting > 0 ? "A new question has arrived." : "No open questions."}</p>
       )}
-      <ol className="inbox-list" {...steady.list}>
-        {steady.shown.map((task) => (
+      <ol className="inbox-list" {...stable.list}>
+        {stable.shown.map((task) => (
           <QuestionItem key={keyOf(task)} task={task} isAllProjects={isAllProjects} now={now} />
         ))}
       </ol>

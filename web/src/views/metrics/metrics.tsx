@@ -2,8 +2,8 @@
 
 import "./metrics.css";
 import { useMemo } from "react";
+import { LoadError } from "../../components/load-error.js";
 import { grouped } from "../../components/number.js";
-import { Trouble } from "../../components/trouble.js";
 import { storeNow } from "../../data/clock.js";
 import { dibs, type OperationNamed, type OutputOf } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
@@ -55,7 +55,7 @@ export default function Metrics() {
           ))}
         </fieldset>
       </div>
-      <Trouble live={history} />
+      <LoadError live={history} />
       <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />
       {agent !== "" && <OfOne agent={agent} backHref={hrefOf("")} />}
       {history.data && <Charts history={history.data} range={range} agent={agent} />}

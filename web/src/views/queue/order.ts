@@ -17,7 +17,7 @@ export interface Sort {
 }
 
 /** What a column's first click gives: urgent before idle, young before old. */
-export const naturally: Record<Column, "ascending" | "descending"> = {
+const naturally: Record<Column, "ascending" | "descending"> = {
   id: "ascending",
   title: "ascending",
   state: "ascending",

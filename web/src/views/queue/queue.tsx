@@ -8,7 +8,7 @@ import { namesOf } from "../../../../src/client/view/facts.js";
 import { matcher, parseFilter } from "../../../../src/client/view/filter.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
-import { Trouble } from "../../components/trouble.js";
+import { LoadError } from "../../components/load-error.js";
 import { storeNow } from "../../data/clock.js";
 import { whyNot } from "../../data/me.js";
 import { taskIndex } from "../../data/tasks.js";
@@ -110,7 +110,7 @@ export function Queue() {
           onClear={selection.clear}
         />
       </div>
-      <Trouble live={{ error: progress.error ?? undefined, reload: () => taskIndex().reset() }} />
+      <LoadError live={{ error: progress.error ?? undefined, reload: () => taskIndex().reset() }} />
       {listed.order.length > 0 ? (
         <Table
           listed={listed}

@@ -1,7 +1,7 @@
 // Which tasks are selected. A range reaches from where it was begun to where it is now, and leaves what was selected before.
 
 import { useCallback, useState } from "react";
-import { keyOf } from "../../../../src/client/view/shelf.js";
+import { keyOf } from "../../../../src/client/view/row-set.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 
 export type TaskName = Pick<WireTaskRow, "project" | "id">;

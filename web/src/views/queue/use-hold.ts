@@ -2,7 +2,7 @@
 // finger leaves the screen while the list still runs), it is held. A pointer that rests for long is forgotten: nobody means it.
 
 import { type FocusEvent, type PointerEvent, useEffect, useRef } from "react";
-import { pointerRestMs } from "../../components/steady.js";
+import { pointerRestMs } from "../../components/stable-list.js";
 import { listing } from "./use-listing.js";
 
 const afterScrollMs = 1_500;

@@ -1,8 +1,8 @@
 // The list belongs to the page, not to one visit of it: who comes back from a task finds it where it was.
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { keyOf } from "../../../../src/client/view/row-set.js";
 import type { Progress } from "../../../../src/client/view/rows.js";
-import { keyOf } from "../../../../src/client/view/shelf.js";
 import { dibs } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
 import { taskIndex } from "../../data/tasks.js";

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "react";
 import type { Filter, Known } from "../../../../src/client/view/filter.js";
-import { keyOf } from "../../../../src/client/view/shelf.js";
+import { keyOf } from "../../../../src/client/view/row-set.js";
 import { dibs } from "../../data/dibs.js";
 import { stream } from "../../data/stream.js";
 

@@ -1,7 +1,7 @@
 // What a child process has written during an attempt: its end, and all of it on demand; it grows while the attempt runs.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { Trouble } from "../../components/trouble.js";
+import { LoadError } from "../../components/load-error.js";
 import { dibs } from "../../data/dibs.js";
 import { useLive } from "../../data/live.js";
 import { linesOf } from "./log-text.js";
@@ -29,7 +29,7 @@ export function Log({ project, taskId, epoch, isRunning }: LogProps) {
   const text = shown.join("\n");
   return (
     <div className="task-log">
-      <Trouble live={live} />
+      <LoadError live={live} />
       {live.data && lines.length === 0 && (
         <p className="quiet small">{isRunning ? "No output yet." : "This attempt has no log."}</p>
       )}

@@ -3,8 +3,8 @@
 import "./task.css";
 import { type Ref, useRef, useState } from "react";
 import { Answer, type AnswerHandle, type Question } from "../../components/answer.js";
+import { LoadError } from "../../components/load-error.js";
 import { Empty } from "../../components/parts.js";
-import { Trouble } from "../../components/trouble.js";
 import { When } from "../../components/when.js";
 import { DibsError, type Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
@@ -24,11 +24,11 @@ import { type Seen, useTask } from "./use-task.js";
 export function TaskPage({ project, id }: { project: string | undefined; id: string }) {
   const live = useTask(project, id);
   if (live.data === undefined) {
-    return isUnknown(live.error) ? <Unknown project={project} id={id} /> : <Trouble live={live} />;
+    return isUnknown(live.error) ? <Unknown project={project} id={id} /> : <LoadError live={live} />;
   }
   return (
     <>
-      {live.error !== undefined && <Trouble live={live} />}
+      {live.error !== undefined && <LoadError live={live} />}
       <Known {...live.data} onChange={live.reload} />
     </>
   );

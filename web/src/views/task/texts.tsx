@@ -14,7 +14,7 @@ interface FoldedProps {
 const charsPerLine = 160;
 
 /** The beginning that fits, or null if all of it does. */
-export function beginningOf(text: string, linesMax: number): string | null {
+function beginningOf(text: string, linesMax: number): string | null {
   const charsMax = linesMax * charsPerLine;
   let end = -1;
   for (let line = 0; line < linesMax; line++) {

@@ -2,8 +2,8 @@
 // either end, page by page, and live. What arrives while somebody points at the list waits until they leave it or ask for it.
 
 import { memo, useMemo, useState } from "react";
-import { useSteady } from "../../components/steady.js";
-import { Trouble } from "../../components/trouble.js";
+import { LoadError } from "../../components/load-error.js";
+import { useStableList } from "../../components/stable-list.js";
 import { dibs, type Task } from "../../data/dibs.js";
 import { useLive, useNow } from "../../data/live.js";
 import { useParam } from "../../router.js";
@@ -41,7 +41,7 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
     [events, hasOlder, hasNewer, attempts.data],
   );
   const told = useMemo(() => (order === "newest" ? entries.toReversed() : entries), [entries, order]);
-  const steady = useSteady(told, keyOf, order === "newest" ? "before" : "after");
+  const stable = useStableList(told, keyOf, order === "newest" ? "before" : "after");
   const current = claim && !hasNewer && (
     <CurrentAttempt key="now" project={project} claim={claim} logs={logs} now={now} />
   );
@@ -52,9 +52,9 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
         <h2 id="task-timeline" className="grows">
           Timeline
         </h2>
-        {steady.waiting > 0 && (
-          <button type="button" className="small" onClick={steady.release}>
-            {steady.waiting} new
+        {stable.waiting > 0 && (
+          <button type="button" className="small" onClick={stable.release}>
+            {stable.waiting} new
           </button>
         )}
         <select
@@ -66,10 +66,10 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
           <option value="oldest">oldest first</option>
         </select>
       </div>
-      <Trouble live={history.error === undefined ? attempts : history} />
-      <ol className="task-entries" aria-busy={history.isBusy} {...steady.list}>
+      <LoadError live={history.error === undefined ? attempts : history} />
+      <ol className="task-entries" aria-busy={history.isBusy} {...stable.list}>
         {order === "newest" && current}
-        {steady.shown.map((entry) => (
+        {stable.shown.map((entry) => (
           <TimelineEntry
             key={entry.key}
             entry={entry}

@@ -11,7 +11,7 @@ import type { BulkAction } from "../../contract/tasks/bulk.js";
 import { nothingToDo } from "./command.js";
 import type { Context } from "./context.js";
 import type { Found } from "./find.js";
-import type { Look } from "./print/look.js";
+import type { Display } from "./print/display.js";
 import { taskTable } from "./print/task.js";
 import { plain } from "./print/text.js";
 import { type FlagSpec, usageError } from "./spec.js";
@@ -19,7 +19,7 @@ import { type FlagSpec, usageError } from "./spec.js";
 type Bulk = OperationNamed<"tasks.bulk">;
 type Answer = OutputOf<Bulk>;
 /** What is done to each. */
-export type Deed = Pick<InputOf<Bulk>, "action" | "changes" | "cascade" | "reason">;
+export type BulkChange = Pick<InputOf<Bulk>, "action" | "changes" | "cascade" | "reason">;
 /** Does it to these, at most as many as a call takes; or only says what would be refused. */
 type Act = (taskIds: string[], dryRun: boolean) => Promise<Answer>;
 
@@ -59,31 +59,32 @@ export const isMany = (context: Context) =>
 
 export async function doMany(
   context: Context,
-  deed: Deed,
+  change: BulkChange,
   { ids = context.args, act }: { ids?: readonly string[]; act?: Act } = {},
 ): Promise<number> {
   const filter = context.text("filter");
-  refuseMixture(context, deed, ids);
+  refuseMixture(context, change, ids);
   const dibs = await context.dibs();
-  const call = act ?? ((taskIds, dryRun) => dibs.tasks.bulk({ ...deed, taskIds, ...(dryRun && { dryRun }) }));
+  const call =
+    act ?? ((taskIds, dryRun) => dibs.tasks.bulk({ ...change, taskIds, ...(dryRun && { dryRun }) }));
   if (filter === undefined) {
-    return tellDone(context, await callAll(call, deed, ids, { perCall: namedPerCall, dryRun: false }));
+    return tellDone(context, await callAll(call, change, ids, { perCall: namedPerCall, dryRun: false }));
   }
   const { findTasks } = await import("./find.js");
-  const found = await findTasks(dibs, filter, deed.action, context.parts.now());
+  const found = await findTasks(dibs, filter, change.action, context.parts.now());
   const dryRun = !context.on("yes");
-  const answer = await callAll(call, deed, found.ids, { perCall: foundPerCall, dryRun });
+  const answer = await callAll(call, change, found.ids, { perCall: foundPerCall, dryRun });
   if (found.ids.length === 0) {
-    const none = `No task to ${words[deed.action].verb} matches.`;
-    context.say(answer, () => [none, ...othersText(found, deed.action)].join(" "));
+    const none = `No task to ${words[change.action].verb} matches.`;
+    context.say(answer, () => [none, ...othersText(found, change.action)].join(" "));
     return nothingToDo;
   }
   if (!dryRun) return tellDone(context, answer);
-  context.say(answer, (look) => preview(context, found, answer, look));
+  context.say(answer, (display) => preview(context, found, answer, display));
   return 0;
 }
 
-function refuseMixture(context: Context, { action, changes }: Deed, ids: readonly string[]): void {
+function refuseMixture(context: Context, { action, changes }: BulkChange, ids: readonly string[]): void {
   const filter = context.text("filter");
   const name = words[action].verb;
   if (filter === undefined && context.on("yes")) {
@@ -106,7 +107,7 @@ function refuseMixture(context: Context, { action, changes }: Deed, ids: readonl
 /** Calls one after the other; their answers as one. */
 async function callAll(
   act: Act,
-  { action }: Deed,
+  { action }: BulkChange,
   ids: readonly string[],
   { perCall, dryRun }: { perCall: number; dryRun: boolean },
 ): Promise<Answer> {
@@ -147,7 +148,7 @@ function tellDone(context: Context, answer: Answer): number {
   return refused.some(({ error }) => exitCode[error as keyof typeof exitCode] === 3) ? 3 : 1;
 }
 
-function preview(context: Context, found: Found, answer: Answer, look: Look): string {
+function preview(context: Context, found: Found, answer: Answer, display: Display): string {
   const { action, matched, refusedCount } = answer;
   const { verb } = words[action];
   const head = `Would ${verb} ${tasksText(matched - refusedCount)}`;
@@ -155,12 +156,12 @@ function preview(context: Context, found: Found, answer: Answer, look: Look): st
     refusedCount === 0
       ? [`${head}.`]
       : [`${head}; ${refusedCount} would be refused:`, ...refusedLines(answer, refusedShown)];
-  const rows = taskTable(found.rows.slice(0, rowsShown), look).trimEnd();
+  const rows = taskTable(found.rows.slice(0, rowsShown), display).trimEnd();
   const left = found.ids.length - Math.min(rowsShown, found.rows.length);
   return [
     ...refused,
     rows,
-    ...(left > 0 ? [look.paint(`… and ${left} more`, "dim")] : []),
+    ...(left > 0 ? [display.paint(`… and ${left} more`, "dim")] : []),
     ...othersText(found, action),
     `Nothing was changed. Run: ${["dibs", verb, ...context.flagsAgain(), "--yes"].join(" ")}`,
   ].join("\n");

@@ -1,21 +1,21 @@
-// What runner and warden say to each other.
+// Messages between the runner and the watchdog.
 
-/** A command to start: a file and its arguments, never a line for a shell. */
-export interface Order {
+/** A command to start: a file and its arguments, never a shell command line. */
+export interface StartRequest {
   file: string;
   args: string[];
   cwd: string;
   env: Record<string, string>;
-  /** A directory of the run's own, to be removed after it. */
+  /** A directory of this run, removed after it. */
   scratch: string;
 }
 
-export type WardenMessage =
+export type WatchdogMessage =
   | { type: "started" }
   | { type: "failed"; code: string; message: string }
   | { type: "exited"; code: number | null; signal: NodeJS.Signals | null };
 
-/** How the command ended. Without code and signal: nobody saw it. */
+/** How the command ended. Without code and signal: unknown. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;

@@ -1,5 +1,5 @@
-// Who calls: a bearer token, or the cookie that a one-time code was exchanged for. Without either nobody comes in, unless the
-// server was started with --no-auth on loopback. Each token has a bounded number of requests and streams under way.
+// Authentication: a bearer token, or the cookie that a one-time code was exchanged for. A call without either is refused,
+// unless the server was started with --no-auth on loopback. Each token has a limited number of open requests and streams.
 
 import type { IncomingMessage } from "node:http";
 import { DibsError } from "../../contract/error.js";
@@ -10,7 +10,7 @@ import { verifyToken } from "../../operations/tokens.js";
 import { isCalledFromHere } from "./guard.js";
 import { cookieOf } from "./sign-in.js";
 
-export interface GateOptions {
+export interface AuthenticationOptions {
   /** Null: everybody is the admin of this org. */
   openTo: string | null;
   /** Where calls of this org without a project happen; absent: the org's default project. */
@@ -25,12 +25,12 @@ export interface GateOptions {
 
 export type Use = "requests" | "streams";
 
-export class Gate {
+export class Authentication {
   private readonly under = { requests: new Map<string, number>(), streams: new Map<string, number>() };
 
   constructor(
     private readonly executor: Executor,
-    private readonly options: GateOptions,
+    private readonly options: AuthenticationOptions,
   ) {}
 
   async callerOf(incoming: IncomingMessage): Promise<Caller> {

@@ -1,5 +1,5 @@
-// What this server itself knows and no store does: requests, streams, refused writes, how long the store takes. Per org where it
-// says something about an org; a token sees only its own.
+// Metrics of the server process: requests, streams, refused writes, store latency. Some are per org; a token sees only its
+// own org.
 
 import type { Code } from "../../contract/codes.js";
 import type { Executor } from "../../operations/execute.js";
@@ -15,7 +15,7 @@ export interface Observed {
   ms: number;
 }
 
-/** A holder that was no longer one tried to write. */
+/** Refusals of writes by a session that no longer holds the task. */
 const staleWrite: ReadonlySet<Code> = new Set(["CLAIM_EXPIRED", "STALE_EPOCH", "TASK_CANCELLED"]);
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
@@ -33,10 +33,10 @@ class Timings {
   }
 }
 
-/** Routes × methods × statuses are few; this only guards against a mistake. */
+/** A safeguard: routes × methods × statuses are few. */
 const seriesMax = 2_000;
 
-export class ServerFigures {
+export class ServerMetrics {
   private readonly requests = new Map<string, { labels: Record<string, string>; timings: Timings }>();
   private readonly store = new Map<string, Timings>();
   private readonly stale = new Map<string, number>();

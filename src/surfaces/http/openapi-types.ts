@@ -54,7 +54,6 @@ export interface ResponseObject {
 
 export const jsonType = "application/json";
 export const problemType = "application/problem+json";
-export const methods = ["get", "post", "patch", "delete"] as const;
 
 /** `#/components/responses/Unauthorized` → what stands there. */
 export function lookUp<T extends object>(document: OpenApiDocument, value: T | Reference): T {

@@ -1,5 +1,5 @@
-// What this spool holds, written down beside the tasks: which claim a task file belongs to, and who has taken it. A record is there
-// before its file and goes after it, so that after a crash no file is taken for one of another epoch.
+// Records of held tasks, next to the task files: the claim of each file and the process that took it. A record is written
+// before its file and removed after it, so that after a crash no file is assigned to another epoch.
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import { bounds } from "./options.js";
 import type { Tree } from "./tree.js";
 
 /** One task that is held. */
-export interface Held {
-  /** Of its directory. */
+export interface HeldRecord {
+  /** Name of its directory. */
   name: string;
   taskId: string;
   sessionId: string;
@@ -18,14 +18,14 @@ export interface Held {
   ttlMs: number;
   title: string;
   timeoutMs: number | null;
-  /** A worker has moved it on. */
+  /** A worker has moved its file on. */
   isTaken: boolean;
   pid: number | null;
-  /** Of that process, when it was first seen: pids are used again. */
+  /** Start time of that process: pids are reused. */
   processStartedAt: string | null;
 }
 
-/** In the directory of a task that was reported or given up: what became of it. */
+/** A file in the directory of a finished or released task: its outcome. */
 export interface Mark {
   taskId: string;
   epoch: number;
@@ -36,10 +36,10 @@ const markFile = ".dibs.json";
 const archives = ["completed", "stale"] as const;
 const beforeBytesMax = 64 * 1024 * 1024;
 
-export class Ledger {
+export class Records {
   /** Part of the names of this spool's sessions. */
   readonly spoolId: string;
-  /** What lay in `completed` and `stale` when this directory became a spool of ours. */
+  /** Entries of `completed` and `stale` from before this spool existed. */
   private readonly before: ReadonlySet<string>;
 
   constructor(private readonly tree: Tree) {
@@ -65,9 +65,9 @@ export class Ledger {
     return this.before.has(`${stage}/${entry}`);
   }
 
-  /** All records; what cannot be read is told, and put aside. */
-  load(onBroken: (path: string, problem: string) => void): Held[] {
-    const held: Held[] = [];
+  /** All records. A broken one is reported and removed. */
+  load(onBroken: (path: string, problem: string) => void): HeldRecord[] {
+    const held: HeldRecord[] = [];
     for (const { name } of this.tree.list(join(this.tree.notes, "held"))) {
       const path = join(this.tree.notes, "held", name);
       const reading = this.tree.read(path, bounds.recordBytesMax);
@@ -81,7 +81,7 @@ export class Ledger {
     return held;
   }
 
-  write(held: Held): void {
+  write(held: HeldRecord): void {
     this.tree.replace(this.pathOf(held.name), `${JSON.stringify(held)}\n`);
   }
 
@@ -122,7 +122,7 @@ function fieldsOf(text: string): Record<string, unknown> {
   }
 }
 
-function heldFrom(text: string): Held | null {
+function heldFrom(text: string): HeldRecord | null {
   const value = fieldsOf(text);
   const texts = [value.name, value.taskId, value.sessionId, value.title];
   const isWhole =
@@ -132,7 +132,7 @@ function heldFrom(text: string): Held | null {
   if (!isWhole) return null;
   const { pid, timeoutMs, processStartedAt } = value;
   return {
-    ...(value as unknown as Held),
+    ...(value as unknown as HeldRecord),
     isTaken: value.isTaken === true,
     pid: Number.isInteger(pid) ? Number(pid) : null,
     timeoutMs: Number.isFinite(timeoutMs) ? Number(timeoutMs) : null,

@@ -10,7 +10,7 @@ import { plain } from "./print/text.js";
 const shown = 10;
 
 /** The same for several tasks that were named. */
-export async function printBlockedByMany(context: Context, ids: readonly string[]): Promise<void> {
+export async function printDependentsOfMany(context: Context, ids: readonly string[]): Promise<void> {
   if (context.isJson) return;
   const dibs = await context.dibs();
   for (const taskId of ids.slice(0, shown)) {
@@ -25,12 +25,12 @@ export async function printBlockedByMany(context: Context, ids: readonly string[
       blocked,
       blockedCount: direct.length,
     };
-    context.parts.out((await blockedText(dibs, answer)).replace(/^\n(.*)$/, "$1\n"));
+    context.parts.out((await dependentsText(dibs, answer)).replace(/^\n(.*)$/, "$1\n"));
   }
 }
 
 /** `Blocked now: 0002, 0003. Run: dibs retry 0001, or dibs edit 0002 --depends-on ""`, on a line of its own; or nothing. */
-export async function blockedText(
+export async function dependentsText(
   dibs: Dibs,
   { task, cancelled, blocked, blockedCount }: OutputOf<OperationNamed<"tasks.cancel">>,
 ): Promise<string> {

@@ -1,5 +1,5 @@
-// The rows themselves, in the order of creation. Views compare arrays by identity: the array is the same one as long as nothing
-// has changed, and so is every row that was read again and is as before.
+// The rows of all tasks, in the order of creation. Views compare by identity: the array stays the same until a row changes,
+// and a row that is read again without a change stays the same object.
 
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
 
@@ -7,13 +7,13 @@ export const keyOf = (project: string, id: string) => `${project}/${id}`;
 
 interface Entry {
   row: WireTaskRow;
-  /** The last reading of all tasks that has seen it. */
+  /** The last full read that found it. */
   pass: number;
 }
 
 const none: never[] = [];
 
-export class Shelf {
+export class RowSet {
   private readonly entries = new Map<string, Entry>();
   private readonly words = new Map<string, string>();
   private ordered: readonly WireTaskRow[] | null = none;
@@ -55,20 +55,20 @@ export class Shelf {
     for (const { row } of this.entries.values()) yield row;
   }
 
-  /** Those that a reading of all tasks has not met. */
+  /** Rows that a full read has not found. */
   unseenIn(pass: number): WireTaskRow[] {
     return Array.from(this.entries.values())
       .filter((entry) => entry.pass < pass)
       .map(({ row }) => row);
   }
 
-  /** Projects, labels and such are few; each row brings its own copies. */
+  /** Interns strings: projects, labels and such are few, but each row has its own copies. */
   private shared(row: WireTaskRow): WireTaskRow {
     const one = <T extends string | null>(text: T): T => (text === null ? text : (this.word(text) as T));
     return {
       ...row,
       project: this.word(row.project),
-      // Of one that has only been added they are the same.
+      // The same string for tasks that were only created.
       updatedAt: row.updatedAt === row.createdAt ? row.createdAt : row.updatedAt,
       readyAt: row.readyAt === row.createdAt ? row.createdAt : row.readyAt,
       parentId: one(row.parentId),

@@ -1,5 +1,5 @@
-// What makes the next look come early: something moved in the directories, or in the store. Hearing is a help only; looking at regular
-// times is what nothing escapes.
+// Triggers an early poll: changes in the directories, events of the store. Both are optional; the regular polls find
+// everything.
 
 import { type FSWatcher, watch } from "node:fs";
 import type { Dibs } from "../../client/client.js";
@@ -12,33 +12,33 @@ export const systemClock: SpoolClock = {
   wait: pause,
 };
 
-export class Wake {
-  private ringing = new AbortController();
+export class PollTrigger {
+  private triggered = new AbortController();
 
   constructor(
     private readonly clock: SpoolClock,
     private readonly gapMs: number,
   ) {}
 
-  ring(): void {
-    this.ringing.abort();
+  trigger(): void {
+    this.triggered.abort();
   }
 
-  /** So long, or until it rings; never less than the gap, so that a storm of changes is looked at as one. */
+  /** Waits `ms`, or until triggered; at least the gap, so that a burst of changes leads to one poll. */
   async wait(ms: number, stop: AbortSignal): Promise<void> {
     await this.clock.wait(Math.min(this.gapMs, ms), stop);
-    const { signal } = this.ringing;
-    const end = () => this.ring();
+    const { signal } = this.triggered;
+    const end = () => this.trigger();
     stop.addEventListener("abort", end, { once: true });
     if (!stop.aborted) await this.clock.wait(Math.max(0, ms - this.gapMs), signal);
     stop.removeEventListener("abort", end);
-    this.ringing = new AbortController();
+    this.triggered = new AbortController();
   }
 }
 
 const watchedMax = 2_000;
 
-/** Directories, watched one by one. Whatever cannot be watched is only looked at. */
+/** Watches directories, each by itself. Those that cannot be watched are only polled. */
 export class Watches {
   private readonly watchers = new Map<string, FSWatcher>();
 
@@ -60,7 +60,7 @@ export class Watches {
       watcher.on("error", () => this.end(path));
       this.watchers.set(path, watcher);
     } catch {
-      // Gone already, or more than the system watches.
+      // The directory is gone, or the system's limit is reached.
     }
   }
 
@@ -70,7 +70,7 @@ export class Watches {
   }
 }
 
-/** Events after which something may be claimable, or is no longer ours. */
+/** Events after which a task may be ready or a claim lost. */
 const types: WireEvent["type"][] = [
   "task:created",
   "task:unblocked",
@@ -96,7 +96,7 @@ export async function followEvents(
     try {
       for await (const event of dibs.events.follow({ ...project, types, signal })) onEvent(event);
     } catch {
-      // The next look will find what was missed, and tell of the trouble if it lasts.
+      // The next poll finds what was missed, and reports the error if it lasts.
       await clock.wait(1_000, signal);
     }
   }

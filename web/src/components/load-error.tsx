@@ -8,7 +8,7 @@ const isUnreachable = (error: unknown) => error instanceof DibsError && error.co
  * What went wrong while loading. Nothing where the page will ask to sign in anyway, or where the banner has said already that the
  * server is away: then it is read again as soon as it is back.
  */
-export function Trouble({ live }: { live: Pick<Live<unknown>, "error" | "reload"> }) {
+export function LoadError({ live }: { live: Pick<Live<unknown>, "error" | "reload"> }) {
   const { state } = useStreamStatus();
   const { error, reload } = live;
   const isAway = isUnreachable(error);

@@ -4,7 +4,7 @@
 export type Newcomers = "before" | "after" | "wait";
 
 /** What was shown, in its place and as it is now; what came after it; and how many wait. */
-export function keptTogether<T>(
+export function mergeList<T>(
   before: readonly T[],
   now: readonly T[],
   keyOf: (item: T) => string,

@@ -1,6 +1,6 @@
-// A connection for commands that stay. A server that was found for a store may stop, or come back elsewhere: whoever cannot reach it
-// looks again, as a command that begins would, and finds another server or the store itself. Calls are repeated there under the key
-// they had, so that they act once; events go on after the last one seen.
+// A connection for long-running commands. If a discovered server stops, discovery runs again, as at the start of a command,
+// and finds another server or the store itself. Calls are repeated there with the same idempotency key, so that they take
+// effect once; events continue after the last one seen.
 
 import {
   type CallOptions,
@@ -19,18 +19,18 @@ import type { WireEvent } from "../../contract/shapes.js";
 import { type Flags, openTarget, type Target, targetFor } from "./connection.js";
 import type { Parts } from "./parts.js";
 
-/** How long a server that is still said to be there may leave a call without an answer. */
+/** How long a call waits for a server that is still announced but does not answer. */
 const patienceMs = 10_000;
 const waitMs = { base: 250, max: 2_000 };
-/** Looking again is quicker than insisting. */
+/** Few retries: discovery is faster. */
 const retry = { tries: 2, baseMs: 100 };
 
-/** A server that was named is meant, and no other; and a store does not go away. */
-export async function lastingConnection(flags: Flags, parts: Parts): Promise<Dibs> {
+/** Only a discovered server can be replaced: a named server is meant as such, and a store does not go away. */
+export async function reconnectingConnection(flags: Flags, parts: Parts): Promise<Dibs> {
   const target = await targetFor(flags, parts);
   if (!isFound(target)) return openTarget(target, flags, parts);
   const way = { target, dibs: await openTarget(target, flags, parts, { retry }) };
-  return createClient(new LastingConnection(flags, parts, way));
+  return createClient(new ReconnectingConnection(flags, parts, way));
 }
 
 const isFound = (target: Target) => "server" in target && !target.isNamed;
@@ -40,12 +40,12 @@ interface Way {
   dibs: Dibs;
 }
 
-class LastingConnection implements Connection {
+class ReconnectingConnection implements Connection {
   readonly process = {};
   readonly newKey = newKey;
   private readonly closing = new AbortController();
   private readonly left = new Set<Promise<void>>();
-  private looking: Promise<void> | null = null;
+  private discovery: Promise<void> | null = null;
 
   constructor(
     private readonly flags: Flags,
@@ -73,7 +73,7 @@ class LastingConnection implements Connection {
 
   follow(options: FollowOptions): AsyncGenerator<WireEvent, void, undefined> {
     const ending = new Ending([options.signal, this.closing.signal]);
-    // Where it starts is settled by the call, also for a server that comes after this one.
+    // The call itself fixes the start position, also for a later server.
     const begin = options.after === undefined ? this.lastSeq(options) : Promise.resolve(options.after);
     begin.catch(() => undefined);
     const events = this.events(options, begin, ending);
@@ -88,7 +88,7 @@ class LastingConnection implements Connection {
 
   async close(): Promise<void> {
     this.closing.abort();
-    await this.looking;
+    await this.discovery;
     await Promise.all([this.way.dibs.close(), ...this.left]);
   }
 
@@ -103,7 +103,7 @@ class LastingConnection implements Connection {
       let after = await begin;
       while (!ending.isOver) {
         const { way } = this;
-        // A store is always there, and does not say so.
+        // A local store reports no connection state: it is always connected.
         if ("place" in way.target) options.onConnection?.("connected");
         const events = way.dibs.events.follow({
           ...options,
@@ -133,7 +133,7 @@ class LastingConnection implements Connection {
     }
   }
 
-  /** Whether what failed may be tried another way. */
+  /** Whether a failed call can be repeated at another server or store. */
   private async isElsewhere(way: Way, error: unknown): Promise<boolean> {
     if (this.closing.signal.aborted || !isFound(way.target) || !isLeft(error)) return false;
     await this.leave(way);
@@ -142,14 +142,14 @@ class LastingConnection implements Connection {
 
   private async leave(way: Way): Promise<void> {
     if (this.way !== way) return;
-    this.looking ??= this.look(way).finally(() => {
-      this.looking = null;
+    this.discovery ??= this.discover(way).finally(() => {
+      this.discovery = null;
     });
-    await this.looking;
+    await this.discovery;
   }
 
-  /** What cannot be opened now may be at the next call. */
-  private async look(way: Way): Promise<void> {
+  /** If nothing can be opened now, the next call tries again. */
+  private async discover(way: Way): Promise<void> {
     try {
       const target = await targetFor(this.flags, this.parts);
       if (this.closing.signal.aborted || JSON.stringify(target) === JSON.stringify(way.target)) return;

@@ -1,12 +1,12 @@
-// Tells of changes of resources. Where it begins is settled before a subscription is acknowledged, and what was seen last is
-// remembered: nothing is missed when the stream breaks, or when the server is gone and the store is found anew.
+// Reports changed resources to MCP clients. The start position is known before a subscription is acknowledged, and the
+// last event seen is remembered, so no change is missed when the stream breaks or the store moves to another server.
 
 import type { Dibs } from "../../client/client.js";
 import { Ending, pause } from "../../common/abort.js";
 import { asDibsError } from "./refusals.js";
 import { changedBy, inboxUri, readyUri } from "./resources.js";
 
-/** Where the store is found, and told that it is there no longer. */
+/** Opens the store, and opens it again when a connection failed. */
 export interface Source {
   dibs(): Promise<Dibs>;
   reconnect(used: Promise<Dibs>): void;
@@ -21,7 +21,7 @@ export interface Listener {
 const gatherMs = 100;
 const againMs = 500;
 
-export class Watching {
+export class ResourceUpdates {
   private begun: Promise<void> | null = null;
   private after: number | undefined;
   private readonly changed = new Set<string>();
@@ -33,7 +33,7 @@ export class Watching {
     private readonly listener: Listener,
   ) {}
 
-  /** Settled when nothing that happens from now on is missed; until the first call nothing is followed. */
+  /** Resolves when the start position is known. The first call starts following. */
   begin(): Promise<void> {
     this.begun ??= this.settle();
     return this.begun;
@@ -58,7 +58,7 @@ export class Watching {
     } catch (error) {
       if (this.signal.aborted) return;
       const { code } = asDibsError(error);
-      // A store that is created later has nothing in it before what happens then.
+      // A store that is created later is followed from its first event.
       if (code === "STORE_NOT_FOUND") {
         this.after ??= 0;
         return;
@@ -74,7 +74,7 @@ export class Watching {
   }
 
   private async follow(dibs: Dibs): Promise<void> {
-    // After a stream that broke this also finds out whether the server is gone.
+    // After a broken stream this call also fails if the server is gone.
     await this.position(dibs);
     const stream = new Ending([this.signal]);
     try {
@@ -93,7 +93,7 @@ export class Watching {
     }
   }
 
-  /** Each resource once in a while, however much happens. */
+  /** Debounced: each resource at most once per interval. */
   private note(uris: readonly string[]): void {
     const { isWanted = () => true } = this.listener;
     for (const uri of uris) if (isWanted(uri)) this.changed.add(uri);

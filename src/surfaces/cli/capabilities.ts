@@ -12,7 +12,7 @@ export const capabilityFlag: Record<string, FlagSpec> = {
   },
 };
 
-export async function tellCapabilities(context: Context, dibs: Dibs, sessionId: string): Promise<void> {
+export async function storeCapabilities(context: Context, dibs: Dibs, sessionId: string): Promise<void> {
   const capabilities = context.texts("capability");
   if (capabilities === undefined) return;
   await dibs.sessions.register({

@@ -1,5 +1,5 @@
-// The sessions of a spool: one for every task that it holds, so that a worker which dies costs its own task and no other. They have
-// no process: the proxy may be killed and come back while workers go on, and only silence ends them.
+// The sessions of a spool: one for every held task, so that a dead worker loses only its own task. They have no process:
+// the proxy can be killed and restarted while workers continue, and only missing heartbeats end a session.
 
 import type { Dibs } from "../../client/client.js";
 import { everyClaim } from "../../client/every-claim.js";
@@ -14,25 +14,25 @@ export interface Claimed {
   askedAt: number;
 }
 
-export interface SlotOptions {
+export interface SpoolSessionsOptions {
   dibs: Dibs;
   project: { project?: string };
   agent: string;
-  /** What all names of sessions begin with. */
+  /** Prefix of all session ids. */
   prefix: string;
-  /** They promise heartbeats: not if nobody stays to send them. */
+  /** Whether heartbeats follow; false with `once`. */
   heartbeats: boolean;
   now(): number;
 }
 
-export class Slots {
+export class SpoolSessions {
   private readonly sessions = new Map<string, HeldSession>();
-  /** A claim whose answer was lost may be held by nobody who knows. */
+  /** The answer to a claim was lost: the store may hold a claim that has no record here. */
   isUncertain = true;
 
-  constructor(private readonly options: SlotOptions) {}
+  constructor(private readonly options: SpoolSessionsOptions) {}
 
-  /** The first that holds nothing. */
+  /** The first session id without a task. */
   free(used: ReadonlySet<string>): string {
     for (let number = 1; ; number++) {
       const sessionId = `${this.options.prefix}-${number}`;
@@ -60,12 +60,12 @@ export class Slots {
     await this.session(sessionId).register({ heartbeats });
   }
 
-  /** What it held goes back, counted as lost. */
+  /** Its task returns to the queue, counted as lost. */
   async end(sessionId: string): Promise<void> {
     await this.session(sessionId).end();
   }
 
-  /** All that this process has registered and that hold nothing. */
+  /** Ends registered sessions without a task. */
   async endIdle(used: ReadonlySet<string>): Promise<void> {
     for (const session of this.sessions.values())
       if (session.isRegistered && !used.has(session.id)) await session.end();
@@ -95,7 +95,7 @@ export class Slots {
     return { claim, task, askedAt };
   }
 
-  /** What our sessions hold by the store. */
+  /** The claims of our sessions in the store. */
   async held(): Promise<Claimed[]> {
     const { dibs, project, now } = this.options;
     const askedAt = now();

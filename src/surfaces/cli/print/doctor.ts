@@ -1,4 +1,4 @@
-import type { Look, Style } from "./look.js";
+import type { Display, Style } from "./display.js";
 import { plain, wrap } from "./text.js";
 
 export interface Finding {
@@ -16,17 +16,17 @@ const styles: Record<Finding["status"], Style> = {
   problem: "red",
 };
 
-export function checkUpText(findings: readonly Finding[], look: Look): string {
+export function doctorText(findings: readonly Finding[], display: Display): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = 9 + width + 2;
   const lines = findings.flatMap(({ check, status, message, advice }) => {
-    const [first = "", ...rest] = wrap(plain(message), look.columns - indent);
+    const [first = "", ...rest] = wrap(plain(message), display.columns - indent);
     const below = [
       ...rest,
-      ...(advice === undefined ? [] : wrap(`→ ${plain(advice)}`, look.columns - indent)),
+      ...(advice === undefined ? [] : wrap(`→ ${plain(advice)}`, display.columns - indent)),
     ];
     return [
-      `${look.paint(status.padEnd(9), styles[status])}${check.padEnd(width + 2)}${first}`,
+      `${display.paint(status.padEnd(9), styles[status])}${check.padEnd(width + 2)}${first}`,
       ...below.map((line) => `${" ".repeat(indent)}${line}`),
     ];
   });

@@ -1,23 +1,23 @@
-// The first process of an attempt's group, a program of its own. It is there before the task is claimed, so that the claim can
-// name the group; it starts the command when told to, and when the runner is gone, however it went, it ends the group.
+// The watchdog: the first process of an attempt's process group, a separate program. It starts before the task is claimed,
+// so that the claim can name the group. It starts the command on request, and ends the group when the runner is gone.
 //
-//   node warden.js <session> <grace in ms>
+//   node watchdog.js <session> <grace in ms>
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import type { Order, WardenMessage } from "./order.js";
 import { askToEnd, signalGroup } from "./processes.js";
+import type { StartRequest, WatchdogMessage } from "./watchdog-messages.js";
 
 const graceMs = Number(process.argv[3]);
 let command: ChildProcess | null = null;
 let scratch = "";
 
-function say(message: WardenMessage): void {
-  // Whoever does not hear it is gone, and `disconnect` tells so.
+function say(message: WatchdogMessage): void {
+  // If the runner is gone, `disconnect` follows.
   process.send?.(message, () => undefined);
 }
 
-/** The runner is gone, and nobody else is left to tidy up. */
+/** The runner is gone: ends the group and removes its files. */
 async function endAlone(): Promise<void> {
   try {
     await askToEnd(process.pid, graceMs, [process.pid]);
@@ -27,8 +27,8 @@ async function endAlone(): Promise<void> {
   }
 }
 
-function run({ file, args, cwd, env, ...order }: Order): void {
-  scratch = order.scratch;
+function run({ file, args, cwd, env, ...request }: StartRequest): void {
+  scratch = request.scratch;
   try {
     command = spawn(file, args, { cwd, env, stdio: "inherit", windowsHide: true });
   } catch (error) {
@@ -40,15 +40,15 @@ function run({ file, args, cwd, env, ...order }: Order): void {
   command.once("exit", (code, signal) => say({ type: "exited", code, signal }));
 }
 
-function failure(error: unknown): WardenMessage {
+function failure(error: unknown): WatchdogMessage {
   const { code, message } = error as NodeJS.ErrnoException;
   return { type: "failed", code: code ?? "UNKNOWN", message };
 }
 
-// Signals to the group are meant for the command: this process stays to see how it ends.
+// Signals to the group are meant for the command; the watchdog stays to report its exit.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => undefined);
 
-process.once("message", (order) => run(order as Order));
+process.once("message", (request) => run(request as StartRequest));
 process.once("disconnect", () => {
   if (!command) process.exit(0);
   void endAlone();

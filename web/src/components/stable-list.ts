@@ -3,9 +3,9 @@
 // pointer that rests for long is forgotten: nobody means it.
 
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
-import { keptTogether } from "./kept-together.js";
+import { mergeList } from "./merge-list.js";
 
-export interface Steady<T> {
+export interface StableList<T> {
   shown: readonly T[];
   /** Keys of what is shown still, though it is gone. */
   gone: ReadonlySet<string>;
@@ -18,11 +18,11 @@ export interface Steady<T> {
 }
 
 /** `newcomers`: whether new ones come before what is shown, or after it. */
-export function useSteady<T>(
+export function useStableList<T>(
   now: readonly T[],
   keyOf: (item: T) => string,
   newcomers: "before" | "after",
-): Steady<T> {
+): StableList<T> {
   const ref = useRef<HTMLOListElement>(null);
   const isPointedAt = usePointedAt(ref);
   const hasFocus = useFocusWithin(ref);
@@ -32,7 +32,7 @@ export function useSteady<T>(
   const isAboveUsed = useInUse(ref, isUsed);
   const { shown, gone, waiting } =
     isUsed || isAboveUsed
-      ? keptTogether(last.current, now, keyOf, isUsed ? newcomers : "wait")
+      ? mergeList(last.current, now, keyOf, isUsed ? newcomers : "wait")
       : { shown: now, gone: new Set<string>(), waiting: 0 };
   last.current = shown;
   return {

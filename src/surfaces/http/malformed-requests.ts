@@ -1,5 +1,5 @@
-// What never became a request: a head that is too long, does not come to its end, or is not HTTP. Node's parser refuses it before
-// any route could; it is answered here in the words of every other refusal, and its connection goes.
+// Malformed requests: a header that is too long, incomplete or not HTTP. Node's parser refuses them before any route. They
+// are answered here with the same problem document as other refusals, and the connection closes.
 
 import { maxHeaderSize, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -8,16 +8,16 @@ import { DibsError } from "../../contract/error.js";
 import { apiHeaders } from "./guard.js";
 import { problemBody, problemHeaders } from "./problem.js";
 
-/** For whoever is still writing: closed at once, their system would throw the answer away. */
+/** A client that is still writing would lose the answer if the connection closed at once. */
 const lingerMs = 1_000;
 
-/** `isAnswered`: an answer on this connection has begun, and nothing may stand in its middle. */
-export function refuseUnparsed(
+/** `isAnswered`: an answer has begun on this connection and must not be interrupted. */
+export function refuseMalformed(
   error: NodeJS.ErrnoException,
   socket: Socket,
   isAnswered: (socket: Socket) => boolean,
 ): void {
-  // What comes behind the first mistake is a mistake, too.
+  // Only the first error of a connection is answered.
   if (socket.writableEnded) return;
   if (!socket.writable || isAnswered(socket)) {
     socket.destroy();
@@ -28,12 +28,12 @@ export function refuseUnparsed(
   socket.once("close", () => clearTimeout(cut));
 }
 
-interface Unparsed {
+interface HttpRefusal {
   status: number;
   refusal: DibsError;
 }
 
-function refusalOf(code: string | undefined): Unparsed {
+function refusalOf(code: string | undefined): HttpRefusal {
   if (code === "HPE_HEADER_OVERFLOW") {
     const message = `The address and the headers have more than ${maxHeaderSize} bytes.`;
     const hint = "Long text belongs into the body; long lists of filters into several calls.";
@@ -48,9 +48,9 @@ function refusalOf(code: string | undefined): Unparsed {
   return usual(new DibsError("VALIDATION_FAILED", "This is not an HTTP request."));
 }
 
-const usual = (refusal: DibsError): Unparsed => ({ status: httpStatus[refusal.code], refusal });
+const usual = (refusal: DibsError): HttpRefusal => ({ status: httpStatus[refusal.code], refusal });
 
-function inFull({ status, refusal }: Unparsed): string {
+function inFull({ status, refusal }: HttpRefusal): string {
   const body = JSON.stringify(problemBody(refusal, status));
   const headers = {
     ...apiHeaders,

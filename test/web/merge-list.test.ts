@@ -1,10 +1,10 @@
 // How a list changes while somebody points at it, or at one below it.
 
 import { expect, test } from "vitest";
-import { keptTogether, type Newcomers } from "../../web/src/components/kept-together.js";
+import { mergeList, type Newcomers } from "../../web/src/components/merge-list.js";
 
 const kept = (before: string, now: string, newcomers: Newcomers) => {
-  const { shown, gone, waiting } = keptTogether([...before], [...now], (item) => item, newcomers);
+  const { shown, gone, waiting } = mergeList([...before], [...now], (item) => item, newcomers);
   return { shown: shown.join(""), gone: [...gone].join(""), waiting };
 };
 

@@ -1,21 +1,21 @@
-// The text of tasks.json and what it is made of: tasks in a list or by their ids, alone or in an object with other things beside
-// them. It is written back in the form in which it was found.
+// The contents of tasks.json: tasks in a list or by their ids, alone or in an object with other keys. They are written back
+// in the form in which they were found.
 
 import { parseJson } from "../plan/json-parse.js";
 import { type Dialect, type Raw, valueIn } from "./dialect.js";
 
-/** It is no tasks.json, or only half of one. */
+/** The file is not a tasks.json, or incomplete. */
 export class BrokenFile extends Error {
   override name = "BrokenFile";
 }
 
-/** The number of our last write, by which we know what an edited copy was made from. */
+/** The number of our last write: shows which version an edited copy is based on. */
 export const revKey = "dibsRev";
 
 interface Form {
   /** Null: the tasks are all there is. */
   top: Raw | null;
-  /** Where in the object they stand. */
+  /** Their key in the object. */
   key: string;
   byId: boolean;
   indent: string;
@@ -25,14 +25,14 @@ interface Form {
 }
 
 export interface Entry {
-  /** What it stands under, where tasks stand by their ids. */
+  /** Its key, if tasks are listed by id. */
   key: string | null;
   value: unknown;
 }
 
-export interface Document {
+export interface Contents {
   form: Form;
-  /** Null where the file cannot or does not tell. */
+  /** Null if the file has none. */
   rev: number | null;
   entries: Entry[];
 }
@@ -47,18 +47,18 @@ const plainForm: Form = {
   end: "\n",
 };
 
-export const emptyDocument = (): Document => ({ form: plainForm, rev: null, entries: [] });
+export const emptyContents = (): Contents => ({ form: plainForm, rev: null, entries: [] });
 
 export const isObject = (value: unknown): value is Raw =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Null: it has none yet. Anything may stand there. */
+/** Null: it has none yet. The value is not validated. */
 export function idOf({ key, value }: Entry, dialect: Dialect): unknown {
   const id = isObject(value) ? (valueIn(value, "id", dialect) ?? key) : null;
   return id === "" ? null : id;
 }
 
-export function readDocument(text: string): Document {
+export function readContents(text: string): Contents {
   const bom = text.startsWith("\ufeff") ? "\ufeff" : "";
   const value = parsed(text.slice(bom.length));
   const form = { ...plainForm, ...styleOf(text.slice(bom.length)), bom };
@@ -86,8 +86,8 @@ function parsed(text: string): unknown {
   }
 }
 
-/** All of it is tasks by their ids; or there are none yet, and other things only. */
-function withoutKey(form: Form, value: Raw): Document {
+/** An object without a tasks key: all its values are tasks by id, or there are no tasks yet. */
+function withoutKey(form: Form, value: Raw): Contents {
   const entries = keyed(value);
   const isTask = ({ key, value: each }: Entry) =>
     isObject(each) && [each.id, each.TaskId, each.taskId].includes(key);
@@ -100,7 +100,7 @@ function withoutKey(form: Form, value: Raw): Document {
 const listed = (tasks: unknown[]): Entry[] => tasks.map((value) => ({ key: null, value }));
 const keyed = (tasks: Raw): Entry[] => Object.entries(tasks).map(([key, value]) => ({ key, value }));
 
-/** A file without lines stays without, unless there was nothing in it to break. */
+/** A file on one line stays on one line, unless it had no tasks. */
 function styleOf(text: string): Partial<Form> {
   const [, newline = "\n", indent] = /^\s*[[{](\r?\n)([ \t]+)/.exec(text) ?? [];
   const end = /[\]}](\s*)$/.exec(text)?.[1] ?? "";
@@ -108,7 +108,7 @@ function styleOf(text: string): Partial<Form> {
   return { newline, indent: indent ?? (isOneLine ? "" : plainForm.indent), end };
 }
 
-export function writeDocument({ form, entries }: Document, rev: number): string {
+export function writeDocument({ form, entries }: Contents, rev: number): string {
   const { top, key, byId, newline, bom, end } = form;
   const level = top === null ? 1 : 2;
   const shown = entries.map(({ value }) => shownAt(form, value, level));

@@ -1,6 +1,6 @@
-// Where the agents of one connection work: who they are, what they hold, and that they live. An agent need not remember the epochs
-// of its claims: they are kept here and sent with everything it does. Over stdio this process is their liveness: it registers them
-// with its pid, renews what they hold while they are heard of, and ends their sessions with itself.
+// The agents of one MCP connection: their sessions, their claims and the epochs of these, which are added to each call.
+// Over stdio the agents' sessions have the pid of this process. It renews their leases while the agents make calls, and
+// ends the sessions when it ends.
 
 import type { Dibs } from "../../client/client.js";
 import { beatMsFor, claimSettings, Heartbeat, HeldClaim, HeldSession } from "../../client/holding/index.js";
@@ -16,16 +16,16 @@ export interface ProcessName {
   processStartedAt?: string;
 }
 
-export interface DeskOptions extends StoreOptions {
-  /** Who acts where no agent_id is given; absent: it must be given. */
+export interface AgentSessionsOptions extends StoreOptions {
+  /** The agent of calls without agent_id; absent: agent_id is required. */
   defaultAgent?: string;
-  /** The process whose life is the agents' life; absent: their claims just expire. */
+  /** The process that sessions are registered with; absent: claims are not renewed here and expire. */
   process?: ProcessName;
   agentType?: string;
   capabilities?: string[];
-  /** What the runner that started this process has claimed for it. */
+  /** The claim of the runner that started this process. */
   held?: { sessionId: string; taskId: string; epoch: number };
-  /** Whether a human at this client may answer questions; absent: whoever keeps the store is asked. */
+  /** Whether a human at this client can answer questions; absent: the role in the store decides. */
   mayAnswer?: boolean;
   now?: () => number;
   onTrouble?(error: unknown): void;
@@ -40,52 +40,52 @@ interface Held {
 
 interface Agent {
   id: string;
-  /** Null: its session is renewed and ended by another process; what it claimed here is renewed here. */
+  /** Null: another process renews and ends the session; claims made here are renewed here. */
   session: HeldSession | null;
-  /** Settled when its session is registered. */
+  /** Resolves when the session is registered. */
   ready: Promise<void>;
   lastCallAt: number;
   held: Map<string, Held>;
-  /** What it must hear with its next call. */
+  /** Messages for the answer of its next call. */
   notices: string[];
-  /** Was given back because its call was broken off: it has not heard of it, and may have it again. */
+  /** A task released because the claim_task call was cancelled before its answer; the next claim prefers it. */
   unheardOf?: string;
 }
 
-interface Leaving {
+interface CloseOptions {
   endSessions?: boolean;
   isElsewhere?: (agentId: string) => boolean;
 }
 
 type Action<T> = (dibs: Dibs) => Promise<T>;
 
-const nobody = () => false;
+const never = () => false;
 const closed = () => new DibsError("STORE_CLOSED", "The connection is closed.");
 const agentsMax = 1_000;
 const noticesMax = 20;
 const idleBeatMs = 60_000;
 
-export class Desk {
+export class AgentSessions {
   private readonly store: StoreAccess;
   private readonly agents = new Map<string, Agent>();
   private readonly closing = new AbortController();
   private readonly heartbeat = new Heartbeat(() => this.beat());
   private beatMs = idleBeatMs;
   private closed: Promise<void> | null = null;
-  private readonly under = new Set<Promise<unknown>>();
+  private readonly pending = new Set<Promise<unknown>>();
   private readonly now: () => number;
 
-  constructor(readonly options: DeskOptions) {
+  constructor(readonly options: AgentSessionsOptions) {
     this.now = options.now ?? Date.now;
     this.store = new StoreAccess(options);
   }
 
-  /** Aborted when this connection is over. */
+  /** Aborted when this connection closes. */
   get signal(): AbortSignal {
     return this.closing.signal;
   }
 
-  /** The leases of what agents claim here are renewed while this process lives. */
+  /** Whether this process renews the leases of its agents. */
   get renews(): boolean {
     return this.options.process !== undefined;
   }
@@ -94,17 +94,17 @@ export class Desk {
     return this.closing.signal.aborted ? Promise.reject(closed()) : this.store.dibs();
   }
 
-  /** Where a first task creates the store. */
+  /** Creates the store if there is none; for create_task. */
   createdDibs(): Promise<{ dibs: Dibs; created: string | null }> {
     return this.closing.signal.aborted ? Promise.reject(closed()) : this.store.createdDibs();
   }
 
-  /** What calls go through now. */
+  /** The current connection to the store. */
   get connection(): Promise<Dibs> | null {
     return this.store.connection;
   }
 
-  /** Agents keep what they hold. */
+  /** Agents keep their claims. */
   reconnect(used: Promise<Dibs> | null): void {
     this.store.reconnect(used);
   }
@@ -117,18 +117,18 @@ export class Desk {
     });
   }
 
-  /** What an agent does: its session is there, its lease lengths are known, and the end of the connection waits for it. */
+  /** Runs an agent's action: registers its session first if needed; `close` waits for it. */
   act<T>(agentId: string, action: Action<T>, isHolder = false): Promise<T> {
     const done = this.acting(agentId, action, isHolder);
-    this.under.add(done);
-    const settled = () => this.under.delete(done);
+    this.pending.add(done);
+    const settled = () => this.pending.delete(done);
     done.then(settled, settled);
     return done;
   }
 
   private async acting<T>(agentId: string, action: Action<T>, isHolder: boolean): Promise<T> {
     const dibs = await this.dibs();
-    // Only who claims is registered; who acts on a task without ever having claimed one hears so from the store.
+    // Only claims register a session. Other actions of an unknown agent are refused by the store.
     if (isHolder && !(await this.isKnown(dibs, agentId))) return action(dibs);
     const agent = this.agentOf(agentId);
     agent.lastCallAt = this.now();
@@ -144,7 +144,7 @@ export class Desk {
     } catch (error) {
       const isOver = asDibsError(error).code === "SESSION_NOT_FOUND" && agent.session !== null && this.renews;
       if (!isOver || this.closing.signal.aborted) throw error;
-      // The machine slept, or somebody ended the session: the agent goes on under its name, without what it held.
+      // The session expired or was ended. The agent gets a new one under its name; its claims are lost.
       for (const taskId of agent.held.keys()) this.lose(agent, taskId, "SESSION_NOT_FOUND");
       agent.ready = this.register(agent);
       await agent.ready;
@@ -154,7 +154,7 @@ export class Desk {
     }
   }
 
-  /** Two processes under one name would be handed the same task: the later one has it. */
+  /** Two processes under one name would get the same task: the one that registered later has the session. */
   private async refuseReplaced(dibs: Dibs, agent: Agent): Promise<void> {
     if (!agent.session || (await this.isOurs(dibs, agent))) return;
     agent.held.clear();
@@ -168,7 +168,7 @@ export class Desk {
     return session !== null && session.endedAt === null;
   }
 
-  /** No other process has registered under its name since; what is unknown or over is nobody's. */
+  /** False if another process has registered under its name since. */
   private async isOurs(dibs: Dibs, { id }: Agent): Promise<boolean> {
     const { process } = this.options;
     const session = await this.sessionOf(dibs, id);
@@ -207,8 +207,8 @@ export class Desk {
   }
 
   /**
-   * Whoever started this process for a task keeps that session alive; registering it here would take it away. Over HTTP another
-   * connection can serve the same agent.
+   * The runner that started this process renews its own session; registering it here would take it over. Over HTTP
+   * another connection can serve the same agent.
    */
   private sessionFor(id: string): HeldSession | null {
     const { process, agentType = "autonomous", capabilities, held } = this.options;
@@ -225,11 +225,11 @@ export class Desk {
   private async register({ session }: Agent): Promise<void> {
     if (!session) return;
     await session.register();
-    // The first beat learns from the settings how often to beat.
+    // The first heartbeat reads the interval from the settings.
     this.heartbeat.within(0);
   }
 
-  /** The fence for what an agent does with a task. */
+  /** The fields that prove the claim: with the epoch, if it is known. */
   holder(agentId: string, taskId: string): { taskId: string; sessionId: string; epoch?: number } {
     const held = this.agents.get(agentId)?.held.get(taskId);
     return held?.claim.by ?? { taskId, sessionId: agentId };
@@ -239,7 +239,7 @@ export class Desk {
     const agent = this.agents.get(agentId);
     if (!agent) return;
     const { held: given } = this.options;
-    // What the runner claimed stays the runner's, also when its agent claims it once more.
+    // The runner keeps renewing its claim, also if its agent claims the task again.
     const isGiven =
       given?.sessionId === agentId && given.taskId === claim.taskId && given.epoch === claim.epoch;
     this.keep(agent, claim, isGiven);
@@ -270,7 +270,7 @@ export class Desk {
     held?.delete(taskId);
   }
 
-  /** The runner's task, while this agent has not ended it. */
+  /** The task that the runner claimed for this agent, until it is finished. */
   givenTo(agentId: string): string | undefined {
     const held = this.agents.get(agentId)?.held ?? new Map<string, Held>();
     return [...held].find(([, { isGiven }]) => isGiven)?.[0];
@@ -292,7 +292,7 @@ export class Desk {
     return this.agents.has(agentId);
   }
 
-  /** Any call shows that its agent lives. Whoever was silent for so long that leases may be over hears which. */
+  /** Any call counts as a sign of life. Leases that may have expired are renewed, so that the agent learns of losses. */
   async heard(agentId: string): Promise<void> {
     const agent = this.agents.get(agentId);
     if (!agent || !this.renews) return;
@@ -301,7 +301,7 @@ export class Desk {
     await Promise.all(doubtful.map((claim) => claim.renew()));
   }
 
-  /** What happened to its tasks meanwhile; each is told once. */
+  /** Messages about lost tasks; each is returned once. */
   noticesFor(agentId: string): string[] {
     return this.agents.get(agentId)?.notices.splice(0) ?? [];
   }
@@ -314,7 +314,7 @@ export class Desk {
     return tasks.map(({ task }) => task).filter(({ responsePending }) => responsePending);
   }
 
-  /** What fails is tried again with the next beat. */
+  /** Failures are retried with the next heartbeat. */
   private async beat(): Promise<number> {
     const opening = this.dibs();
     try {
@@ -337,7 +337,7 @@ export class Desk {
       if (!(await this.isOurs(dibs, agent))) return;
       await agent.session.heartbeat().catch((error) => this.trouble(error));
     }
-    // Whether an agent that is silent for so long still works is unknown.
+    // An agent that makes no calls for so long may have stopped working.
     if (this.now() - agent.lastCallAt > maxTtlMs) return;
     await Promise.all(ownClaims(agent).map((claim) => claim.renew()));
   }
@@ -354,26 +354,26 @@ export class Desk {
   }
 
   /**
-   * The client is gone: what is under way is broken off, and what its agents held goes back at once. Nobody gave it back on
-   * purpose, so it counts as lost. Agents who are elsewhere by now keep what they hold.
+   * Cancels running calls and ends the agents' sessions, so that their tasks return to the queue at once, counted as lost.
+   * Agents that have another connection by now keep their claims.
    */
-  close({ endSessions = true, isElsewhere = nobody }: Leaving = {}): Promise<void> {
+  close({ endSessions = true, isElsewhere = never }: CloseOptions = {}): Promise<void> {
     this.closed ??= this.end({ endSessions, isElsewhere });
     return this.closed;
   }
 
-  private async end({ endSessions, isElsewhere }: Required<Leaving>): Promise<void> {
+  private async end({ endSessions, isElsewhere }: Required<CloseOptions>): Promise<void> {
     this.closing.abort();
     this.heartbeat.stop();
-    await Promise.allSettled(this.under);
+    await Promise.allSettled(this.pending);
     const leaving = [...this.agents.values()].filter(({ id }) => !isElsewhere(id));
     if (!endSessions || leaving.length === 0) return;
     const dibs = await this.store.dibs().catch(() => null);
     if (!dibs) return;
-    await Promise.allSettled(leaving.map((agent) => this.goodbye(dibs, agent)));
+    await Promise.allSettled(leaving.map((agent) => this.endSession(dibs, agent)));
   }
 
-  private async goodbye(dibs: Dibs, agent: Agent): Promise<void> {
+  private async endSession(dibs: Dibs, agent: Agent): Promise<void> {
     const { id: sessionId, session } = agent;
     if (session) {
       if (await this.isOurs(dibs, agent)) await dibs.sessions.end({ sessionId });
@@ -382,7 +382,7 @@ export class Desk {
     const own = ownClaims(agent).map(({ by }) => by);
     if (own.length === 0) return;
     const { inFlight } = await dibs.tasks.inFlight({ sessionId });
-    // With everything that its session holds, the session itself can go; unless it is a runner's, or works elsewhere, too.
+    // A session whose claims are all from this connection is ended; one with other claims keeps those.
     if (!this.renews && inFlight.every((each) => own.some(({ taskId }) => each.taskId === taskId))) {
       await dibs.sessions.end({ sessionId });
       return;
@@ -392,6 +392,6 @@ export class Desk {
   }
 }
 
-/** What it claimed here. */
+/** Claims made over this connection, not by the runner. */
 const ownClaims = ({ held }: Agent): HeldClaim[] =>
   [...held.values()].filter(({ isGiven }) => !isGiven).map(({ claim }) => claim);
