@@ -62,7 +62,7 @@ const unreadable = () =>
   );
 
 function parse(url: string): URL {
-  // Without the slashes, what was meant as a user would be taken for the database, and shown.
+  // Without the slashes, the user and the password would be parsed as the database, and shown.
   if (/^postgres(ql)?:(?!\/\/)/.test(url)) throw unreadable();
   try {
     return new URL(url);
@@ -78,7 +78,7 @@ function serverOf({ hostname, port, username, password, pathname }: URL): Client
       host: decodeURIComponent(hostname.replace(/^\[(.*)\]$/, "$1")),
       port: port === "" ? undefined : Number(port),
       user: decodeURIComponent(username) || process.env.PGUSER || userInfo().username,
-      // Without any password the driver would look for ~/.pgpass, and fail on servers that ask for one in clear text.
+      // Without any password, pg would read ~/.pgpass, and throw if the server asks for one in clear text.
       password: decodeURIComponent(password) || (() => process.env.PGPASSWORD ?? ""),
       database: decodeURIComponent(pathname.slice(1)),
     };

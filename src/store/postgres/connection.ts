@@ -1,5 +1,6 @@
-// One connection. It never becomes another one: when it breaks, pg rejects every statement under way on it, and refuses those
-// that follow. Added here: a server that does not answer counts as lost, and errors tell a lost connection from a failed statement.
+// One connection, which never becomes another one. When it breaks, pg rejects every statement under way on it and
+// every later one. Added here: a server without an answer counts as lost, errors of a lost connection have a code,
+// and statements that are sent together share a packet (ADR 10).
 
 import pg from "pg";
 import type { Row } from "../row-codec.js";
@@ -51,7 +52,7 @@ export class Connection extends pg.Client {
     this.on("end", () => this.stopWatch());
   }
 
-  /** Sends a statement at once, behind those before it. `judge` can replace the error of a statement that failed. */
+  /** Sends a statement at once, behind those before it. `judge` can replace its error. */
   run<T>(query: Query, take: (result: Result) => T, judge = (error: Error): unknown => error): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
       this.corkForNow();
@@ -62,7 +63,7 @@ export class Connection extends pg.Client {
         else resolve(take(result));
       });
     });
-    // Callers that wait for a later statement see the error there. It must not be an unhandled rejection meanwhile.
+    // Callers that wait for a later statement get the error there: no unhandled rejection meanwhile.
     answer.catch(() => undefined);
     return answer;
   }
@@ -79,7 +80,7 @@ export class Connection extends pg.Client {
     });
   }
 
-  /** Errors of a broken connection have no code. */
+  /** pg has no code for errors of a broken connection. */
   explain(error: Error): Error {
     if (error instanceof pg.DatabaseError || this.lostBy === null) return error;
     return new ConnectionLost(`the connection was lost (${this.lostBy})`);
@@ -90,7 +91,7 @@ export class Connection extends pg.Client {
     this.silence = undefined;
   }
 
-  /** Closes the socket without waiting for the server, which could be gone. Statements under way are rejected. */
+  /** Closes the socket without waiting for the server. Statements under way are rejected. */
   destroy(reason = "closed"): void {
     this.lostBy ??= reason;
     this.connection.stream.destroy();

@@ -13,6 +13,7 @@ const ageSecondsMax = 30 * 60;
 
 type Pooled = Connection & pg.PoolClient;
 
+/** pg's own errors have no codes. */
 const texts = {
   waited: "timeout exceeded when trying to connect",
   noTls: "The server does not support SSL connections",
@@ -128,7 +129,6 @@ async function open(settings: Settings, name: string): Promise<Connection> {
   }
 }
 
-/** pg has no codes for what it says itself. */
 function connectError(error: Error & { code?: string }): Error {
   if (error.code !== undefined) return error;
   // Such as an empty password: refused, as the server would, and not tried again.

@@ -1,4 +1,5 @@
-// A transaction of one org on a connection of the pool. Statements are sent without waiting for each other; they run in order.
+// A transaction of one org on a connection of the pool. Statements are sent without waiting for each other, and run
+// in order.
 
 import { createHash } from "node:crypto";
 import type { Row } from "../row-codec.js";
@@ -6,17 +7,17 @@ import type { Connection, Result } from "./connection.js";
 import { programRole } from "./schema.js";
 import type { Statement } from "./statement.js";
 
-/** Waiting for a lock, for one statement, and for us between two statements: each has an end. */
+/** Limits for a lock and for one statement; `idle` limits the time between two statements. */
 const timeouts = { lock_timeout: "10s", statement_timeout: "60s" };
 
-/** Every statement that writes finds its rows by their keys; fresh tables have no statistics to tell the planner so. */
+/** Statements that write find their rows by key. Fresh tables have no statistics from which a planner knows that. */
 const byKeys = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   plan_cache_mode: "force_generic_plan",
   random_page_cost: "0.01",
-  // What is acknowledged has reached the disk, whatever the server's default.
+  // Acknowledged changes have reached the disk, whatever the server's default is.
   synchronous_commit: "on",
 };
 
@@ -98,8 +99,8 @@ export class PostgresTransaction {
   };
 
   /**
-   * Plans are made once per connection. Those for tables of a few rows read whole indexes, and a young table has no statistics
-   * whose arrival would replace them: so they are discarded each time the log has doubled.
+   * Plans are cached per connection. Those for tables of a few rows read whole indexes, and a young table has no
+   * statistics whose arrival would replace them: so they are discarded each time the log has doubled.
    */
   planFor(events: number): void {
     if (events < 2 * this.connection.plannedFor + 64) return;
