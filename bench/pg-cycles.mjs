@@ -80,14 +80,14 @@ export async function pgCycles({ quick, log }) {
     for (const [name, fill] of Object.entries(prepare)) {
       await server.create(name);
       await fill(server.url(name), jobs[name]);
-      await withSql(server.url(name), (sql) => sql.unsafe("VACUUM ANALYZE"));
+      await withSql(server.url(name), (sql) => sql.query("VACUUM ANALYZE"));
     }
     const rates = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
     for (let at = 0; at < rounds; at++) {
       for (const [name, { from, perSecond, left }] of Object.entries(contestants)) {
         const url = await server.clone("round", from);
         rates[name].push(await perSecond(url, jobs[from]));
-        const [row] = await withSql(url, (sql) => sql.unsafe(left));
+        const [row] = await withSql(url, (sql) => sql.query(left));
         if (row.left !== 0) throw new Error(`${name} left ${row.left} of ${jobs[from]} jobs`);
         await server.drop("round");
       }

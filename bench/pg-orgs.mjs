@@ -77,13 +77,13 @@ export async function pgOrgs({ quick, log }) {
   try {
     await server.create("orgs");
     await prepare(server.url("orgs"), tasks);
-    await withSql(server.url("orgs"), (sql) => sql.unsafe("VACUUM ANALYZE"));
+    await withSql(server.url("orgs"), (sql) => sql.query("VACUUM ANALYZE"));
     const rates = [];
     for (let at = 0; at < rounds; at++) {
       const url = await server.clone("round", "orgs");
       rates.push(await perSecond(url));
       const [{ left }] = await withSql(url, (sql) =>
-        sql.unsafe("SELECT count(*)::int AS left FROM dibs.task WHERE state <> 'completed'"),
+        sql.query("SELECT count(*)::int AS left FROM dibs.task WHERE state <> 'completed'"),
       );
       if (left !== 0) throw new Error(`${left} tasks were left`);
       await server.drop("round");

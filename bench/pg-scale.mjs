@@ -3,16 +3,15 @@
 // any statistics, with them, and while a reader with an old snapshot keeps the server from removing dead rows.
 
 import { loadavg } from "node:os";
-import postgres from "postgres";
 import { median, openDibs, quantile, round } from "./lib.mjs";
-import { quiet, startServer, withSql } from "./pg-server.mjs";
+import { connectSql, startServer, withSql } from "./pg-server.mjs";
 import { claimGroup, models, nameOf } from "./scale.mjs";
 
 /** Copies of the model task in every table that names it, with numbers and ids of their own. */
 async function multiply(sql, model, count) {
-  const [{ ordinal, event_seq: eventSeq }] = await sql.unsafe("SELECT ordinal, event_seq FROM dibs.org");
-  const [{ no }] = await sql.unsafe(`SELECT no FROM dibs.task WHERE id = '${model}'`);
-  const [{ events }] = await sql.unsafe(
+  const [{ ordinal, event_seq: eventSeq }] = await sql.query("SELECT ordinal, event_seq FROM dibs.org");
+  const [{ no }] = await sql.query(`SELECT no FROM dibs.task WHERE id = '${model}'`);
+  const [{ events }] = await sql.query(
     `SELECT count(*)::int AS events FROM dibs.event WHERE task_no = ${no}`,
   );
   const id = `'${model}-' || lpad((${ordinal} + n)::text, 9, '0')`;
@@ -30,42 +29,42 @@ async function multiply(sql, model, count) {
   };
   const copy = async ([table, { where, set }]) => {
     const columns = (
-      await sql.unsafe(
+      await sql.query(
         `SELECT column_name FROM information_schema.columns WHERE table_schema = 'dibs' AND table_name = '${table}'`,
       )
     ).map(({ column_name: name }) => name);
     const order = table === "event" ? "seq" : "org";
-    await sql.unsafe(`WITH model AS MATERIALIZED (
+    await sql.query(`WITH model AS MATERIALIZED (
         SELECT *, row_number() OVER (ORDER BY ${order}) AS place FROM dibs.${table} WHERE ${where})
       INSERT INTO dibs.${table} (${columns.join(", ")})
       SELECT ${columns.map((name) => set[name] ?? `m.${name}`).join(", ")}
       FROM generate_series(1::bigint, ${count}) AS n, LATERAL (SELECT * FROM model WHERE n > 0) m`);
   };
   await Promise.all(Object.entries(copied).map(copy));
-  await sql.unsafe(
+  await sql.query(
     `UPDATE dibs.org SET ordinal = ordinal + ${count}, event_seq = event_seq + ${count} * ${events}`,
   );
 }
 
 async function fill(url, sizes) {
   await models({ url });
-  const sql = postgres(url, { max: 6, ...quiet });
+  const sql = connectSql(url, { max: 6 });
   // Claims only add to the event log: its indexes may be made afterwards, which is quicker. (It would tell the planner how
   // many rows there are, so not those of the other tables.)
   const indexes =
-    await sql.unsafe(`SELECT indexname AS name, indexdef AS definition, indexname LIKE '%_pkey' AS "isKey"
+    await sql.query(`SELECT indexname AS name, indexdef AS definition, indexname LIKE '%_pkey' AS "isKey"
     FROM pg_indexes WHERE schemaname = 'dibs' AND tablename = 'event'`);
   for (const { name, isKey } of indexes) {
-    await sql.unsafe(isKey ? `ALTER TABLE dibs.event DROP CONSTRAINT ${name}` : `DROP INDEX dibs.${name}`);
+    await sql.query(isKey ? `ALTER TABLE dibs.event DROP CONSTRAINT ${name}` : `DROP INDEX dibs.${name}`);
   }
   for (const kind of ["finished", "blocked", "queued"]) {
     if (sizes[kind]) await multiply(sql, kind, sizes[kind]);
   }
   for (const { name, definition, isKey } of indexes) {
-    await sql.unsafe(definition);
-    if (isKey) await sql.unsafe(`ALTER TABLE dibs.event ADD PRIMARY KEY USING INDEX ${name}`);
+    await sql.query(definition);
+    if (isKey) await sql.query(`ALTER TABLE dibs.event ADD PRIMARY KEY USING INDEX ${name}`);
   }
-  await sql.end({ timeout: 5 });
+  await sql.end();
 }
 
 /** Claims and completes in turn on all stores: what a claim and a completion cost, group by group. */
@@ -86,12 +85,12 @@ async function measure(urls, groups) {
 
 /** A transaction that has seen something and stays open, on the only connection. */
 async function reader(url) {
-  const sql = postgres(url, { max: 1, max_lifetime: null, ...quiet });
-  await sql.unsafe("BEGIN ISOLATION LEVEL REPEATABLE READ");
-  await sql.unsafe("SELECT version FROM dibs.org");
+  const sql = connectSql(url);
+  await sql.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  await sql.query("SELECT version FROM dibs.org");
   return async () => {
-    await sql.unsafe("COMMIT");
-    await sql.end({ timeout: 5 });
+    await sql.query("COMMIT");
+    await sql.end();
   };
 }
 
@@ -150,7 +149,7 @@ export async function pgScale({ quick, log }) {
 
     const measured = { withoutStatistics: await measure(urls, groups) };
     log(`  without statistics: ${medians(measured.withoutStatistics)}; load ${round(loadavg()[0], 1)}`);
-    for (const url of Object.values(urls)) await withSql(url, (sql) => sql.unsafe("VACUUM ANALYZE"));
+    for (const url of Object.values(urls)) await withSql(url, (sql) => sql.query("VACUUM ANALYZE"));
     await server.set({ autovacuum: null });
     measured.withStatistics = await measure(urls, groups);
     log(`  with statistics: ${medians(measured.withStatistics)}; load ${round(loadavg()[0], 1)}`);

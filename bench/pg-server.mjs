@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import postgres from "postgres";
+import pg from "pg";
 import { remove, temporaryDirectory } from "./lib.mjs";
 
 const run = promisify(execFile);
@@ -45,19 +45,25 @@ function freePort() {
   });
 }
 
-export const quiet = { onnotice: () => undefined, fetch_types: false };
+/** A pool of connections; `query` resolves to rows. */
+export function connectSql(url, { max = 1, connectMs = 30_000 } = {}) {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 0,
+  });
+  pool.on("error", () => undefined);
+  return { query: async (text) => (await pool.query(text)).rows, end: () => pool.end() };
+}
 
 async function answering(url) {
   for (let tries = 0; ; tries++) {
-    const sql = postgres(url, { max: 1, connect_timeout: 2, ...quiet });
     try {
-      await sql`SELECT 1`;
-      return;
+      return await withSql(url, (sql) => sql.query("SELECT 1"), { connectMs: 2_000 });
     } catch (error) {
       if (tries > 200) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
-    } finally {
-      await sql.end({ timeout: 1 });
     }
   }
 }
@@ -96,30 +102,30 @@ export async function startServer(settings = {}) {
   });
   const url = (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`;
   await answering(url());
-  const admin = postgres(url(), { max: 1, ...quiet });
+  const admin = connectSql(url());
   return {
     url,
     directory,
-    create: (name) => admin.unsafe(`CREATE DATABASE ${name}`),
+    create: (name) => admin.query(`CREATE DATABASE ${name}`),
     /** A copy of a database that nobody is connected to; what was written for it does not burden what follows. */
     async clone(name, template) {
-      await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
-      await admin.unsafe("CHECKPOINT");
+      await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+      await admin.query("CHECKPOINT");
       return url(name);
     },
     /** Settings that can be changed while it runs. */
     async set(changed) {
       for (const [name, value] of Object.entries(changed)) {
-        await admin.unsafe(
+        await admin.query(
           value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = ${value}`,
         );
       }
-      await admin.unsafe("SELECT pg_reload_conf()");
+      await admin.query("SELECT pg_reload_conf()");
     },
-    checkpoint: () => admin.unsafe("CHECKPOINT"),
-    drop: (name) => admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`),
+    checkpoint: () => admin.query("CHECKPOINT"),
+    drop: (name) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`),
     async stop() {
-      await admin.end({ timeout: 1 });
+      await admin.end();
       child.kill("SIGINT");
       await ended;
       children.delete(child);
@@ -129,11 +135,11 @@ export async function startServer(settings = {}) {
 }
 
 /** Runs `use` with a short connection to a database. */
-export async function withSql(url, use) {
-  const sql = postgres(url, { max: 1, ...quiet });
+export async function withSql(url, use, options) {
+  const sql = connectSql(url, options);
   try {
     return await use(sql);
   } finally {
-    await sql.end({ timeout: 5 });
+    await sql.end();
   }
 }

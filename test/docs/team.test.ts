@@ -2,10 +2,10 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import postgres from "postgres";
 import { expect, test } from "vitest";
 import { run, Serving } from "../http/program.js";
 import { startServer } from "../postgres/server.js";
+import { connectSql } from "../postgres/sql.js";
 import { afterwards, tempDir } from "../support.js";
 import { blocksOf, page } from "./pages.js";
 
@@ -15,8 +15,8 @@ test("a team sets up PostgreSQL, a server, tokens and a repository step by step"
   const database = await startServer();
   afterwards(() => database.stop());
   const execute = async (sql: string) => {
-    const admin = postgres(database.url(), { max: 1, onnotice: () => undefined });
-    for (const statement of sql.split(";\n").filter((each) => each.trim())) await admin.unsafe(statement);
+    const admin = connectSql(database.url());
+    for (const statement of sql.split(";\n").filter((each) => each.trim())) await admin.query(statement);
     await admin.end();
   };
   const home = tempDir();

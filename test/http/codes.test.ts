@@ -6,11 +6,11 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Code, httpStatus, meaningOf } from "../../src/contract/codes.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { cloneDatabase } from "../postgres/database.js";
+import { connectSql } from "../postgres/sql.js";
 import { tempDir } from "../support.js";
 import { Desk, Following, minutes, must } from "./desk.js";
 import { type Answer, raw, type StoreName, storeNames, World } from "./support.js";
@@ -37,12 +37,12 @@ async function openStage(store: StoreName, directory?: string): Promise<Stage> {
   };
   if (store === "postgres") {
     const { url, drop } = await cloneDatabase();
-    const admin = postgres(url, { max: 1, onnotice: () => undefined });
+    const admin = connectSql(url);
     return stageOn(
       { url },
       {
         schema: "dibs.",
-        sql: (text) => admin.unsafe(text),
+        sql: (text) => admin.query(text),
         lock: () => Promise.reject(new Error("see raising")),
         close: async () => {
           await admin.end();

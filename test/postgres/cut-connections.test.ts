@@ -1,12 +1,12 @@
 // Connections that are cut at the worst moments. What was acknowledged is there, once; what was tried again is there once, too.
 
-import postgres from "postgres";
 import { describe, expect, test } from "vitest";
 import type { Everything } from "../../src/core/invariants.js";
 import type { Dibs } from "../../src/index.js";
 import { afterwards, open, refusalOf, until } from "../faults/support.js";
 import { testDatabase } from "./database.js";
 import { isDone, isQuery, type Link, ProxyServer, type Rules } from "./proxy.js";
+import { connectSql } from "./sql.js";
 import { seeded, stored } from "./support.js";
 
 const database = await testDatabase();
@@ -152,9 +152,9 @@ describe("a commit of which nobody can tell what became of it", () => {
     const failing = refusalOf(dibs.tasks.progress({ ...by, note: "lost" }));
     await until("it commits", () => cut !== null);
     // Whoever asks what became of it waits for the org's lock, in vain.
-    const locker = postgres(database.url, { max: 1 });
+    const locker = connectSql(database.url);
     afterwards(() => locker.end());
-    const locked = locker`SELECT pg_advisory_lock(hashtextextended('dibs org default', 0))`.execute();
+    const locked = locker`SELECT pg_advisory_lock(hashtextextended('dibs org default', 0))`;
     const waiting = () => database.admin`SELECT pid FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event = 'advisory'`;
     await until("the lock is asked for", async () => (await waiting()).length === 1);

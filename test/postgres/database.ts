@@ -1,14 +1,14 @@
 // A database of its own, for a test file.
 
 import { randomBytes } from "node:crypto";
-import postgres from "postgres";
 import { afterAll, inject } from "vitest";
 import { orgTables } from "../../src/store/postgres/schema.js";
+import { connectSql, type Sql } from "./sql.js";
 
 export interface TestDatabase {
   url: string;
   /** As the superuser, past row level security. */
-  admin: postgres.Sql;
+  admin: Sql;
   empty(): Promise<void>;
 }
 
@@ -18,12 +18,12 @@ export async function cloneDatabase({
 } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const server = inject("postgresUrl");
   const name = `t_${randomBytes(6).toString("hex")}`;
-  const root = postgres(server, { max: 1, onnotice: () => undefined });
-  await root.unsafe(`CREATE DATABASE ${name} ${migrated ? "TEMPLATE dibs_template" : ""}`);
+  const root = connectSql(server);
+  await root.query(`CREATE DATABASE ${name} ${migrated ? "TEMPLATE dibs_template" : ""}`);
   return {
     url: server.replace(/\/[^/]*$/, `/${name}`),
     async drop() {
-      await root.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+      await root.query(`DROP DATABASE ${name} WITH (FORCE)`);
       await root.end();
     },
   };
@@ -32,7 +32,7 @@ export async function cloneDatabase({
 /** Dropped when the file is done. */
 export async function testDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   const { url, drop } = await cloneDatabase(options);
-  const admin = postgres(url, { max: 2, onnotice: () => undefined });
+  const admin = connectSql(url, { max: 2 });
   afterAll(async () => {
     await admin.end();
     await drop();
@@ -43,7 +43,7 @@ export async function testDatabase(options: { migrated?: boolean } = {}): Promis
     url,
     admin,
     async empty() {
-      await admin.unsafe(empty);
+      await admin.query(empty);
     },
   };
 }

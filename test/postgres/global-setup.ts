@@ -1,9 +1,9 @@
 // One server for all test files; each file clones its own database from a migrated template.
 
-import postgres from "postgres";
 import type { TestProject } from "vitest/node";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { startServer } from "./server.js";
+import { connectSql } from "./sql.js";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -15,8 +15,8 @@ export const template = "dibs_template";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer();
-  const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
-  await sql.unsafe(`CREATE DATABASE ${template}`);
+  const sql = connectSql(server.url());
+  await sql.query(`CREATE DATABASE ${template}`);
   await sql.end();
   await (await openPostgresStore(server.url(template), null)).close();
   project.provide("postgresUrl", server.url());

@@ -4,11 +4,14 @@ import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { noChanges } from "../../src/core/changes.js";
 import type { Reads } from "../../src/core/view.js";
 import type { Dibs } from "../../src/index.js";
-import { Database, readUrl, Session } from "../../src/store/postgres/connection.js";
+import { readUrl } from "../../src/store/postgres/address.js";
+import { Database } from "../../src/store/postgres/database.js";
 import { orgTables, programRole } from "../../src/store/postgres/schema.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
+import { PostgresTransaction } from "../../src/store/postgres/transaction.js";
 import { afterwards, open } from "../faults/support.js";
 import { testDatabase } from "./database.js";
+import { connectSql } from "./sql.js";
 
 const database = await testDatabase();
 const { admin, url } = database;
@@ -59,7 +62,7 @@ const openOrg = (org: string) => open({ url, org });
 async function rowsOf(org: string): Promise<Record<string, unknown[]>> {
   const all: Record<string, unknown[]> = {};
   for (const table of orgTables) {
-    const rows = await admin.unsafe(`SELECT to_jsonb(t)::text AS row FROM dibs.${table} t WHERE org = $1`, [
+    const rows = await admin.query(`SELECT to_jsonb(t)::text AS row FROM dibs.${table} t WHERE org = $1`, [
       org,
     ]);
     all[table] = rows.map(({ row }) => row).sort();
@@ -68,15 +71,14 @@ async function rowsOf(org: string): Promise<Record<string, unknown[]>> {
 }
 
 /** As the program does it: its role, and the org as a setting of the transaction. */
-async function asOrgA<T>(run: (session: Session) => Promise<T>): Promise<T> {
+async function asOrgA<T>(run: (transaction: PostgresTransaction) => Promise<T>): Promise<T> {
   const program = new Database(readUrl(url));
   program.takeRole();
-  const session = await program.take();
+  const transaction = await program.begin("a", { write: true });
   try {
-    session.begin("a", { write: true });
-    return await run(session);
+    return await run(transaction);
   } finally {
-    await session.end();
+    await transaction.end();
     await program.end();
   }
 }
@@ -85,33 +87,35 @@ const refused = { code: "42501" };
 
 describe.each(orgTables)("the table %s", (table) => {
   test("has rows of both orgs, and shows one of them its own", async () => {
-    const both = await admin.unsafe(`SELECT DISTINCT org FROM dibs.${table} ORDER BY org`);
+    const both = await admin.query(`SELECT DISTINCT org FROM dibs.${table} ORDER BY org`);
     expect(both.map(({ org }) => org)).toEqual(["a", "b"]);
-    const seen = await asOrgA((session) => session.plain(`SELECT DISTINCT org FROM dibs.${table}`));
+    const seen = await asOrgA((transaction) => transaction.plain(`SELECT DISTINCT org FROM dibs.${table}`));
     expect(seen.map(([org]) => org)).toEqual(["a"]);
   });
 
   test("takes no row for another org, and lets none be given away", async () => {
     const given = `INSERT INTO dibs.${table} SELECT (jsonb_populate_record(t, '{"org":"b"}')).* FROM dibs.${table} t LIMIT 1`;
-    await expect(asOrgA((session) => session.plain(given))).rejects.toMatchObject(refused);
+    await expect(asOrgA((transaction) => transaction.plain(given))).rejects.toMatchObject(refused);
     const moved = `UPDATE dibs.${table} SET org = 'b'`;
-    await expect(asOrgA((session) => session.plain(moved))).rejects.toMatchObject(refused);
+    await expect(asOrgA((transaction) => transaction.plain(moved))).rejects.toMatchObject(refused);
   });
 
   test("keeps another org's rows from changes without a filter", async () => {
-    const left = await asOrgA(async (session) => {
-      await session.plain(`UPDATE dibs.${table} SET org = org`);
-      await session.plain(`DELETE FROM dibs.${table}`);
+    const left = await asOrgA(async (transaction) => {
+      await transaction.plain(`UPDATE dibs.${table} SET org = org`);
+      await transaction.plain(`DELETE FROM dibs.${table}`);
       // Only the superuser behind the role sees what is left.
-      await session.plain("RESET ROLE");
-      return session.plain(`SELECT org, count(*) FROM dibs.${table} GROUP BY org`);
+      await transaction.plain("RESET ROLE");
+      return transaction.plain(`SELECT org, count(*) FROM dibs.${table} GROUP BY org`);
     });
-    const [b] = await admin.unsafe(`SELECT count(*)::int AS rows FROM dibs.${table} WHERE org = 'b'`);
+    const [b] = await admin.query(`SELECT count(*)::int AS rows FROM dibs.${table} WHERE org = 'b'`);
     expect(left).toEqual([["b", b!.rows]]);
   });
 
   test("cannot be emptied by the program", async () => {
-    await expect(asOrgA((session) => session.plain(`TRUNCATE dibs.${table}`))).rejects.toMatchObject(refused);
+    await expect(asOrgA((transaction) => transaction.plain(`TRUNCATE dibs.${table}`))).rejects.toMatchObject(
+      refused,
+    );
   });
 });
 
@@ -129,16 +133,12 @@ describe("every table", () => {
   });
 
   test("shows nothing to a program that has not said for whom it works", async () => {
-    const seen = await admin.begin(async (sql) => {
-      await sql.unsafe(`SET LOCAL ROLE ${programRole}`);
-      const counts: number[] = [];
-      for (const table of orgTables) {
-        const [row] = await sql.unsafe(`SELECT count(*)::int AS rows FROM dibs.${table}`);
-        counts.push(row!.rows);
-      }
-      return counts;
-    });
-    expect(seen).toEqual(orgTables.map(() => 0));
+    const sql = connectSql(url);
+    afterwards(() => sql.end());
+    await sql.query(`SET ROLE ${programRole}`);
+    for (const table of orgTables) {
+      expect(await sql.query(`SELECT count(*)::int AS rows FROM dibs.${table}`)).toEqual([{ rows: 0 }]);
+    }
   });
 });
 
@@ -157,7 +157,7 @@ describe("the program's role", () => {
     "CREATE TABLE dibs.mine (x int)",
     "ALTER TABLE dibs.task DISABLE ROW LEVEL SECURITY",
   ])("may not: %s", async (text) => {
-    await expect(asOrgA((session) => session.plain(text))).rejects.toMatchObject(refused);
+    await expect(asOrgA((transaction) => transaction.plain(text))).rejects.toMatchObject(refused);
   });
 
   test("is given back at the end of a transaction", async () => {
@@ -165,13 +165,12 @@ describe("the program's role", () => {
     afterwards(() => program.end());
     program.takeRole();
     for (const end of ["COMMIT", "ROLLBACK"]) {
-      const session = await program.take();
-      session.begin("a", { write: true });
-      expect(await session.plain("SELECT current_user::text")).toEqual([[programRole]]);
-      await session.plain(end);
-      const [after] = await session.plain("SELECT current_user::text, current_setting('dibs.org', true)");
+      const transaction = await program.begin("a", { write: true });
+      expect(await transaction.plain("SELECT current_user::text")).toEqual([[programRole]]);
+      await transaction.plain(end);
+      const [after] = await transaction.plain("SELECT current_user::text, current_setting('dibs.org', true)");
       expect(after).toEqual(["postgres", ""]);
-      await session.end();
+      await transaction.end();
     }
   });
 });
@@ -179,8 +178,11 @@ describe("the program's role", () => {
 /** Takes the org's filter out of every statement that a store sends from now on; returns their texts. */
 function forgetFilters(): string[] {
   const texts: string[] = [];
-  const { send } = Session.prototype;
-  vi.spyOn(Session.prototype, "send").mockImplementation(function (this: Session, { text, values }) {
+  const { send } = PostgresTransaction.prototype;
+  vi.spyOn(PostgresTransaction.prototype, "send").mockImplementation(function (
+    this: PostgresTransaction,
+    { text, values },
+  ) {
     const open = text.replaceAll(/(\b\w+\.)?\borg = (\$\d+)/g, "$2::text IS NOT NULL");
     if (open !== text) texts.push(open);
     return send.call(this, { text: open, values });

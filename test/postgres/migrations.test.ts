@@ -4,7 +4,6 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { noChanges } from "../../src/core/changes.js";
 import type { DibsError } from "../../src/index.js";
@@ -13,10 +12,11 @@ import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { Child, open, refusalOf } from "../faults/support.js";
 import { testDatabase } from "./database.js";
 import { freePort, type Server, startServer } from "./server.js";
+import { connectSql, type Sql } from "./sql.js";
 import { stored } from "./support.js";
 
 const applied = migrations.map(({ version, name }) => ({ version, name }));
-const migrationRows = (sql: postgres.Sql) => sql`SELECT version, name FROM dibs.migration ORDER BY version`;
+const migrationRows = (sql: Sql) => sql`SELECT version, name FROM dibs.migration ORDER BY version`;
 const empty = await testDatabase({ migrated: false });
 const full = await testDatabase();
 
@@ -37,10 +37,10 @@ describe("ten processes that start on an empty database", () => {
 describe("a database of the first version", () => {
   test("is brought up to date, and goes on", async () => {
     const { admin, url } = await testDatabase({ migrated: false });
-    await admin.unsafe(`CREATE SCHEMA dibs; CREATE TABLE dibs.migration (version integer PRIMARY KEY, name text NOT NULL,
+    await admin.query(`CREATE SCHEMA dibs; CREATE TABLE dibs.migration (version integer PRIMARY KEY, name text NOT NULL,
       applied_by integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
-    await admin.unsafe(migrations[0]!.sql);
-    await admin.unsafe(`INSERT INTO dibs.migration (version, name, applied_by) VALUES (1, 'foundation', 1);
+    await admin.query(migrations[0]!.sql);
+    await admin.query(`INSERT INTO dibs.migration (version, name, applied_by) VALUES (1, 'foundation', 1);
       INSERT INTO dibs.org VALUES ('default', 1, 0, 1, 0, 0, 5, 5, 'demo', 5);
       INSERT INTO dibs.project VALUES ('default', 'demo', '{}', false, 5, 5);
       INSERT INTO dibs.session VALUES ('default', 'demo', 'a', 5, NULL, '{"startedAt":5,"capacity":1,"capabilities":[],"avoid":[]}')`);
@@ -89,7 +89,7 @@ describe("a database that a newer Dibs has changed", () => {
 describe("on a server of its own", () => {
   const directory = mkdtempSync(join(tmpdir(), "dibs-hba-"));
   let server: Server;
-  let root: postgres.Sql;
+  let root: Sql;
 
   beforeAll(async () => {
     // Only the superuser comes in without a password.
@@ -97,7 +97,7 @@ describe("on a server of its own", () => {
     writeFileSync(hba, "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
     chmodSync(directory, 0o755);
     server = await startServer({ hba_file: hba });
-    root = postgres(server.url(), { max: 1, onnotice: () => undefined });
+    root = connectSql(server.url());
   });
 
   afterAll(async () => {
@@ -111,7 +111,7 @@ describe("on a server of its own", () => {
 
   test("starters on several new databases at once do not disturb each other", async () => {
     const names = ["one", "two", "three", "four"];
-    for (const name of names) await root.unsafe(`CREATE DATABASE ${name}`);
+    for (const name of names) await root.query(`CREATE DATABASE ${name}`);
     const starts = [...names, ...names].map(async (name) => {
       const dibs = await open({ url: server.url(name) });
       await dibs.tasks.create({ prompt: "work" });
@@ -133,7 +133,7 @@ describe("on a server of its own", () => {
   });
 
   test("an owner who may make roles, but is no superuser, can start and work", async () => {
-    await root.unsafe(`ALTER ROLE ${programRole} RENAME TO former_program`);
+    await root.query(`ALTER ROLE ${programRole} RENAME TO former_program`);
     await root`CREATE ROLE maker LOGIN CREATEROLE PASSWORD 'sekret'`;
     await root`CREATE DATABASE made OWNER maker`;
     const dibs = await open({ url: as("maker", "sekret", "made") });

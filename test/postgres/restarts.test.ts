@@ -2,19 +2,19 @@
 // know: what was acknowledged is there, and nothing is done twice.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import postgres from "postgres";
 import { afterAll, expect, test } from "vitest";
 import type { Dibs } from "../../src/index.js";
 import { open } from "../faults/support.js";
 import { startServer } from "./server.js";
+import { connectSql } from "./sql.js";
 import { seeded, stored } from "./support.js";
 
 const server = await startServer();
 afterAll(() => server.stop());
 
 async function freshDatabase(name: string): Promise<string> {
-  const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
-  await sql.unsafe(`CREATE DATABASE ${name}`);
+  const sql = connectSql(server.url());
+  await sql.query(`CREATE DATABASE ${name}`);
   await sql.end();
   return server.url(name);
 }
@@ -93,7 +93,7 @@ test("connections that the administrator ends, again and again, are replaced unn
   const random = seeded("restarts.test.ts");
   const url = await freshDatabase("terminations");
   const fleet = await startFleet(url);
-  const admin = postgres(server.url(), { max: 1, onnotice: () => undefined });
+  const admin = connectSql(server.url());
   let ended = 0;
   try {
     while (ended < 60) {

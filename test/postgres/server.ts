@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import postgres from "postgres";
+import { connectSql } from "./sql.js";
 
 const run = promisify(execFile);
 const nobody = 65_534;
@@ -131,7 +131,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
 async function answering(url: string, isRunning: () => boolean): Promise<void> {
   const deadline = performance.now() + 50_000;
   for (;;) {
-    const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => undefined, fetch_types: false });
+    const sql = connectSql(url, { connectMs: 2_000 });
     try {
       await sql`SELECT 1`;
       if (isRunning()) return;
@@ -140,7 +140,7 @@ async function answering(url: string, isRunning: () => boolean): Promise<void> {
       if (!isRunning() || performance.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     } finally {
-      await sql.end({ timeout: 1 });
+      await sql.end();
     }
   }
 }

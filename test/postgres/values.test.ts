@@ -9,7 +9,7 @@ import { testDatabase } from "./database.js";
 const { admin } = await testDatabase({ migrated: false });
 
 async function through(type: string, values: (string | number | boolean | null)[]): Promise<unknown[]> {
-  const rows = await admin.unsafe(`SELECT unnest($1::text::${type}[]) AS value`, [arrayOf(values)]);
+  const rows = await admin.query(`SELECT unnest($1::text::${type}[]) AS value`, [arrayOf(values)]);
   return rows.map(({ value }) => value);
 }
 

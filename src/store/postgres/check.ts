@@ -17,7 +17,8 @@ import {
   toSession,
   toTask,
 } from "./codec.js";
-import type { Database, Session } from "./connection.js";
+import type { Database } from "./database.js";
+import type { PostgresTransaction } from "./transaction.js";
 
 /** The transaction's setting names the org: a cursor takes no values. */
 const own = "org = current_setting('dibs.org')";
@@ -43,25 +44,24 @@ const tables: readonly { sql: string; decode: (row: Row, org: string) => unknown
 ];
 
 export async function unreadableRows(database: Database, org: string): Promise<string[]> {
-  const session = await database.take();
+  const transaction = await database.begin(org, { write: false });
   try {
-    session.begin(org, { write: false });
-    return await readAll(session, org);
+    return await readAll(transaction, org);
   } finally {
-    await session.end();
+    await transaction.end();
   }
 }
 
-async function readAll(session: Session, org: string): Promise<string[]> {
+async function readAll(transaction: PostgresTransaction, org: string): Promise<string[]> {
   const found = new Unreadable();
   for (const { sql, decode } of tables) {
-    await session.send({ text: `DECLARE every_row NO SCROLL CURSOR FOR ${sql}`, values: [] });
+    await transaction.send({ text: `DECLARE every_row NO SCROLL CURSOR FOR ${sql}`, values: [] });
     for (;;) {
-      const rows = await session.send({ text: `FETCH ${pageRows} FROM every_row`, values: [] });
+      const rows = await transaction.send({ text: `FETCH ${pageRows} FROM every_row`, values: [] });
       for (const row of rows) found.check(() => decode(row, org));
       if (rows.length < pageRows) break;
     }
-    await session.send({ text: "CLOSE every_row", values: [] });
+    await transaction.send({ text: "CLOSE every_row", values: [] });
   }
   return found.problems;
 }

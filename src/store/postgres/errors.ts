@@ -27,9 +27,6 @@ export function isConnectionLoss(error: unknown): boolean {
 /** Lost against another transaction; the same again will do. */
 export const isConflict = (error: unknown): boolean => ["40001", "40P01"].includes(codeOf(error));
 
-/** Only says that the transaction has failed before. */
-export const isAftermath = (error: unknown): boolean => codeOf(error) === "25P02";
-
 /** Another transaction kept the lock for too long. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === "55P03";
 

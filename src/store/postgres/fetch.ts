@@ -3,8 +3,8 @@
 import { readyEntries } from "../../core/ready.js";
 import type { Row } from "../row-codec.js";
 import { taskOf, toTask } from "./codec.js";
-import type { Session } from "./connection.js";
 import type { AskedList, Questions } from "./questions.js";
+import type { PostgresTransaction } from "./transaction.js";
 import { joinQueue } from "./write.js";
 
 const pageSize = 1_000;
@@ -22,7 +22,7 @@ const sql = {
 
 /** Asks everything that is open, in one round trip; only lists that must know of pending changes need more. */
 export async function answer(
-  session: Session,
+  transaction: PostgresTransaction,
   org: string,
   questions: Questions,
   round: number,
@@ -31,41 +31,43 @@ export async function answer(
   const note = questions.note.bind(questions);
   const asked: Promise<void>[] = [];
   for (const { kind, keys } of kinds) {
-    const rows = session.send(kind.statement(org, keys as never, round >= deepFrom));
+    const rows = transaction.send(kind.statement(org, keys as never, round >= deepFrom));
     asked.push(rows.then((found) => kind.take(found, keys as never, note)));
   }
   for (const list of lists) {
     if (list.pending.length > 0 || list.rebuilt.length > 0) continue;
-    asked.push(session.send(list.statement).then((rows) => questions.noteList(list, rows)));
+    asked.push(transaction.send(list.statement).then((rows) => questions.noteList(list, rows)));
   }
   await Promise.all(asked);
   for (const list of lists) {
     if (list.pending.length === 0 && list.rebuilt.length === 0) continue;
-    questions.noteList(list, await lookAhead(session, org, list));
+    questions.noteList(list, await lookAhead(transaction, org, list));
   }
 }
 
 /** Writes what is pending, reads the list, and takes the writing back. */
-async function lookAhead(session: Session, org: string, list: AskedList): Promise<Row[]> {
-  void session.plain("SAVEPOINT look");
-  const written = session.all(list.pending);
-  for (const project of list.rebuilt) await rebuild(session, org, project);
-  const rows = session.send(list.statement);
-  void session.plain("ROLLBACK TO SAVEPOINT look");
+async function lookAhead(transaction: PostgresTransaction, org: string, list: AskedList): Promise<Row[]> {
+  void transaction.plain("SAVEPOINT look");
+  const written = transaction.all(list.pending);
+  for (const project of list.rebuilt) await rebuild(transaction, org, project);
+  const rows = transaction.send(list.statement);
+  void transaction.plain("ROLLBACK TO SAVEPOINT look");
   await written;
   return rows;
 }
 
 /** Writes the ready rows of a project anew, after its order has changed. */
-export async function rebuild(session: Session, org: string, project: string): Promise<void> {
-  void session.send({ text: sql.clear, values: [org, project] });
-  const [order] = await session.send({ text: sql.order, values: [org, project] });
+export async function rebuild(transaction: PostgresTransaction, org: string, project: string): Promise<void> {
+  void transaction.send({ text: sql.clear, values: [org, project] });
+  const [order] = await transaction.send({ text: sql.order, values: [org, project] });
   for (let after = 0; ; ) {
-    const tasks = (await session.send({ text: sql.readyTasks, values: [org, project, after] })).map(toTask);
+    const tasks = (await transaction.send({ text: sql.readyTasks, values: [org, project, after] })).map(
+      toTask,
+    );
     const entries = tasks.flatMap((task) =>
       readyEntries(task, order![0]).map((entry) => ({ project, entry })),
     );
-    if (entries.length > 0) void session.send(joinQueue(org, entries));
+    if (entries.length > 0) void transaction.send(joinQueue(org, entries));
     if (tasks.length < pageSize) return;
     after = tasks[tasks.length - 1]!.ordinal;
   }

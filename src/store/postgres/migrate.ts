@@ -1,14 +1,12 @@
 // The schema: made and migrated by whoever starts first, under a lock, so that of any number of starters one applies each step.
 
 import { StoreError } from "../store.js";
-import { type Settings, withOwner } from "./connection.js";
+import type { Settings } from "./address.js";
+import { type Query, withOwner } from "./database.js";
 import { migrations, programRole, schemaVersion } from "./schema.js";
 
 const lockKey = "hashtextextended('dibs migration', 0)";
 const serverVersionMin = 150_000;
-
-type Driver = Parameters<Parameters<typeof withOwner>[1]>[0];
-type Query = Pick<Driver, "unsafe">;
 
 /** One look for what is there: the usual start needs no more than this and the version. */
 const look = `SELECT current_setting('server_version_num')::int AS server, version() AS text,
@@ -29,15 +27,15 @@ export async function migrate(
   settings: Settings,
   { create = true, onCreate }: Migrating = {},
 ): Promise<{ hasRole: boolean; warning: string | null }> {
-  return withOwner(settings, async (driver) => {
-    let [found] = await driver.unsafe(look);
+  return withOwner(settings, async (query) => {
+    let [found] = await query(look);
     if (found!.server < serverVersionMin) {
       throw new StoreError(
         "STORE_UNAVAILABLE",
         `${settings.where} runs ${found!.text}; PostgreSQL 15 or later is needed.`,
       );
     }
-    let version = found!.is_made ? await versionOf(driver) : 0;
+    let version = found!.is_made ? await versionOf(query) : 0;
     if (version === 0 && !create) {
       throw new StoreError(
         "STORE_NOT_FOUND",
@@ -46,9 +44,9 @@ export async function migrate(
       );
     }
     if (version < schemaVersion) {
-      if (await applyAll(driver)) onCreate?.(settings.where);
-      [found] = await driver.unsafe(look);
-      version = await versionOf(driver);
+      if (await applyAll(query)) onCreate?.(settings.where);
+      [found] = await query(look);
+      version = await versionOf(query);
     }
     if (version > schemaVersion) {
       throw new StoreError(
@@ -59,9 +57,9 @@ export async function migrate(
     }
     if (found!.has_role === null) {
       // The schema came from a dump, which brings no roles along.
-      await ensureRole(driver);
-      await grant(driver);
-      [found] = await driver.unsafe(look);
+      await ensureRole(query);
+      await grant(query);
+      [found] = await query(look);
     }
     const hasRole = found!.has_role === true;
     return { hasRole, warning: hasRole || !found!.is_exempt ? null : exemptWarning };
@@ -70,49 +68,53 @@ export async function migrate(
 
 async function versionOf(query: Query): Promise<number> {
   // Read, not looked up as a name: names come from a cache that may not know of another starter's commit yet.
-  const [table] = await query.unsafe(
+  const [table] = await query(
     "SELECT count(*) > 0 AS there FROM pg_tables WHERE schemaname = 'dibs' AND tablename = 'migration'",
   );
   if (!table!.there) return 0;
-  const [row] = await query.unsafe("SELECT coalesce(max(version), 0)::int AS version FROM dibs.migration");
+  const [row] = await query("SELECT coalesce(max(version), 0)::int AS version FROM dibs.migration");
   return row!.version;
 }
 
 /** True: there was no schema before. */
-async function applyAll(driver: Driver): Promise<boolean> {
-  let isNew = false;
-  await driver.begin(async (transaction) => {
-    await transaction.unsafe("SET LOCAL lock_timeout = '60s'");
-    await transaction.unsafe(`SELECT pg_advisory_xact_lock(${lockKey})`);
+async function applyAll(query: Query): Promise<boolean> {
+  await query("BEGIN");
+  try {
+    await query("SET LOCAL lock_timeout = '60s'");
+    await query(`SELECT pg_advisory_xact_lock(${lockKey})`);
     // Read again under the lock: another starter may have been first.
-    const version = await versionOf(transaction as unknown as Query);
-    isNew = version === 0;
-    if (isNew) await prepare(transaction as unknown as Query);
+    const version = await versionOf(query);
+    const isNew = version === 0;
+    if (isNew) await prepare(query);
     for (const migration of migrations.filter((each) => each.version > version)) {
-      await transaction.unsafe(migration.sql);
-      await transaction.unsafe("INSERT INTO dibs.migration (version, name, applied_by) VALUES ($1, $2, $3)", [
+      await query(migration.sql);
+      await query("INSERT INTO dibs.migration (version, name, applied_by) VALUES ($1, $2, $3)", [
         migration.version,
         migration.name,
         process.pid,
       ]);
     }
-    await grant(transaction as unknown as Query);
-  });
-  return isNew;
+    await grant(query);
+    await query("COMMIT");
+    return isNew;
+  } catch (error) {
+    await query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
 }
 
 const exemptWarning = `This login passes row level security and cannot take on the role ${programRole}: orgs are kept apart by the program alone.`;
 
 /** The schema and, where we may, the role without ownership that the program works as. */
 async function prepare(query: Query): Promise<void> {
-  await query.unsafe(`CREATE SCHEMA IF NOT EXISTS dibs;
+  await query(`CREATE SCHEMA IF NOT EXISTS dibs;
     CREATE TABLE IF NOT EXISTS dibs.migration (
       version integer PRIMARY KEY, name text NOT NULL, applied_by integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
   await ensureRole(query);
 }
 
 async function ensureRole(query: Query): Promise<void> {
-  await query.unsafe(`DO $$ BEGIN
+  await query(`DO $$ BEGIN
       IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${programRole}') THEN
         CREATE ROLE ${programRole} NOLOGIN;
       END IF;
@@ -124,7 +126,7 @@ async function ensureRole(query: Query): Promise<void> {
 }
 
 async function grant(query: Query): Promise<void> {
-  await query.unsafe(`DO $$ BEGIN
+  await query(`DO $$ BEGIN
       IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${programRole}') THEN
         GRANT USAGE ON SCHEMA dibs TO ${programRole};
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA dibs TO ${programRole};

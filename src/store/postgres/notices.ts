@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import { backoffMs } from "../../common/retry.js";
-import type { Database } from "./connection.js";
+import type { Database } from "./database.js";
 
 const channel = "dibs";
 const publishAfterMs = 3;
@@ -39,7 +39,7 @@ export class Notices {
   private isStarted = false;
   private isClosed = false;
   private isHeard = false;
-  private listener: { end(): Promise<void> } | null = null;
+  private listener: { destroy(): void } | null = null;
   /** Why notices do not arrive, for people. */
   warning: string | null = null;
 
@@ -105,7 +105,7 @@ export class Notices {
     const { database, onChange } = this.options;
     const listener = await database.listen(channel, (payload) => this.hear(payload), onLost);
     this.listener = listener;
-    if (this.isClosed) return listener.end();
+    if (this.isClosed) return listener.destroy();
     // Something may have been missed while nobody listened.
     if (isAgain) onChange(null, true);
     this.probe();
@@ -171,6 +171,6 @@ export class Notices {
     for (const timer of [this.looking, this.probing]) if (timer) clearTimeout(timer);
     // A short program's only commit must be heard of, too.
     if (this.pending.size > 0) await this.publish();
-    await this.listener?.end();
+    this.listener?.destroy();
   }
 }

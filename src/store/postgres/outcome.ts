@@ -1,8 +1,8 @@
 // What became of a commit whose answer was lost (ADR 9).
 
 import { StoreError } from "../store.js";
-import type { Database } from "./connection.js";
-import { persistently } from "./patience.js";
+import type { Database } from "./database.js";
+import { retryTransient } from "./retry.js";
 
 /** Serialises the commits of an org, until its transaction ends. */
 export const lockOrg = "SELECT pg_advisory_xact_lock(hashtextextended('dibs org ' || $1, 0))";
@@ -33,19 +33,18 @@ export async function hasHappened(
 ): Promise<boolean> {
   const tokenOf = { text: tokenText, values: [org, version] };
   const find = async (): Promise<boolean> => {
-    const session = await database.take();
+    const transaction = await database.begin(org, { write: true });
     try {
-      session.begin(org, { write: true });
-      const [early] = await session.send(tokenOf);
+      const [early] = await transaction.send(tokenOf);
       if (early) return early[0] === token;
-      void session.send({ text: lockOrg, values: [org] });
-      return (await session.send(tokenOf))[0]?.[0] === token;
+      void transaction.send({ text: lockOrg, values: [org] });
+      return (await transaction.send(tokenOf))[0]?.[0] === token;
     } finally {
-      await session.end();
+      await transaction.end();
     }
   };
   try {
-    return await persistently(database.where, find, { isPatientWithLocks: true });
+    return await retryTransient(database.where, find, { isPatientWithLocks: true });
   } catch (error) {
     throw new StoreError(
       "STORE_UNAVAILABLE",

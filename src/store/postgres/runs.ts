@@ -4,9 +4,9 @@ import type { Changes } from "../../core/changes.js";
 import { InvariantError } from "../../core/refusal.js";
 import type { Job, JobResult, ReadJob } from "../store.js";
 import type { Workspace } from "../workspace.js";
-import type { Session } from "./connection.js";
 import { answer } from "./fetch.js";
 import type { PostgresRows } from "./read.js";
+import type { PostgresTransaction } from "./transaction.js";
 
 /** A decision that keeps asking is a defect. */
 const roundsMax = 1_000;
@@ -25,7 +25,7 @@ interface Jobs<T> {
 }
 
 export async function runJobs<T>(
-  session: Session,
+  transaction: PostgresTransaction,
   { rows, workspace }: Seen,
   { org, jobs, failed, now }: Jobs<T>,
 ): Promise<JobResult<T>[]> {
@@ -33,7 +33,7 @@ export async function runJobs<T>(
     rows.apply();
     workspace.apply(changes);
   };
-  const transaction = { now, view: workspace, apply };
+  const forJobs = { now, view: workspace, apply };
   for (let round = 0; round < roundsMax; round++) {
     rows.restart();
     const results: JobResult<T>[] = [];
@@ -44,7 +44,7 @@ export async function runJobs<T>(
         continue;
       }
       try {
-        results.push({ ok: true, value: job(transaction) });
+        results.push({ ok: true, value: job(forJobs) });
       } catch (error) {
         // With a question open, nothing of this run counts, not even its failures.
         if (rows.questions.isOpen) continue;
@@ -62,13 +62,13 @@ export async function runJobs<T>(
       rows.questions.forget();
       workspace.clear();
     } else workspace.undo();
-    if (rows.questions.isOpen) await answer(session, org, rows.questions, round);
+    if (rows.questions.isOpen) await answer(transaction, org, rows.questions, round);
   }
   throw new InvariantError("a decision comes to an end");
 }
 
 export async function runLook<T>(
-  session: Session,
+  transaction: PostgresTransaction,
   { rows, workspace }: Seen,
   { org, job, now }: { org: string; job: ReadJob<T>; now: number },
 ): Promise<T> {
@@ -80,7 +80,7 @@ export async function runLook<T>(
     } catch (error) {
       result = { error };
     }
-    if (rows.questions.isOpen) await answer(session, org, rows.questions, round);
+    if (rows.questions.isOpen) await answer(transaction, org, rows.questions, round);
     else if ("value" in result) return result.value;
     else throw result.error;
     workspace.undo();

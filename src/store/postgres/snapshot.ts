@@ -3,10 +3,10 @@
 
 import { type ReadJob, type Snapshot, StoreError } from "../store.js";
 import { Workspace } from "../workspace.js";
-import type { Session } from "./connection.js";
 import { translate } from "./errors.js";
 import { type Begun, PostgresRows } from "./read.js";
 import { runLook } from "./runs.js";
+import type { PostgresTransaction } from "./transaction.js";
 
 /** Whoever holds a snapshot for longer has forgotten it. */
 export const snapshotIdle = "1h";
@@ -17,7 +17,7 @@ export class PostgresSnapshot implements Snapshot {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly session: Session,
+    private readonly transaction: PostgresTransaction,
     private readonly org: string,
     private readonly begun: Begun,
     private readonly now: number,
@@ -36,7 +36,7 @@ export class PostgresSnapshot implements Snapshot {
     const rows = new PostgresRows(org);
     rows.begin(this.begun, 1);
     try {
-      return await runLook(this.session, { rows, workspace: new Workspace(rows) }, { org, job, now });
+      return await runLook(this.transaction, { rows, workspace: new Workspace(rows) }, { org, job, now });
     } catch (error) {
       throw translate(error, this.options.where);
     }
@@ -46,7 +46,7 @@ export class PostgresSnapshot implements Snapshot {
     if (this.closed) return;
     this.closed = true;
     await this.last;
-    await this.session.end();
+    await this.transaction.end();
     this.options.onClose(this);
   }
 }

@@ -18,18 +18,20 @@ import {
   StoreError,
 } from "../store.js";
 import { Workspace } from "../workspace.js";
+import { readUrl } from "./address.js";
 import { unreadableRows } from "./check.js";
 import { toDueClaim } from "./codec.js";
-import { Database, readUrl, type Session } from "./connection.js";
+import { Database } from "./database.js";
 import { isConnectionLoss } from "./errors.js";
 import { rebuild } from "./fetch.js";
 import { type Migrating, migrate } from "./migrate.js";
 import { Notices } from "./notices.js";
 import { hasHappened, lockOrg, Unknown } from "./outcome.js";
-import { persistently } from "./patience.js";
 import { type Begun, PostgresRows } from "./read.js";
+import { retryTransient } from "./retry.js";
 import { runJobs, runLook } from "./runs.js";
 import { PostgresSnapshot, snapshotIdle } from "./snapshot.js";
+import type { PostgresTransaction } from "./transaction.js";
 
 /** Tokens of this many commits back are kept, to tell what became of a commit whose answer was lost. */
 const tokensKept = 10_000;
@@ -75,7 +77,7 @@ export async function openPostgresStore(
 ): Promise<Store> {
   const settings = readUrl(url);
   // Short: a wrong address should be heard of soon, but a server that restarts is worth a moment.
-  const { hasRole, warning } = await persistently(settings.where, () => migrate(settings, migrating), {
+  const { hasRole, warning } = await retryTransient(settings.where, () => migrate(settings, migrating), {
     patienceMs: 3_000,
   });
   const database = new Database(settings);
@@ -110,26 +112,25 @@ class PostgresStore implements Store {
   }
 
   async open(org: string, defaultProject: string): Promise<string> {
-    return this.persistently(async () => {
-      const session = await this.database.take();
+    return this.retryTransient(async () => {
+      const transaction = await this.database.begin(org, { write: true });
       try {
-        session.begin(org, { write: true });
-        void session.send({ text: lockOrg, values: [org] });
-        const [known] = await session.send({ text: sql.begin, values: [org] });
+        void transaction.send({ text: lockOrg, values: [org] });
+        const [known] = await transaction.send({ text: sql.begin, values: [org] });
         if (known) {
           this.seen.set(org, known[orgWidth]);
           return toOrg(known).defaultProject;
         }
-        const now = this.clock?.now() ?? (await session.send({ text: sql.now, values: [] }))[0]![0];
-        await session.all([
+        const now = this.clock?.now() ?? (await transaction.send({ text: sql.now, values: [] }))[0]![0];
+        await transaction.all([
           { text: sql.newOrg, values: [org, now, defaultProject] },
           { text: sql.newProject, values: [org, defaultProject, JSON.stringify(defaultSettings), now] },
         ]);
-        await session.commit();
+        await transaction.commit();
         this.seen.set(org, 0);
         return defaultProject;
       } finally {
-        await session.end();
+        await transaction.end();
       }
     });
   }
@@ -145,7 +146,7 @@ class PostgresStore implements Store {
   private async commitInTurn<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
     const failed = new Map<number, unknown>();
     try {
-      return await this.persistently(async () => {
+      return await this.retryTransient(async () => {
         try {
           return await this.commitOnce(org, known, jobs, failed);
         } catch (error) {
@@ -184,7 +185,7 @@ class PostgresStore implements Store {
   ): Promise<JobResult<T>[]> {
     const { rows, workspace } = known;
     const token = randomUUID();
-    const session = await this.database.take();
+    const transaction = await this.database.begin(org, { write: true });
     let sentAs: number | null = null;
     let results: JobResult<T>[] = [];
     const committed = (): JobResult<T>[] => {
@@ -199,14 +200,13 @@ class PostgresStore implements Store {
       return results;
     };
     try {
-      session.begin(org, { write: true });
-      void session.send({ text: lockOrg, values: [org] });
-      const begun = await this.begun(session, org);
+      void transaction.send({ text: lockOrg, values: [org] });
+      const begun = await this.begun(transaction, org);
       // After a failover the numbers may have gone back and come again, with other commits behind them.
       if (begun.version !== known.version || begun.token !== known.token) workspace.clear();
       rows.begin(begun, jobs.length);
       const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-      results = await runJobs(session, known, { org, jobs, failed, now });
+      results = await runJobs(transaction, known, { org, jobs, failed, now });
       workspace.flush();
       const { statements, rebuilt } = rows.result;
       if (statements.length === 0 && rebuilt.length === 0) {
@@ -215,18 +215,18 @@ class PostgresStore implements Store {
         workspace.committed();
         return results;
       }
-      const sent = session.all(statements);
-      for (const project of rebuilt) await rebuild(session, org, project);
+      const sent = transaction.all(statements);
+      for (const project of rebuilt) await rebuild(transaction, org, project);
       const version = begun.version + 1;
-      const marks = session.all([
+      const marks = transaction.all([
         { text: sql.token, values: [org, version, token] },
         ...(version % dropTokensEvery === 0
           ? [{ text: sql.dropTokens, values: [org, version - tokensKept] }]
           : []),
       ]);
-      const dropped = this.dropOldKeys(session, org, known, now);
+      const dropped = this.dropOldKeys(transaction, org, known, now);
       sentAs = version;
-      await Promise.all([sent, marks, dropped, session.commit()]);
+      await Promise.all([sent, marks, dropped, transaction.commit()]);
       if ((await dropped) < dropKeysMax) known.droppedAt = now;
       return committed();
     } catch (error) {
@@ -237,14 +237,20 @@ class PostgresStore implements Store {
       workspace.clear();
       throw error;
     } finally {
-      await session.end();
+      await transaction.end();
     }
   }
 
   /** Now and then: a key that is too old is not honoured anyway. */
-  private async dropOldKeys(session: Session, org: string, known: Known, now: number): Promise<number> {
+  private async dropOldKeys(
+    transaction: PostgresTransaction,
+    org: string,
+    known: Known,
+    now: number,
+  ): Promise<number> {
     if (Math.abs(now - known.droppedAt) < dropKeysEveryMs) return dropKeysMax;
-    return (await session.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyKeepMs] })).length;
+    return (await transaction.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyKeepMs] }))
+      .length;
   }
 
   private async becameOf<T>(org: string, unknown: Unknown<T>): Promise<T> {
@@ -258,45 +264,43 @@ class PostgresStore implements Store {
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
     this.refuseClosed();
-    return this.persistently(async () => {
-      const session = await this.database.take();
+    return this.retryTransient(async () => {
+      const transaction = await this.database.begin(org, { write: false });
       try {
-        session.begin(org, { write: false });
-        const begun = await this.begun(session, org);
+        const begun = await this.begun(transaction, org);
         const rows = new PostgresRows(org);
         const workspace = new Workspace(rows);
         rows.begin(begun, 1);
         const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-        return await runLook(session, { rows, workspace }, { org, job, now });
+        return await runLook(transaction, { rows, workspace }, { org, job, now });
       } finally {
-        await session.end();
+        await transaction.end();
       }
     });
   }
 
   async snapshot(org: string): Promise<Snapshot> {
     this.refuseClosed();
-    return this.persistently(async () => {
-      const session = await this.database.take();
+    return this.retryTransient(async () => {
+      const transaction = await this.database.begin(org, { write: false, idle: snapshotIdle });
       try {
-        session.begin(org, { write: false, idle: snapshotIdle });
-        const begun = await this.begun(session, org);
+        const begun = await this.begun(transaction, org);
         const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-        const snapshot = new PostgresSnapshot(session, org, begun, now, {
+        const snapshot = new PostgresSnapshot(transaction, org, begun, now, {
           where: this.location,
           onClose: (closed) => this.snapshots.delete(closed),
         });
         this.snapshots.add(snapshot);
         return snapshot;
       } catch (error) {
-        await session.end();
+        await transaction.end();
         throw error;
       }
     });
   }
 
-  private async begun(session: Session, org: string): Promise<Begun> {
-    const [row] = await session.send({ text: sql.begin, values: [org] });
+  private async begun(transaction: PostgresTransaction, org: string): Promise<Begun> {
+    const [row] = await transaction.send({ text: sql.begin, values: [org] });
     if (!row) throw new UnknownOrgError(org);
     const [version, now, earliest, token] = row.slice(orgWidth) as [
       number,
@@ -306,7 +310,7 @@ class PostgresStore implements Store {
     ];
     this.seen.set(org, version);
     const about = toOrg(row);
-    session.planFor(about.eventSeq);
+    transaction.planFor(about.eventSeq);
     return {
       org: about,
       version,
@@ -317,13 +321,12 @@ class PostgresStore implements Store {
   }
 
   private async versionOf(org: string): Promise<number> {
-    const session = await this.database.take();
+    const transaction = await this.database.begin(org, { write: false });
     try {
-      session.begin(org, { write: false });
-      const [row] = await session.send({ text: sql.version, values: [org] });
+      const [row] = await transaction.send({ text: sql.version, values: [org] });
       return row?.[0] ?? -1;
     } finally {
-      await session.end();
+      await transaction.end();
     }
   }
 
@@ -344,8 +347,8 @@ class PostgresStore implements Store {
     return known;
   }
 
-  private persistently<T>(attempt: () => Promise<T>): Promise<T> {
-    return persistently(this.location, () => {
+  private retryTransient<T>(attempt: () => Promise<T>): Promise<T> {
+    return retryTransient(this.location, () => {
       this.refuseClosed();
       return attempt();
     });
@@ -379,7 +382,7 @@ class PostgresStore implements Store {
   async check(org?: string): Promise<string[]> {
     const warnings = [this.warning, this.notices.warning].filter((problem) => problem !== null);
     if (org === undefined) return warnings;
-    return [...warnings, ...(await this.persistently(() => unreadableRows(this.database, org)))];
+    return [...warnings, ...(await this.retryTransient(() => unreadableRows(this.database, org)))];
   }
 
   private refuseClosed(): void {

@@ -5,8 +5,8 @@ import { isConflict, isConnectionLoss, isLockTimeout, translate } from "./errors
 const patienceMsUsual = 20_000;
 const pauseMs = { first: 20, max: 1_000 };
 
-/** Tries again what a lost connection, a restart or another transaction has spoilt. */
-export async function persistently<T>(
+/** Retries what failed because of a lost connection, a restart or another transaction. */
+export async function retryTransient<T>(
   where: string,
   attempt: () => Promise<T>,
   { patienceMs = patienceMsUsual, isPatientWithLocks = false } = {},
