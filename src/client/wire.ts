@@ -39,7 +39,7 @@ export function requestFor(server: Server, operation: Operation, input: Input, k
   const url = server.url + path;
   if (isQuery) return { name, url: url + queryOf(rest), init: { method: http.method, headers } };
   headers["content-type"] = "application/json";
-  return { name, url, init: { method: http.method, headers, body: bodyOf(operation, rest) } };
+  return { name, url, init: { method: http.method, headers, body: bodyOf(rest) } };
 }
 
 export function headersFor({ token, project }: Server): Record<string, string> {
@@ -63,7 +63,7 @@ export function queryOf(fields: Input): string {
   return text === "" ? "" : `?${text}`;
 }
 
-function bodyOf(operation: Operation, rest: Input): string {
+function bodyOf(rest: Input): string {
   try {
     return JSON.stringify(rest, refuseNothing);
   } catch (cause) {
