@@ -50,6 +50,7 @@ const refused: [string[], string][] = [
   ],
   [["project", "set", "claim.nonsense", "1"], "Unknown setting claim.nonsense."],
   [["project", "set", "nonsense", "1"], "Unknown setting nonsense."],
+  [["project", "set", "claim.minTtlMs", "5h"], "claim.minTtlMs must be at most claim.maxTtlMs (2h), not 5h."],
   [["project", "set", "maxRetries", "many"], "maxRetries must be a number."],
 ];
 

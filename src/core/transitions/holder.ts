@@ -61,7 +61,7 @@ export function holderOf(
   if (!task) return taskNotFound(draft, project, taskId);
   const session = draft.session(project, sessionId);
   const claim = draft.claim(project, taskId);
-  if (!isLive(session)) return holderNotFound(claim, command);
+  if (!isLive(session)) return holderNotFound(task, claim, command);
   if (!claim) return nothingHeld(draft, task, command);
   if (claim.sessionId !== sessionId) return heldByOther(claim, command);
   if (epoch !== undefined && epoch !== claim.epoch) return otherEpoch(claim, epoch);

@@ -36,7 +36,11 @@ export function heldByOther(claim: Claim, { taskId, sessionId }: ByHolder): Refu
 }
 
 /** The caller's session is unknown or has ended: nothing can be its task. */
-export function holderNotFound(claim: Claim | undefined, { taskId, sessionId }: ByHolder): Refusal {
+export function holderNotFound(
+  task: Task,
+  claim: Claim | undefined,
+  { taskId, sessionId }: ByHolder,
+): Refusal {
   const missing = `Session ${sessionId} does not exist or has ended`;
   const isHeld = claim !== undefined && claim.sessionId !== sessionId;
   return refuse(
@@ -45,7 +49,7 @@ export function holderNotFound(claim: Claim | undefined, { taskId, sessionId }: 
     {
       hint: isHeld
         ? `Stop working on it. For another task, run: dibs claim --session ${sessionId}`
-        : `Run: dibs claim ${taskId} --session ${sessionId}`,
+        : `Run: ${standing(task, sessionId).run}`,
       details: { sessionId },
     },
   );
