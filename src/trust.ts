@@ -40,7 +40,7 @@ export async function refuseUntrusted(database: string, { storeId, isTrusted }: 
   }
   const tracked = trusted.isTracked ? null : trackedName(database);
   if (tracked === null) return;
-  const hint = `Run: git rm --cached ${quoted(tracked)} (or dibs trust, if you trust everybody who can push)`;
+  const hint = `Run: git rm --cached ${quoted(tracked)} (or dibs trust, if you trust everyone who can push)`;
   throw notTrusted(database, `git tracks ${tracked}, and a pull can replace it`, hint);
 }
 

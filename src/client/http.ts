@@ -130,16 +130,15 @@ export class HttpConnection implements Connection {
   }
 
   private async once(request: WireRequest, signal: AbortSignal, timeoutMs?: number): Promise<unknown> {
-    const { name } = request;
     signal.throwIfAborted();
     const limit = new Ending([signal], timeoutMs ?? this.options.timeoutMs);
     try {
       const { response, text } = await within(limit.signal, this.exchange(request, limit.signal));
-      return answerOf(this.options.url, name, response, text);
+      return answerOf(this.options.url, response, text);
     } catch (error) {
       if (error instanceof DibsError || error instanceof Trouble) throw error;
       if (signal.aborted) throw signal.reason;
-      throw lost(this.options.url, name, limit.isLate ? limit.signal.reason : error);
+      throw lost(this.options.url, limit.isLate ? limit.signal.reason : error);
     } finally {
       limit.release();
     }

@@ -8,7 +8,6 @@ export interface SignInCode {
   expiresAt: string;
 }
 
-const name = "auth.code";
 const answerMs = 15_000;
 
 /** `role`: what whoever uses it may do, at most what the token may; default: the same. */
@@ -25,10 +24,10 @@ export async function signInCode(
   };
   try {
     const response = await server.fetch(`${url}/api/auth/code`, request);
-    return answerOf(url, name, response, await response.text()) as SignInCode;
+    return answerOf(url, response, await response.text()) as SignInCode;
   } catch (error) {
     if (error instanceof Trouble) throw error.error;
     if (error instanceof DibsError) throw error;
-    throw lost(url, name, error).error;
+    throw lost(url, error).error;
   }
 }

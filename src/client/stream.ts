@@ -10,7 +10,6 @@ import type { HttpOptions } from "./http.js";
 import { type SseItem, SseParser } from "./sse.js";
 import { closedError, fetchOptions, headersFor, lost, queryOf, refusalIn, Trouble } from "./wire.js";
 
-const name = "events.follow";
 const pauseMsMax = 30_000;
 
 export function follow(
@@ -135,9 +134,8 @@ class Following {
     try {
       while (this.after === undefined) {
         const item = await connection.read();
-        if (item === null) throw lost(url, name, new Error("the stream ended at once"));
-        if (item.kind === "message")
-          throw lost(url, name, new Error("the stream does not say where it begins"));
+        if (item === null) throw lost(url, new Error("the stream ended at once"));
+        if (item.kind === "message") throw lost(url, new Error("the stream does not say where it begins"));
         this.understood(item);
       }
     } catch (error) {
@@ -194,7 +192,7 @@ function parsed(data: string, url: string): Message {
   try {
     return JSON.parse(data);
   } catch (error) {
-    throw lost(url, name, error);
+    throw lost(url, error);
   }
 }
 
@@ -227,12 +225,12 @@ class StreamConnection {
       const init = { headers, ...fetchOptions(options), signal: ending.signal };
       const response = await within(ending.signal, options.fetch(address, init));
       const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
-      if (!response.ok || !isStream || !response.body) throw await refusalIn(options.url, name, response);
+      if (!response.ok || !isStream || !response.body) throw await refusalIn(options.url, response);
       return new StreamConnection(options, response, ending);
     } catch (error) {
       ending.end();
       if (error instanceof DibsError || error instanceof Trouble) throw error;
-      throw lost(options.url, name, limit.isLate ? limit.signal.reason : error);
+      throw lost(options.url, limit.isLate ? limit.signal.reason : error);
     } finally {
       limit.release();
     }
@@ -256,7 +254,7 @@ class StreamConnection {
       const { done, value } = await this.reader.read();
       return done ? null : value;
     } catch (error) {
-      throw lost(url, name, error);
+      throw lost(url, error);
     } finally {
       clearTimeout(silence);
     }

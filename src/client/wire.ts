@@ -39,7 +39,7 @@ export function requestFor(server: Server, operation: Operation, input: Input, k
   const url = server.url + path;
   if (isQuery) return { name, url: url + queryOf(rest), init: { method: http.method, headers } };
   headers["content-type"] = "application/json";
-  return { name, url, init: { method: http.method, headers, body: bodyOf(operation, rest) } };
+  return { name, url, init: { method: http.method, headers, body: bodyOf(rest) } };
 }
 
 export function headersFor({ token, project }: Server): Record<string, string> {
@@ -56,18 +56,18 @@ export function queryOf(fields: Input): string {
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const values = Array.isArray(value) ? value : [value];
-    if (values.length === 0) throw new DibsError("VALIDATION_FAILED", `${name}: must not be empty over HTTP`);
+    if (values.length === 0) throw new DibsError("VALIDATION_FAILED", `${name} must not be empty over HTTP.`);
     for (const each of values) query.append(name, each instanceof Date ? each.toISOString() : String(each));
   }
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }
 
-function bodyOf(operation: Operation, rest: Input): string {
+function bodyOf(rest: Input): string {
   try {
     return JSON.stringify(rest, refuseNothing);
   } catch (cause) {
-    const message = `${operation.name}: the input is not JSON: ${(cause as Error).message}`;
+    const message = `The input cannot be written as JSON: ${(cause as Error).message}.`;
     throw new DibsError("VALIDATION_FAILED", message, { cause });
   }
 }
@@ -101,11 +101,11 @@ export class Trouble extends Error {
   }
 }
 
-export function lost(url: string, name: string, cause: unknown): Trouble {
+export function lost(url: string, cause: unknown): Trouble {
   const error = new DibsError(
     "STORE_UNAVAILABLE",
-    `${name}: no answer from the Dibs server at ${url} (${reasonOf(cause)}).`,
-    { hint: "Check that the URL is right and that the server runs (`dibs serve` starts one).", cause },
+    `No answer from the Dibs server at ${url} (${reasonOf(cause)}).`,
+    { hint: "Check the URL, and that the server runs. To start one: dibs serve", cause },
   );
   return new Trouble(error, true);
 }
@@ -116,10 +116,10 @@ function reasonOf(error: unknown): string {
 }
 
 /** The answer, or a throw: a DibsError if it was refused, a Trouble if it may pass. */
-export function answerOf(url: string, name: string, response: Response, text: string): unknown {
+export function answerOf(url: string, response: Response, text: string): unknown {
   const value = parsed(text);
   if (response.ok && typeof value === "object" && value !== null) return value;
-  throw refusalOf(url, name, response, value);
+  throw refusalOf(url, response, value);
 }
 
 function parsed(text: string): unknown {
@@ -130,16 +130,16 @@ function parsed(text: string): unknown {
   }
 }
 
-export async function refusalIn(url: string, name: string, response: Response): Promise<Error> {
-  return refusalOf(url, name, response, parsed(await response.text()));
+export async function refusalIn(url: string, response: Response): Promise<Error> {
+  return refusalOf(url, response, parsed(await response.text()));
 }
 
 const passing = [408, 502, 503, 504];
 
-function refusalOf(url: string, name: string, response: Response, value: unknown): Error {
+function refusalOf(url: string, response: Response, value: unknown): Error {
   const { status } = response;
   const problem = problemOf(value);
-  const error = problem ? asError(problem, status, url) : withoutWords(url, name, status);
+  const error = problem ? asError(problem, status, url) : withoutWords(url, status);
   if (problem ? status < 500 && status !== 408 && status !== 429 : status === 401 || status === 403)
     return error;
   const waitMs = retryAfterMs(response);
@@ -181,8 +181,8 @@ const codeOf: Partial<Record<number, DibsError["code"]>> = {
 };
 
 /** An answer that no Dibs server gave: a proxy's, or another program's. */
-function withoutWords(url: string, name: string, status: number): DibsError {
-  const said = `${name}: ${url} answered ${status} without the words of a Dibs server.`;
+function withoutWords(url: string, status: number): DibsError {
+  const said = `${url} answered with status ${status}, but not as a Dibs server does.`;
   const code = [401, 403, 413, 429].includes(status) ? codeOf[status]! : "STORE_UNAVAILABLE";
   const hint =
     status === 401

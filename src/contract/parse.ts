@@ -15,9 +15,11 @@ export function parseInput(
     path: path.map(String).join("."),
     message: plainly(message),
   }));
-  const [first] = issues;
-  const where = first?.path ? `${first.path}: ` : "";
-  throw new DibsError("VALIDATION_FAILED", `${operation.name}: ${where}${first?.message}`, {
-    details: { issues },
-  });
+  throw new DibsError("VALIDATION_FAILED", sentence(issues[0]!), { details: { issues } });
+}
+
+/** `limit must be at least 1.` */
+function sentence({ path, message }: { path: string; message: string }): string {
+  const text = `${path === "" ? "The input" : path} ${message}`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -150,10 +150,12 @@ const misfit =
   (code: Misfit, say: (task: Task, who: Who | null) => string, fix: (task: Task) => string): Describe =>
   (_draft, task, _claim, who) => ({ code, message: say(task, who), fix: fix(task) });
 
+const endedAs = { completed: "is completed", failed: "failed", cancelled: "was cancelled" };
+
 const describe: Record<Blocker, Describe> = {
   TERMINAL: (_draft, task) => ({
     code: "TERMINAL",
-    message: `It is ${task.state}${task.error ? `: ${task.error.split("\n", 1)[0]?.slice(0, 200)}` : ""}.`,
+    message: `It ${endedAs[task.state as keyof typeof endedAs]}${task.error ? `: ${task.error.split("\n", 1)[0]?.slice(0, 200)}` : ""}.`,
     ...(task.state === "completed" ? {} : { fix: `dibs retry ${task.id}` }),
   }),
   IS_GROUP: (_draft, task) => ({

@@ -83,7 +83,7 @@ export function suppliedIdProblem(id: string, isReserved = (_id: string) => fals
   const problem = idProblem(id);
   if (problem) return problem;
   if (generatedForm.test(id) && !isReserved(id)) {
-    return "has the form of a generated id and was not reserved; add a word, such as 'task-0001', or use next-id";
+    return `has the form of a generated id; write 'task-${id}', or reserve one: dibs next-id`;
   }
-  return reservedTaskIds.has(id) ? "is a word of a route and cannot be an id" : null;
+  return reservedTaskIds.has(id) ? "is reserved for addresses of the API; choose another" : null;
 }

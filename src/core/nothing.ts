@@ -165,15 +165,25 @@ function fixFor(view: Reads, { project, counts, claimant }: Query, codes: Readon
   }
   if (has("ASSIGNED_TO_OTHER", "WRONG_AGENT_TYPE", "MISSING_CAPABILITY", "OTHER_LABELS", "READY"))
     return `dibs ready${where}`;
+  if (has("BLOCKED") && !has("RUNNING", "CLAIMED", "SCHEDULED", "RETRY_SCHEDULED", "RELEASED_JUST_NOW")) {
+    const [first] = blockedTask(view, project.id);
+    return first === undefined ? `dibs list --status blocked${where}` : `dibs explain ${first}${where}`;
+  }
   if (has("RUNNING", "CLAIMED", "BLOCKED", "RELEASED_JUST_NOW")) return `dibs list${where}`;
   if (has("SCHEDULED", "RETRY_SCHEDULED")) return `dibs list --status scheduled${where}`;
   return `dibs add "Write the docs"${where}`;
 }
 
-function failedTask(view: Reads, project: string): string[] {
+const failedTask = (view: Reads, project: string) => firstIn("failed", 1, view, project);
+
+/** Nothing is ready, so what is queued and no group is blocked. */
+const blockedTask = (view: Reads, project: string) => firstIn("queued", 20, view, project);
+
+function firstIn(state: "failed" | "queued", limit: number, view: Reads, project: string): string[] {
   let ids: string[] = [];
   canRead(() => {
-    ids = view.tasks({ project, states: ["failed"], afterOrdinal: 0, limit: 1 }).map(({ id }) => id);
+    const tasks = view.tasks({ project, states: [state], afterOrdinal: 0, limit });
+    ids = tasks.filter(({ type }) => type === "task").map(({ id }) => id);
   });
   return ids;
 }

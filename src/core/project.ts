@@ -100,10 +100,14 @@ export function mergeSettings(base: Settings, patch: SettingsPatch | undefined):
   };
 }
 
-/** What must hold between settings, as sentences. The default length may be outside the bounds: they judge what is asked for. */
-export function settingsProblems({ claim }: Settings): string[] {
-  if (claim.minTtlMs <= claim.maxTtlMs) return [];
-  return [`claim.minTtlMs (${claim.minTtlMs}) is above claim.maxTtlMs (${claim.maxTtlMs})`];
+/** What must hold between settings. The default length can be outside the bounds: they judge what is asked for. */
+export function settingsProblem({ claim }: Settings): { path: string; message: string } | null {
+  if (claim.minTtlMs <= claim.maxTtlMs) return null;
+  const path = "settings.claim.minTtlMs";
+  return {
+    path,
+    message: `${path} must be at most claim.maxTtlMs (${claim.maxTtlMs}), not ${claim.minTtlMs}.`,
+  };
 }
 
 /** Time as an org sees it: small steps back are absorbed, so that events stay in order; large ones are followed,

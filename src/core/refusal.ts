@@ -4,7 +4,7 @@
 export const refusals = {
   TASK_NOT_FOUND: { transient: false, means: "No task has this id in the project." },
   PROJECT_NOT_FOUND: { transient: false, means: "The store has no project of this name." },
-  SESSION_NOT_FOUND: { transient: false, means: "The session is unknown or over; register it first." },
+  SESSION_NOT_FOUND: { transient: false, means: "The session is unknown or has ended; register it first." },
   NOT_FOUND: {
     transient: false,
     means: "There is nothing at this address, or no notification or token of this id.",

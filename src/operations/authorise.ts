@@ -14,9 +14,9 @@ export function authorise(caller: Caller, operation: Operation, input: unknown):
   if (isAtLeast(caller.role, needed)) return;
   throw new DibsError(
     "FORBIDDEN",
-    `${operation.name} needs the role ${needed}; this caller is ${caller.role}.`,
+    `The role ${needed} is required; this token has the role ${caller.role}.`,
     {
-      hint: "Use a token of that role.",
+      hint: `To create a token, an admin runs: dibs token create --role ${needed}`,
       details: { needed, role: caller.role },
     },
   );

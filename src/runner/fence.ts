@@ -31,7 +31,7 @@ export async function askFence(env: Env, open: () => Promise<Dibs>): Promise<Fen
   if (env.DIBS_FENCE === "off") return { isAllowed: true, message: null };
   const held = heldFrom(env);
   if (!held) {
-    return refused("DIBS_TASK, DIBS_SESSION and DIBS_EPOCH do not say which claim is meant");
+    return refused("DIBS_TASK, DIBS_SESSION and DIBS_EPOCH must name a claim");
   }
   try {
     const dibs = await open();

@@ -44,7 +44,7 @@ export async function repositoryOf(directory: string): Promise<string> {
   }
   if ((await gitOr(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === null) {
     throw new DibsError("VALIDATION_FAILED", `The repository ${root} has no commit to branch from.`, {
-      hint: "Commit something first.",
+      hint: 'Run: git commit --allow-empty -m "Start"',
     });
   }
   return root;

@@ -89,7 +89,7 @@ class Reader {
     try {
       value = JSON.parse(text);
     } catch {
-      this.refuse("this is not JSON, or only a part of it");
+      this.refuse("this is not valid JSON, or not the whole line");
     }
     if (!isObject(value)) this.refuse("this is not an object");
     return value;
@@ -220,7 +220,7 @@ function compareParts(a: Part, b: Part): number {
 function broken(message: string, line?: number): DibsError {
   const path = line === undefined ? "file" : `line ${line}`;
   return new DibsError("VALIDATION_FAILED", message, {
-    hint: "The file is judged before anything is written. Export again, and copy all of it.",
+    hint: "Nothing was imported. Export again, and copy the whole file.",
     details: { issues: [{ path, message }], ...(line === undefined ? {} : { line }) },
   });
 }

@@ -155,7 +155,9 @@ describe("questions", () => {
       await send(page, "Tabs or spaces?").click();
       await question(page, "Tabs or spaces?").getByText("Answered: “tabs” (you)").waitFor();
       release();
-      await slow.getByText(/Your answer was rejected: Task \S+ is running and awaits no answer\./).waitFor();
+      await slow
+        .getByText(/Your answer was rejected: Task \S+ is running and has no open question\./)
+        .waitFor();
       await slow.getByText("Answered: “tabs” (user:").waitFor();
       expect(await slow.getByRole("textbox").inputValue()).toBe("spaces, of course");
       expect((await taskOf(world, id)).response).toBe("tabs");

@@ -38,7 +38,7 @@ describe("with real workers", () => {
         `echo "reading the prompt"; answer=$(dibs ask --wait "Which colour?" --option teal --option blue)
          echo "chosen: $answer"; echo "painted $answer" > "$DIBS_RESULT_FILE"`,
       );
-      await state(page, "awaiting answer");
+      await state(page, "waiting for an answer");
       await page.getByText("Log of attempt 1").click();
       await page.locator(".task-log", { hasText: "reading the prompt" }).waitFor();
       await part(page, "Holder").getByText("the lease clock is stopped until the answer").waitFor();

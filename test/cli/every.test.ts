@@ -123,7 +123,7 @@ const story: Step[] = [
 
 const refusals: Step[] = [
   { line: "retry 0001", code: 1, people: /TASK_NOT_RETRYABLE/ },
-  { line: "fence", code: 1, json: [], people: /do not say which claim is meant/ },
+  { line: "fence", code: 1, json: [], people: /DIBS_EPOCH must name a claim/ },
   { line: "backup copy.db", code: 1, people: /Choose a new file name/ },
   { line: "list --sideways", code: 2, people: /Run: dibs list --help/ },
   { line: "watch", code: 2, people: /watch needs a terminal|no --json/ },

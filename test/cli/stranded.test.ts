@@ -66,7 +66,7 @@ test("events are followed without a gap, and a file is kept in step", async () =
   const server = await serve(place);
   const events = place.begin(["events", "-f", "--after", "0", "--type", "task:created"]);
   const sync = place.begin(["sync", "tasks.json"]);
-  await sync.says("in step");
+  await sync.says("Syncing");
   await place.add({ prompt: "One" });
   await events.says("0001");
   await stop(server);

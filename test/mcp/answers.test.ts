@@ -447,12 +447,12 @@ test(
     for (const [tool, input, said] of [
       ["ask_human", { task_id: "0001", question: "" }, "question: must not be empty"],
       ["fail_task", { task_id: "0001", error: "" }, "error: must not be empty"],
-      ["update_progress", { task_id: "0001", percent: 101 }, "percent: must be at most 100"],
-      ["update_progress", { task_id: "0001", percent: -1 }, "percent: must be at least 0"],
+      ["update_progress", { task_id: "0001", percent: 101 }, "percent must be at most 100."],
+      ["update_progress", { task_id: "0001", percent: -1 }, "percent must be at least 0."],
       [
         "ask_human",
         { task_id: "0001", question: "?", options: Array(21).fill("x") },
-        "options: must have at most 20",
+        "options must have at most 20",
       ],
     ] as const) {
       const refused = await agent.call(tool, input);

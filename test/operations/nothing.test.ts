@@ -35,6 +35,17 @@ describe.each(driverNames)("nothing to claim over %s", (driver) => {
   );
 
   test(
+    "if everything is blocked, the command explains the first of it",
+    on(driver, async (pipeline) => {
+      await create(pipeline, "gone");
+      await create(pipeline, "whole", { type: "group" });
+      await create(pipeline, "waits", { dependsOn: ["gone"] });
+      await pipeline.call("tasks.cancel", { taskId: "gone" });
+      expect(await why(pipeline)).toBe("Nothing to claim: 1 blocked. Run: dibs explain waits");
+    }),
+  );
+
+  test(
     "what runs, is blocked, waits for an answer, is scheduled or has failed is counted; groups are not",
     on(driver, async (pipeline) => {
       const { clock } = pipeline;

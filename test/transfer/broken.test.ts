@@ -82,7 +82,7 @@ describe("an import is refused, with the number of the line, and changes nothing
     const lines = [...good.slice(0, 5), good[5]!.slice(0, -3)];
     expect(await refusalOf(lines)).toMatchObject({
       line: 6,
-      message: "Line 6: this is not JSON, or only a part of it.",
+      message: "Line 6: this is not valid JSON, or not the whole line.",
     });
   });
 
@@ -117,7 +117,7 @@ describe("an import is refused, with the number of the line, and changes nothing
     ["[]", /not an object/],
     ["null", /not an object/],
     ['"task"', /not an object/],
-    ["{", /not JSON/],
+    ["{", /not valid JSON/],
     ['{"kind":"task"}', /row must be an object/],
     ['{"kind":"task","row":[]}', /row must be an object/],
     ['{"kind":"task","row":"x"}', /row must be an object/],

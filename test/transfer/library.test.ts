@@ -75,8 +75,8 @@ test("a broken file is refused with a code, a line and a hint, and a store in us
   await expect(importDibs({ path: at("a.db") }, linesOf(at("broken.jsonl")))).rejects.toMatchObject({
     name: "DibsError",
     code: "VALIDATION_FAILED",
-    message: "Line 2: this is not JSON, or only a part of it.",
-    hint: "The file is judged before anything is written. Export again, and copy all of it.",
+    message: "Line 2: this is not valid JSON, or not the whole line.",
+    hint: "Nothing was imported. Export again, and copy the whole file.",
     details: { line: 2 },
   });
   const dibs = await openDibs({ path: at("a.db") });

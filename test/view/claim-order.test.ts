@@ -1,10 +1,11 @@
 // The order of claiming exists once: `dibs ready`, the terminal's queue and the dashboard's queue list tasks as claims take them.
 
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Dibs } from "../../src/index.js";
+import { type Dibs, openDibs } from "../../src/index.js";
 import { inQueueOrder } from "../../src/tui/queue-order.js";
 import { sortedPlaces, usualKeys } from "../../web/src/views/queue/order.js";
-import { open, tempFile } from "../faults/support.js";
+import { afterwards, tempDir } from "../support.js";
 
 type Order = "priority" | "depth-first";
 
@@ -57,7 +58,8 @@ async function lists(dibs: Dibs) {
 test.each<Order>(["priority", "depth-first"])(
   "%s: all lists show the order in which claims take tasks",
   async (order) => {
-    const dibs = await open({ path: tempFile() });
+    const dibs = await openDibs({ path: join(tempDir(), "dibs.db") });
+    afterwards(() => dibs.close());
     await dibs.projects.update({ settings: { order } });
     await fill(dibs);
     const shown = await lists(dibs);

@@ -29,7 +29,7 @@ const help: Record<FilterKey, string> = {
   agent: "who works on it, or should",
   label: "with this label",
   project: "of this project",
-  parent: "part of this task",
+  parent: "subtask of this task",
   id: "ids that begin so",
   phase: "such as test",
   assignee: "meant for this session",

@@ -36,7 +36,7 @@ export type StateFacts = Pick<
 
 export type Standing = Exclude<WireTaskRow["state"], "queued"> | "group" | "blocked" | "scheduled" | "ready";
 
-/** The state, and for what is queued why it is not taken. Blocked: by dependencies, or by its own parts. */
+/** The state, and for what is queued why it is not taken. Blocked: by dependencies, or by its own subtasks. */
 export function standing(task: StateFacts, now: number): Standing {
   const { state, type, notBefore, pendingDependencies, openChildren } = task;
   if (state !== "queued") return state;
@@ -47,9 +47,9 @@ export function standing(task: StateFacts, now: number): Standing {
 
 export function stateWord(task: StateFacts, now: number): string {
   const word = standing(task, now);
-  if (word === "awaiting_response") return "awaiting answer";
+  if (word === "awaiting_response") return "waiting for an answer";
   if (word === "failed") return /^timed out after \w+/.exec(task.error ?? "")?.[0] ?? word;
-  if (word === "blocked") return task.pendingDependencies > 0 ? "blocked" : "waits for parts";
+  if (word === "blocked") return task.pendingDependencies > 0 ? "blocked" : "waits for subtasks";
   return word === "scheduled" ? ago(task.notBefore, now) : word;
 }
 

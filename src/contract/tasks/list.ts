@@ -40,7 +40,7 @@ export const stateWord = once(
 );
 
 export const states = once(() =>
-  z.union([stateWord(), z.array(stateWord())], `must be a state: ${taskStates.join(", ")}`),
+  z.union([stateWord(), z.array(stateWord())], `must be one of ${taskStates.join(", ")}`),
 );
 
 export const parent = once(() =>

@@ -191,7 +191,9 @@ export class Batch {
     if (titled?.[0]) return titled[0].id;
     if (this.draft.task(this.project, reference)) return reference;
     return refuse("DEPENDENCY_NOT_FOUND", `Dependency ${reference} not found.`, {
-      hint: "dependsOn takes ids of existing tasks; in a batch also keys and titles of the same batch.",
+      hint: isAlone
+        ? "Run: dibs list"
+        : "A dependency is the id of a task, or a key or title of this batch. Run: dibs list",
       details: { dependency: reference, index },
     });
   }

@@ -29,7 +29,7 @@ export interface NothingClaimed {
 export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
   const { project, taskId } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return taskNotFound(draft, project, taskId);
   const session = claimant(draft, command);
   if (!session.ok) return session;
   const invalid = ttlProblem(draft, project, command.ttlMs);
@@ -39,12 +39,12 @@ export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
     renew(draft, held, command);
     return accept({ taskId, resumed: false });
   }
-  if (held) return alreadyClaimed(draft, held);
+  if (held) return alreadyClaimed(draft, held, session.value.id);
   const who = whoIs(session.value, command.agentType);
   if (blockers(task, undefined, draft.project(project), who, draft.now).length > 0) {
     const reasons = explainReasons(draft, task, who);
-    return refuse("TASK_NOT_CLAIMABLE", `Task ${taskId} cannot be claimed: ${reasons[0]?.message}`, {
-      ...(reasons[0]?.fix ? { hint: `Try: ${reasons[0].fix}` } : {}),
+    return refuse("TASK_NOT_CLAIMABLE", `Task ${taskId} cannot be claimed. ${reasons[0]?.message}`, {
+      ...(reasons[0]?.fix ? { hint: `Run: ${reasons[0].fix}` } : {}),
       details: { taskId, reasons },
     });
   }
@@ -153,10 +153,10 @@ export function leaseProblem(draft: Draft, project: string, field: string, ms: n
   });
 }
 
-function alreadyClaimed(draft: Draft, held: Claim): Refusal {
+function alreadyClaimed(draft: Draft, held: Claim, sessionId: string): Refusal {
   const left = remainingMs(held, draft.now);
   return refuse("TASK_ALREADY_CLAIMED", `Task ${held.taskId} is held by ${held.sessionId}.`, {
-    hint: "Claim another task, or wait until this one is free.",
+    hint: `For another task, run: dibs claim --session ${sessionId}`,
     details: {
       claim: {
         taskId: held.taskId,

@@ -8,7 +8,14 @@ import { beginningOf, limits, seenStepMs } from "../limits.js";
 import { type Code, type Refusal, refuse } from "../refusal.js";
 import { isLive, type Session } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
-import { heldByOther, notClaimed, ownAttemptEnded, waitsForAnswer } from "./not-holder.js";
+import {
+  heldByOther,
+  holderNotFound,
+  notClaimed,
+  otherEpoch,
+  ownAttemptEnded,
+  waitsForAnswer,
+} from "./not-holder.js";
 
 export interface Holding {
   ok: true;
@@ -17,18 +24,19 @@ export interface Holding {
   session: Session;
 }
 
-export function taskNotFound(taskId: string): Refusal {
-  const padded = /^\d{1,3}$/.test(taskId) ? `Did you mean ${taskId.padStart(4, "0")}? ` : "";
+export function taskNotFound(view: Pick<Draft, "task">, project: string, taskId: string): Refusal {
+  const padded = taskId.padStart(4, "0");
+  const isMeant = /^\d{1,3}$/.test(taskId) && view.task(project, padded) !== undefined;
   return refuse("TASK_NOT_FOUND", `Task ${taskId} not found.`, {
-    hint: `${padded}Run: dibs list`,
+    hint: `${isMeant ? `Did you mean ${padded}? ` : ""}Run: dibs list`,
     details: { taskId },
   });
 }
 
 /** The same for what people ask for, who may look for a task that was archived. (What a holder has in hand was not.) */
-export function noSuchTask(view: Pick<Draft, "document">, project: string, taskId: string): Refusal {
+export function noSuchTask(view: Pick<Draft, "document" | "task">, project: string, taskId: string): Refusal {
   const at = archivedAt(view, project, taskId);
-  if (at === null) return taskNotFound(taskId);
+  if (at === null) return taskNotFound(view, project, taskId);
   return refuse("TASK_NOT_FOUND", `Task ${taskId} was archived.`, {
     hint: "It was archived at {archivedAt}, with its attempts. An export or a backup from before has it.",
     details: { taskId, archivedAt: at },
@@ -36,8 +44,8 @@ export function noSuchTask(view: Pick<Draft, "document">, project: string, taskI
 }
 
 export function sessionNotFound(sessionId: string): Refusal {
-  return refuse("SESSION_NOT_FOUND", `There is no live session ${sessionId}.`, {
-    hint: "A session begins when it is registered, or with a claim that registers it.",
+  return refuse("SESSION_NOT_FOUND", `Session ${sessionId} does not exist or has ended.`, {
+    hint: `Register it, or claim a task: dibs claim --session ${sessionId}`,
     details: { sessionId },
   });
 }
@@ -50,22 +58,13 @@ export function holderOf(
 ): Holding | Refusal {
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
-  if (!task) return taskNotFound(taskId);
+  if (!task) return taskNotFound(draft, project, taskId);
   const session = draft.session(project, sessionId);
-  if (!isLive(session)) return sessionNotFound(sessionId);
   const claim = draft.claim(project, taskId);
+  if (!isLive(session)) return holderNotFound(task, claim, command);
   if (!claim) return nothingHeld(draft, task, command);
   if (claim.sessionId !== sessionId) return heldByOther(claim, command);
-  if (epoch !== undefined && epoch !== claim.epoch) {
-    return refuse(
-      "STALE_EPOCH",
-      `Epoch ${epoch} of task ${taskId} has ended; session ${sessionId} claimed it again as epoch ${claim.epoch}.`,
-      {
-        hint: `Stop the earlier attempt. The current one continues with --epoch ${claim.epoch}`,
-        details: { taskId, sessionId, epoch: claim.epoch },
-      },
-    );
-  }
+  if (epoch !== undefined && epoch !== claim.epoch) return otherEpoch(claim, epoch);
   if (!allowed.includes(claim.state)) return waitsForAnswer(claim, command);
   return { ok: true, task, claim: seen(draft, session, claim), session };
 }

@@ -35,6 +35,40 @@ export function heldByOther(claim: Claim, { taskId, sessionId }: ByHolder): Refu
   );
 }
 
+/** The caller's session is unknown or has ended: nothing can be its task. */
+export function holderNotFound(
+  task: Task,
+  claim: Claim | undefined,
+  { taskId, sessionId }: ByHolder,
+): Refusal {
+  const missing = `Session ${sessionId} does not exist or has ended`;
+  const isHeld = claim !== undefined && claim.sessionId !== sessionId;
+  return refuse(
+    "SESSION_NOT_FOUND",
+    isHeld ? `${missing}, and task ${taskId} is claimed by session ${claim.sessionId}.` : `${missing}.`,
+    {
+      hint: isHeld
+        ? `Stop working on it. For another task, run: dibs claim --session ${sessionId}`
+        : `Run: ${standing(task, sessionId).run}`,
+      details: { sessionId },
+    },
+  );
+}
+
+export function otherEpoch({ taskId, sessionId, epoch: current }: Claim, epoch: number): Refusal {
+  const message =
+    epoch < current
+      ? `Epoch ${epoch} of task ${taskId} has ended; session ${sessionId} claimed it again as epoch ${current}.`
+      : `Task ${taskId} has no epoch ${epoch}; session ${sessionId} claimed it as epoch ${current}.`;
+  return refuse("STALE_EPOCH", message, {
+    hint:
+      epoch < current
+        ? `Stop the earlier attempt. The current one continues with --epoch ${current}`
+        : `The current attempt continues with --epoch ${current}`,
+    details: { taskId, sessionId, epoch: current },
+  });
+}
+
 /** The caller's own attempt was the last one, and it ended; null where the state of the task says it all. */
 export function ownAttemptEnded(task: Task, last: Attempt, { sessionId }: ByHolder): Refusal | null {
   const { id: taskId } = task;
@@ -68,7 +102,7 @@ function claimAgain({ id, state, notBefore }: Task, sessionId: string): string {
   if (state === "failed") return `dibs retry ${id}`;
   // It is ready again when its retry is due.
   const wait = notBefore === null ? "" : " --wait 5m";
-  return `dibs claim ${id}${sessionId === "" ? "" : ` --session ${sessionId}`}${wait}`;
+  return `dibs claim ${id} --session ${sessionId}${wait}`;
 }
 
 /** No session holds the task: how it is, and what makes it possible to work on it. */
@@ -94,5 +128,6 @@ function standing(task: Task, sessionId: string): { message: string; run: string
     return { message: `Task ${id} is waiting for an answer, and no session holds it.`, run: "dibs inbox" };
   if (task.pendingDeps > 0 || task.openChildren > 0)
     return { message: `Task ${id} is blocked and not claimed.`, run: `dibs explain ${id}` };
-  return { message: `Task ${id} is not claimed.`, run: claimAgain(task, sessionId) };
+  const run = sessionId === "" ? `dibs show ${id}` : claimAgain(task, sessionId);
+  return { message: `Task ${id} is not claimed.`, run };
 }

@@ -1,7 +1,7 @@
 import type { CreateProjectCommand, UpdateProjectCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { idProblem } from "../ids.js";
-import { defaultSettings, mergeSettings, type Settings, settingsProblems } from "../project.js";
+import { defaultSettings, mergeSettings, type Settings, settingsProblem } from "../project.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 
 export function projectNotFound(project: string): Refusal {
@@ -22,7 +22,7 @@ export function createProject(draft: Draft, command: CreateProjectCommand): Outc
     return refuse("ID_TAKEN", `Project ${id} exists already.`, { details: { id } });
   }
   const settings = mergeSettings(defaultSettings, command.settings);
-  const invalid = settingsProblem(settings);
+  const invalid = invalidSettings(settings);
   if (invalid) return invalid;
   draft.putProject({ id, settings, paused: false, createdAt: draft.now, updatedAt: draft.now });
   draft.emit("project:updated", { project: id, data: { project: id, created: true } });
@@ -32,7 +32,7 @@ export function createProject(draft: Draft, command: CreateProjectCommand): Outc
 export function updateProject(draft: Draft, command: UpdateProjectCommand): Outcome<null> {
   const project = draft.project(command.project);
   const settings = mergeSettings(project.settings, command.settings);
-  const invalid = settingsProblem(settings);
+  const invalid = invalidSettings(settings);
   if (invalid) return invalid;
   const paused = command.paused ?? project.paused;
   draft.putProject({ ...project, settings, paused, updatedAt: draft.now });
@@ -47,10 +47,7 @@ export function updateProject(draft: Draft, command: UpdateProjectCommand): Outc
   return accept(null);
 }
 
-function settingsProblem(settings: Settings): Refusal | null {
-  const problems = settingsProblems(settings);
-  if (problems.length === 0) return null;
-  return refuse("VALIDATION_FAILED", `The settings contradict each other: ${problems.join("; ")}.`, {
-    details: { issues: problems.map((message) => ({ path: "settings", message })) },
-  });
+function invalidSettings(settings: Settings): Refusal | null {
+  const problem = settingsProblem(settings);
+  return problem && refuse("VALIDATION_FAILED", problem.message, { details: { issues: [problem] } });
 }

@@ -56,7 +56,7 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
 
 function forced(draft: Draft, command: ReleaseCommand, reason: string): Outcome<Released> {
   const task = draft.task(command.project, command.taskId);
-  if (!task) return taskNotFound(command.taskId);
+  if (!task) return taskNotFound(draft, command.project, command.taskId);
   const claim = draft.claim(command.project, command.taskId);
   if (!claim) return notClaimed(task);
   giveBack(draft, task, claim, reason, draft.context.actor);

@@ -14,16 +14,21 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
   const claim = draft.claim(project, taskId);
   const { question } = task;
   if (stateOf(task, claim) !== "awaiting_response" || !question) {
-    return refuse("TASK_NOT_AWAITING", `Task ${taskId} is ${stateOf(task, claim)} and awaits no answer.`, {
-      details: { taskId, state: stateOf(task, claim) },
-    });
+    return refuse(
+      "TASK_NOT_AWAITING",
+      `Task ${taskId} is ${stateOf(task, claim)} and has no open question.`,
+      {
+        hint: "Run: dibs inbox",
+        details: { taskId, state: stateOf(task, claim) },
+      },
+    );
   }
   if (command.questionId !== undefined && command.questionId !== question.id) {
     return refuse(
       "QUESTION_MISMATCH",
       `The open question of task ${taskId} is ${question.id}, not ${command.questionId}.`,
       {
-        hint: "Read the open question again before answering.",
+        hint: `Run: dibs show ${taskId}`,
         details: { taskId, question },
       },
     );

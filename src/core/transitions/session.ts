@@ -14,7 +14,7 @@ export function register(draft: Draft, { project, session }: RegisterCommand): O
 }
 
 export function sessionIdProblem(id: string, path: string): Refusal | null {
-  const problem = reservedSessionIds.has(id) ? "is a word of a route" : idProblem(id);
+  const problem = reservedSessionIds.has(id) ? "is reserved for addresses of the API" : idProblem(id);
   if (!problem) return null;
   const message = `Session id '${id.slice(0, 200)}' ${problem}.`;
   return refuse("VALIDATION_FAILED", message, { details: { issues: [{ path, message }] } });

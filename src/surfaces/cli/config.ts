@@ -3,6 +3,7 @@
 // errors.
 
 import { dirname, join, resolve } from "node:path";
+import { parseJson } from "../../bridges/plan/json-parse.js";
 import { DibsError } from "../../contract/error.js";
 import { addressProblem } from "./address.js";
 import type { Flags } from "./connection.js";
@@ -74,12 +75,18 @@ async function readFile(flags: Flags, parts: Parts): Promise<ReadConfig> {
   return { path, config, unknown };
 }
 
+/** `:3` for a file that is broken in its third line; comments and trailing commas are not JSON either, without a line. */
+function placeOf(text: string): string {
+  const read = parseJson(text);
+  return read.ok ? "" : `:${read.at.line}`;
+}
+
 function judged(path: string, text: string): { config: Config; unknown: string[] } {
   let value: Record<string, unknown>;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
-  } catch (error) {
-    throw new DibsError("VALIDATION_FAILED", `${path} is not JSON: ${(error as Error).message}`);
+  } catch {
+    throw new DibsError("VALIDATION_FAILED", `${path}${placeOf(text)} is not valid JSON.`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new DibsError("VALIDATION_FAILED", `${path} must hold a JSON object.`);

@@ -75,8 +75,8 @@ export class Context {
     const text = this.text(flag);
     try {
       return text === undefined ? undefined : JSON.parse(text);
-    } catch (error) {
-      throw usageError(`--${flag} is not JSON: ${(error as Error).message}`);
+    } catch {
+      throw usageError(`--${flag} is not valid JSON.`, `For example: --${flag} '{"ticket": 7}'`);
     }
   }
 

@@ -52,6 +52,10 @@ export async function tasksBy(
   now: number,
 ): Promise<OutputOf<List>> {
   if (words?.length === 0) throw usageError("--status names no state.", `One of ${stateHelp}.`);
+  const unknown = words?.find(
+    (word) => !derivedWords.has(word.toLowerCase()) && !stateWord().safeParse(word).success,
+  );
+  if (unknown !== undefined) throw usageError(`Unknown state '${unknown}'.`, `One of ${stateHelp}.`);
   const derived = (words ?? []).flatMap((word) => derivedWords.get(word.toLowerCase()) ?? []);
   if (derived.length === 0) return dibs.tasks.list(given({ state: words as never, ...filter }));
   const named = words!.filter((word) => !derivedWords.has(word.toLowerCase()));

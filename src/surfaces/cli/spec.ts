@@ -168,12 +168,29 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     const args = withBareValues(flags, argv);
     return parseArgs({ args, options, strict: true, allowPositionals: true, tokens: true }).tokens;
   } catch (error) {
-    const [sentence = ""] = (error as Error).message.split(". ");
-    throw usageError(
-      `${sentence.replace(/\.$/, "")}.`,
-      `Run: ${calledAs(spec)} --help. Text that begins with - goes after --.`,
-    );
+    throw unparsed(error as Error & { code?: string }, spec, flags);
   }
+}
+
+/** What Node's parser refused, in the words of help pages. */
+function unparsed(
+  { code, message }: Error & { code?: string },
+  spec: CommandSpec,
+  flags: Record<string, FlagSpec>,
+): DibsError {
+  const name = /--([a-z][\w-]*)/i.exec(message)?.[1];
+  const help = `Run: ${calledAs(spec)} --help.`;
+  if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE" && name !== undefined) {
+    const { value } = flags[name]!;
+    return value === undefined
+      ? usageError(`--${name} takes no value.`, help)
+      : usageError(`--${name} needs a value: ${value}.`, `Write a value that begins with - as --${name}=-1.`);
+  }
+  const unknown = /'(-[^']*)'/.exec(message)?.[1];
+  return usageError(
+    unknown === undefined ? "The flags cannot be read." : `Unknown flag ${unknown}.`,
+    `${help} Text that begins with - goes after --.`,
+  );
 }
 
 /** `--wait` with no word behind it means `--wait=60s`. A word is a value, so that a wrong one is told and not taken for an id. */

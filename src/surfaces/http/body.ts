@@ -48,8 +48,8 @@ export async function readJsonObject(
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    throw unreadable(`The body is not JSON: ${(error as Error).message}`);
+  } catch {
+    throw unreadable("The body is not valid JSON.");
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;

@@ -39,7 +39,7 @@ const plausible: Record<string, unknown> = {
   firstAvailable: 1,
   fix: "Complete 0001 first.",
   from: "0002",
-  hint: "Claim another task, or wait until this one is free.",
+  hint: "For another task, run: dibs claim --session agent-2",
   host: "laptop",
   key: "design",
   label: "ui",

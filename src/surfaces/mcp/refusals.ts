@@ -76,15 +76,14 @@ const ours: Record<string, string> = {
   filesModified: "files_modified",
   waitMs: "wait_seconds",
   q: "query",
+  // Of the session that a call registers.
+  id: "agent_id",
 };
 
 /** Fields by the names that the agent knows. */
 function inOurWords(said: string): string {
-  // A server of another version may send its validator's text.
-  const own = plainly(said)
-    .replace(/^sessions\.register: id\b/, "agent_id")
-    .replace(/^\w+\.\w+: /, "");
-  return own.replace(/\b[a-z]+[A-Z][A-Za-z]*\b|^(?:prompt|q)\b/g, (word) => ours[word] ?? word);
+  // A server of another version can send its validator's text.
+  return plainly(said).replace(/\b[a-z]+[A-Z][A-Za-z]*\b|^(?:prompt|q|id)\b/g, (word) => ours[word] ?? word);
 }
 
 /** Reasons may repeat what others wrote, such as the error of a failed task. */

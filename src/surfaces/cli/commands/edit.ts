@@ -72,6 +72,10 @@ function notBeforeOf(context: Context): string | number | undefined {
   if (/^\d{4}-/.test(text)) return text;
   // Milliseconds since 1970, as the API takes them: a duration would be decades.
   if (/^\d{12,}$/.test(text)) return Number(text);
+  if (/^[a-z]/i.test(text)) {
+    const example = "For example: 2h, 2026-01-31T12:00:00Z, or now";
+    throw usageError(`--not-before must be a time or a duration, not '${text}'.`, example);
+  }
   return context.parts.now() + context.duration("not-before")!;
 }
 

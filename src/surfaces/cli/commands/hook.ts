@@ -7,6 +7,7 @@ import { connectionFor, serverNamed, whereFor } from "../connection.js";
 import type { Context } from "../context.js";
 import type { HookRequest, Parts } from "../parts.js";
 import { plain } from "../print/text.js";
+import { usageError } from "../spec.js";
 
 const withinMs = 3_000;
 
@@ -47,7 +48,12 @@ async function heard(context: Context): Promise<object | null> {
 type Fields = Record<string, unknown>;
 
 function fieldsOf(text: string): Fields {
-  const value: unknown = JSON.parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usageError("Standard input is not valid JSON.");
+  }
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 

@@ -225,9 +225,9 @@ async function removeBlock(context: Context, path: string, record: OwnRecord): P
 
 const names: Record<Step["what"], string> = {
   store: "the tasks",
-  config: "settings for everybody, to be committed",
-  gitignore: "hides the rest from git",
-  agents: "what agents must know",
+  config: "settings of the team; commit it",
+  gitignore: "keeps the rest out of git",
+  agents: "instructions for agents",
   mcp: "how an agent starts dibs mcp",
   plugin: "hooks for Claude Code",
   memory: "leads the agent to AGENTS.md",

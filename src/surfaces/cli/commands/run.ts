@@ -84,17 +84,14 @@ async function agentOf(context: Context): Promise<string | undefined> {
   return settingFor(context, context.parts, "agent");
 }
 
-async function commandOf(context: Context) {
+async function commandOf(context: Context, usage: string) {
   const words = context.args;
   const agent = await agentOf(context);
   const barePrompt = context.on("bare-prompt");
   if (agent) return presetFor(agent, { unattended: !context.on("attended"), extra: words, barePrompt });
   const stdin = barePrompt ? ("prompt" as const) : ("brief" as const);
   if (words.length > 0) return { command: [...words], stdin, env: {} };
-  throw usageError(
-    "Missing command.",
-    `Usage: dibs work -- my-agent --flag, or dibs work --agent ${agentNames[0]}`,
-  );
+  throw usageError("Missing command.", `Usage: ${usage} -- my-agent, or ${usage} --agent ${agentNames[0]}`);
 }
 
 const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
@@ -113,10 +110,10 @@ function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now:
   );
 }
 
-async function optionsFor(context: Context): Promise<RunnerOptions> {
+async function optionsFor(context: Context, usage: string): Promise<RunnerOptions> {
   const { parts } = context;
   const display = displayOf(parts);
-  const { command, stdin, env } = await commandOf(context);
+  const { command, stdin, env } = await commandOf(context, usage);
   refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees: context.on("worktree") });
   return {
     dibs: await context.lastingDibs(),
@@ -160,7 +157,7 @@ const work: SingleCommand["run"] = async (context) => {
     throw usageError("--until-empty and --until-idle cannot be combined.");
   }
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
-  const options = tally.watching(await optionsFor(context));
+  const options = tally.watching(await optionsFor(context, "dibs work"));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
   const notice = new IdleNotice(parts, !context.on("once") && !context.on("until-idle"));
@@ -217,7 +214,7 @@ const run: SingleCommand["run"] = async (context) => {
     throw usageError("--task and --prompt cannot be combined: a task has its own prompt.");
   }
   const prompt = task === undefined ? await promptOf(context) : undefined;
-  const options = await optionsFor(context);
+  const options = await optionsFor(context, 'dibs run --prompt "Fix the build"');
   const lock = await lockOf(context, options.command);
   const ended = await runOnce({
     ...options,

@@ -73,7 +73,7 @@ async function watch(context: Context): Promise<void> {
   const { stopping } = context.parts;
   const options = await optionsFor(context, await context.lastingDibs());
   const running = await startSync(options);
-  if (!context.isJson) context.parts.err(`keeping ${plain(options.file)} in step; ctrl-c ends it\n`);
+  if (!context.isJson) context.parts.err(`Syncing ${plain(options.file)}. Stop with Ctrl-C.\n`);
   const stop = () => void running.stop().catch(() => undefined);
   if (stopping.aborted) stop();
   stopping.addEventListener("abort", stop);

@@ -62,7 +62,7 @@ function replaced({ changes, dryRun }: Difference, display: Display): string[] {
 }
 
 function effect({ change, state, fields, notApplied, reason }: Change, isPreview: boolean): string {
-  const now = state === null ? "archived" : state === "awaiting_response" ? "awaiting answer" : state;
+  const now = state === null ? "archived" : state === "awaiting_response" ? "waiting for an answer" : state;
   switch (change) {
     case "new":
       return "new";
