@@ -7,8 +7,9 @@ import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
 import { setFree } from "./finish.js";
-import { holderOf, keepLate, repeated } from "./holder.js";
+import { type Holding, holderOf, keepLate, repeated } from "./holder.js";
 import { markStarted } from "./start.js";
+import { isLandingOn, submitHeld } from "./submit.js";
 
 export interface Completed {
   unblocked: string[];
@@ -18,7 +19,7 @@ export interface Completed {
 export function complete(draft: Draft, command: CompleteCommand): Outcome<Completed> {
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) {
-    const before = repeated(draft, command, "complete");
+    const before = repeated(draft, command, "complete", "submit");
     if (before) {
       return accept({
         unblocked: before.answer?.unblocked ?? [],
@@ -28,9 +29,27 @@ export function complete(draft: Draft, command: CompleteCommand): Outcome<Comple
     keepLate(draft, command, holding, { result: command.result, error: null });
     return holding;
   }
-  const refusal = resultProblem(command.result) ?? childrenOpen(holding.task);
+  return completeHeld(draft, holding, command.result);
+}
+
+/** With landing on, a result is handed in; it is completed when it is on the target branch. */
+export function completeHeld(
+  draft: Draft,
+  { task, claim, session }: Holding,
+  result: TaskResult,
+): Outcome<Completed> {
+  if (isLandingOn(draft, task.project)) {
+    const { branch, commit } = result;
+    const submitted = submitHeld(draft, task, claim, result, {
+      branch,
+      commit,
+      host: session.host ?? undefined,
+    });
+    return submitted.ok ? accept({ unblocked: [], unblockedCount: 0 }) : submitted;
+  }
+  const refusal = resultProblem(result) ?? childrenOpen(task);
   if (refusal) return refusal;
-  return accept(finish(draft, holding.task, holding.claim, command.result));
+  return accept(finish(draft, task, claim, result));
 }
 
 export function childrenOpen(task: Task): Refusal | null {
@@ -57,7 +76,7 @@ export function resultProblem(result: TaskResult): Refusal | null {
   );
 }
 
-export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
+function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
   const claim = held.state === "claimed" ? markStarted(draft, held, task) : held;
   closeBreaker(draft, claim);
   const done = draft.putTask({
