@@ -352,7 +352,7 @@ class InProcess implements Connection {
       project: project === "*" ? null : (project ?? caller.project),
       signal: AbortSignal.any(signals),
     });
-    const known = executor.execute("events.list", { project, ...options, limit: 1 }, caller);
+    const known = dispatch(executor, "events.list", { project, ...options, limit: 1 }, caller);
     known.catch(() => undefined);
     return asWire(known, events);
   }

@@ -305,7 +305,7 @@ function clientFor(executor: Executor, caller: Caller, closing: AbortSignal, onC
       return answer;
     },
     async *follow({ project = caller.project, signal, ...options }) {
-      await executor.execute("events.list", { project, ...options, limit: 1 }, caller);
+      await dispatch(executor, "events.list", { project, ...options, limit: 1 }, caller);
       const events = followEvents(executor.store, caller.org, {
         ...options,
         project: project === "*" ? null : project,

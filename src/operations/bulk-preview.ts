@@ -1,4 +1,5 @@
-// What a bulk operation is about, and what would become of it: the single commands are decided, but not carried out.
+// What a bulk operation is about, and what would become of it: the single commands are decided, but not
+// carried out.
 
 import type { ParsedOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
@@ -9,7 +10,7 @@ import { accept, type Outcome, type Refusal } from "../core/refusal.js";
 import { type Task, type TaskState, taskStates } from "../core/task.js";
 import type { Reads } from "../core/view.js";
 import { decodeCursor } from "./cursor.js";
-import { type CallContext, forQuery } from "./handler.js";
+import type { CallContext } from "./handler.js";
 import { taskCommands } from "./task-commands.js";
 import { scope } from "./task-queries.js";
 
@@ -107,18 +108,16 @@ function refusalOf(
   return outcome.ok ? null : outcome;
 }
 
-export const bulkOperations = {
-  /** Always a dry run: `bulk.ts` carries it out. */
-  "tasks.bulk": forQuery("tasks.bulk", (view, input, context, now) => {
-    const matches = matchesOf(view, input, context);
-    if (!matches.ok) return matches;
-    const refused = matches.value.tasks.flatMap((on): BulkRefusal[] => {
-      const refusal = refusalOf(view, input, on, context, now);
-      return refusal ? [{ ...on, error: refusal.code, message: refusal.message }] : [];
-    });
-    return accept(bulkAnswer({ ...input, dryRun: true }, matches.value, { done: 0, refused }));
-  }),
-};
+/** The answer of a dry run. */
+export function preview(view: Reads, input: BulkInput, context: CallContext, now: number) {
+  const matches = matchesOf(view, input, context);
+  if (!matches.ok) return matches;
+  const refused = matches.value.tasks.flatMap((on): BulkRefusal[] => {
+    const refusal = refusalOf(view, input, on, context, now);
+    return refusal ? [{ ...on, error: refusal.code, message: refusal.message }] : [];
+  });
+  return accept(bulkAnswer({ ...input, dryRun: true }, matches.value, { done: 0, refused }));
+}
 
 export function bulkAnswer(
   { action, dryRun = false }: BulkInput,

@@ -1,53 +1,42 @@
-// One call, many tasks. Each is done by the single operation, with its own refusal; those of a group are submitted together and
-// share commits, so that others get their turns in between.
+// One call, many tasks. The single operation runs for each task, with its own refusal. Those of a group are
+// submitted together and share commits, so that other calls run in between.
 
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
-import {
-  type BulkInput,
-  type BulkRefusal,
-  bulkAnswer,
-  matchesOf,
-  type OneTask,
-  single,
-} from "./bulk-preview.js";
-import type { Caller } from "./environment.js";
-import { asDibsError, type CallOptions, type Executor, refusalError } from "./execute.js";
-
-type Answer = OutputOf<OperationNamed<"tasks.bulk">>;
+import { type BulkRefusal, bulkAnswer, matchesOf, type OneTask, preview, single } from "./bulk-preview.js";
+import { type Executor, refusalError } from "./execute.js";
+import { forQuery, type QueryCall } from "./handler.js";
+import { taskCommands } from "./task-commands.js";
 
 const groupMax = 200;
 
-export async function bulk(
-  executor: Executor,
-  input: unknown,
-  caller: Caller,
-  options: CallOptions,
-): Promise<Answer> {
-  const parsed = executor.admit("tasks.bulk", input, caller) as BulkInput;
-  if (parsed.dryRun) return executor.execute("tasks.bulk", input as never, caller);
-  try {
-    const act = () => carryOutAll(executor, parsed, caller);
-    return await executor.once("tasks.bulk", parsed, caller, options.idempotencyKey, act);
-  } catch (error) {
-    throw asDibsError(error);
-  }
-}
+export const bulkOperations = {
+  "tasks.bulk": forQuery("tasks.bulk", {
+    query: preview,
+    run: (executor, call) =>
+      call.input.dryRun ? executor.query(call) : executor.once(call, () => carryOutAll(executor, call)),
+  }),
+};
 
-async function carryOutAll(executor: Executor, input: BulkInput, caller: Caller): Promise<Answer> {
+async function carryOutAll(
+  executor: Executor,
+  { input, caller }: QueryCall<"tasks.bulk">,
+): Promise<OutputOf<OperationNamed<"tasks.bulk">>> {
   const context = { caller, environment: executor.environment, aside: {} };
-  const matches = await executor.look(caller.org, (view) => matchesOf(view, input, context));
+  const matches = await executor.readSwept(caller.org, (view) => matchesOf(view, input, context));
   if (!matches.ok) throw refusalError(matches);
   const { tasks } = matches.value;
   const refused = new Map<OneTask, DibsError>();
-  /** Ended along with another one of this call. */
+  /** Tasks that were cancelled along with another one of this call. */
   const along = new Set<string>();
   for (let at = 0; at < tasks.length; at += groupMax) {
     const group = tasks.slice(at, at + groupMax).map(async (on) => {
       const { name, input: of } = single(input, on);
+      // Not validated again: tasks.bulk has the rules and the role of the single operations.
+      const call = { handler: taskCommands[name], input: of, caller };
       try {
-        const answer: object = await executor.execute(name, of as never, caller);
+        const { answer } = await executor.transact(call as never);
         if ("cancelled" in answer) {
           for (const id of answer.cancelled as string[]) along.add(`${on.project}/${id}`);
         }
@@ -57,9 +46,9 @@ async function carryOutAll(executor: Executor, input: BulkInput, caller: Caller)
       }
     });
     await Promise.all(group);
-    const trouble = [...refused.values()].find(({ code }) => isTrouble(code));
-    // Whoever tries again goes on with what is left.
-    if (trouble) throw trouble;
+    const failure = [...refused.values()].find(({ code }) => isFailure(code));
+    // A repeated call continues with the rest.
+    if (failure) throw failure;
   }
   const isRefused = ({ project, taskId }: OneTask) => !along.has(`${project}/${taskId}`);
   const left = tasks.flatMap((on): BulkRefusal[] => {
@@ -69,7 +58,7 @@ async function carryOutAll(executor: Executor, input: BulkInput, caller: Caller)
   return bulkAnswer(input, matches.value, { done: tasks.length - left.length, refused: left });
 }
 
-/** Not about the task, but about the store or ourselves. */
-function isTrouble(code: string): boolean {
+/** An error of the store or of Dibs, not of the task. */
+function isFailure(code: string): boolean {
   return code.startsWith("STORE_") || code === "INTERNAL";
 }

@@ -1,82 +1,67 @@
-// Claims that wait. A claim-next that finds nothing joins the claims that wait in its org (waiting-claims.ts), which try again when a
-// commit may have freed something, or something comes due. The claim of a named task waits for that task alone.
+// Claims that wait. If tasks.claimNext finds nothing, it joins the claims that wait in its org
+// (waiting-claims.ts), which retry when a commit might have unblocked a task, or something comes due.
+// tasks.claim waits for its task alone.
 
 import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
-import type { InputOf, OutputOf } from "../contract/operation.js";
+import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { ReasonCode } from "../core/explain.js";
 import type { Caller } from "./environment.js";
-import { type CallOptions, type Executor, rethrow } from "./execute.js";
+import type { Executor } from "./execute.js";
+import type { CommandCall } from "./handler.js";
 import { withReason } from "./nothing.js";
-import { endDeadHolder, endDeadHolders, endDeadHoldersSince, isTimeToLook, monotonicMs } from "./sweep.js";
+import { recoverTask } from "./preparations.js";
+import { endDeadHolders, endDeadHoldersSince, isHolderScanDue, monotonicMs } from "./sweep.js";
 import { isTokenLive } from "./tokens.js";
 import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
 
-type ClaimNext = OperationNamed<"tasks.claimNext">;
-type Answer = OutputOf<ClaimNext>;
+type ClaimNext = CommandCall<"tasks.claimNext">;
+type Answer = OutputOf<OperationNamed<"tasks.claimNext">>;
 
-export interface WaitOptions extends CallOptions {
-  /** Any of them ends the wait. (Not combined with AbortSignal.any: the long-lived ones would remember every call.) */
-  signals?: readonly AbortSignal[] | undefined;
-}
-
-/** Promises are passed on, not awaited on each level: most claims find something at once. */
-export function claimNext(
-  executor: Executor,
-  input: InputOf<ClaimNext>,
-  caller: Caller,
-  options: WaitOptions = {},
-): Promise<Answer> {
-  const begunAt = monotonicMs();
+/** Promises are passed on, not awaited on each level: most claims get a task at once. */
+export function claimNext(executor: Executor, call: ClaimNext): Promise<Answer> {
+  const { org } = call.caller;
+  const startedAt = monotonicMs();
   const claim = () =>
-    executor.run("tasks.claimNext", input, caller, options).then(({ answer }) =>
-      answer.claim
-        ? answer
-        : lookAgain(executor, input, caller, { ...options, answer, begunAt })
-            .then((latest) => (hasLeft(options) ? latest : withReason(executor, input, caller, latest)))
-            .catch(rethrow),
-    );
-  // Before claiming: a dead worker's urgent task comes before a live queue's next one.
-  return isTimeToLook(executor, caller.org)
-    ? endTheDeadsClaims(executor, input, caller).then(claim)
-    : claim();
+    executor
+      .transact(call)
+      .then(({ answer }) => (answer.claim ? answer : claimLater(executor, call, { answer, startedAt })));
+  // Before claiming: an urgent task of a dead worker comes before the next one in the queue.
+  return isHolderScanDue(executor, org) ? endDeadHolders(executor, org).then(claim) : claim();
 }
 
-/** Nobody waits for the answer any more. */
-const hasLeft = ({ signals = [] }: WaitOptions) => signals.some((signal) => signal.aborted);
-
-async function endTheDeadsClaims(executor: Executor, input: unknown, caller: Caller): Promise<void> {
-  executor.admit("tasks.claimNext", input, caller);
-  await endDeadHolders(executor, caller.org);
+interface Earlier {
+  answer: Answer;
+  startedAt: number;
 }
 
-/** Nobody is told that there is nothing while a process that died before the call holds something. */
-async function lookAgain(
+async function claimLater(executor: Executor, call: ClaimNext, earlier: Earlier): Promise<Answer> {
+  const latest = await claimAgain(executor, call, earlier);
+  return isAborted(call) ? latest : withReason(executor, call, latest);
+}
+
+const isAborted = ({ signals = [] }: ClaimNext) => signals.some((signal) => signal.aborted);
+
+/** No claim returns nothing while a process that ended before the call holds a task. */
+async function claimAgain(
   executor: Executor,
-  input: InputOf<ClaimNext>,
-  caller: Caller,
-  { answer, begunAt, ...options }: WaitOptions & { answer: Answer; begunAt: number },
+  call: ClaimNext,
+  { answer, startedAt }: Earlier,
 ): Promise<Answer> {
-  const freed = await endDeadHoldersSince(executor, caller.org, begunAt);
-  const waitMs = input?.waitMs ?? 0;
-  if (waitMs > 0) return waitFor(executor, input, caller, { ...options, waitMs, answer });
-  if (freed.length === 0) return answer;
-  return (await executor.run("tasks.claimNext", input, caller, options)).answer;
+  const released = await endDeadHoldersSince(executor, call.caller.org, startedAt);
+  const { waitMs = 0 } = call.input;
+  if (waitMs > 0) return waitFor(executor, call, waitMs, answer);
+  if (released.length === 0) return answer;
+  return (await executor.transact(call)).answer;
 }
 
-async function waitFor(
-  executor: Executor,
-  input: InputOf<ClaimNext>,
-  caller: Caller,
-  { waitMs, answer, signals = [], ...options }: WaitOptions & { waitMs: number; answer: Answer },
-): Promise<Answer> {
-  // Ended while the first try was under way.
-  if (hasLeft({ signals })) return answer;
-  const waiting = waitingClaimsOf(executor, caller.org);
-  const claim = new WaitingClaim(executor, input, caller, { ...options, answer }, (at) =>
-    waiting.noteDue(at),
-  );
+async function waitFor(executor: Executor, call: ClaimNext, waitMs: number, answer: Answer): Promise<Answer> {
+  // Aborted during the first try.
+  if (isAborted(call)) return answer;
+  const { signals = [] } = call;
+  const waiting = waitingClaimsOf(executor, call.caller.org);
+  const claim = new WaitingClaim(executor, call, answer, (at) => waiting.noteDue(at));
   const end = () => claim.end();
   const timer = setTimeout(end, waitMs);
   for (const signal of signals) signal.addEventListener("abort", end);
@@ -98,37 +83,34 @@ class WaitingClaim implements Waiter {
   private isTrying = false;
   private hasTried = false;
   private isAtEnd = false;
-  private latest: Answer;
   private lastTry = Promise.resolve();
 
   constructor(
     private readonly executor: Executor,
-    readonly input: InputOf<ClaimNext>,
-    readonly caller: Caller,
-    private readonly options: CallOptions & { answer: Answer },
+    readonly call: ClaimNext,
+    private latest: Answer,
     private readonly noteDue: (at: number | null) => void,
   ) {
-    this.latest = options.answer;
     this.settled = new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
     });
   }
 
-  /** One after the other: two could be handed a task each, and the caller hears of one. */
+  /** One after the other: two tries could claim a task each, and the caller would receive only one. */
   attempt(): Promise<void> {
     this.lastTry = this.lastTry.then(() => (this.isSettled ? undefined : this.claim()));
     return this.lastTry;
   }
 
   private async claim(): Promise<void> {
-    const { executor, input, caller, options } = this;
+    const { executor, call } = this;
     this.isTrying = true;
     try {
-      if (this.hasTried) await refuseRevoked(executor, caller);
+      if (this.hasTried) await refuseRevoked(executor, call.caller);
       this.hasTried = true;
-      const { answer, value } = await executor.run("tasks.claimNext", input, caller, options);
+      const { answer, value } = await executor.transact(call);
       const { retryAt = null } = (value ?? {}) as { retryAt?: number | null };
-      // That the agent fails at once is news: the caller says so, and waits again.
+      // If a breaker opens, the wait ends: the caller reports it, and waits again.
       const isNews = isHeldBack(answer) && !isHeldBack(this.latest);
       if (answer.claim || isNews) this.finish(() => this.settle.resolve(answer));
       else this.noteDue(retryAt);
@@ -140,7 +122,7 @@ class WaitingClaim implements Waiter {
     if (this.isAtEnd) this.end();
   }
 
-  /** Not while it tries: what it is handed then must arrive. */
+  /** Not during a try: the caller must receive the task that the try claims. */
   end(): void {
     this.isAtEnd = true;
     if (!this.isTrying) this.finish(() => this.settle.resolve(this.latest));
@@ -154,7 +136,10 @@ class WaitingClaim implements Waiter {
 
 type ClaimNamed = OperationNamed<"tasks.claim">;
 
-/** Reasons that pass by themselves or by what other sessions do. Any other takes an edit, and is refused at once. */
+/**
+ * Reasons that end with time or by what other sessions do. Any other needs an edit, and the claim is refused
+ * at once.
+ */
 const passing: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   "CLAIMED",
   "AWAITING_RESPONSE",
@@ -171,24 +156,19 @@ function canPass(error: unknown): boolean {
   return error.code === "TASK_NOT_CLAIMABLE" && reasons.every(({ code }) => passing.has(code));
 }
 
-/** Leases and dead processes end without a commit that could wake a wait. */
-const lookAgainMs = 1_000;
+/** Expired leases and dead processes cause no commit that could wake a wait. */
+const retryMs = 1_000;
 
-/** The named task, as soon as it can be claimed; when the time is up, the refusal. */
+/** The named task, as soon as it can be claimed. If the wait ends first: the refusal. */
 export async function claimNamed(
   executor: Executor,
-  input: InputOf<ClaimNamed>,
-  caller: Caller,
-  { signals = [], ...options }: WaitOptions = {},
+  call: CommandCall<"tasks.claim">,
 ): Promise<OutputOf<ClaimNamed>> {
-  const {
-    project = caller.project,
-    taskId,
-    waitMs = 0,
-  } = executor.admit("tasks.claim", input, caller) as Named;
+  const { caller, input, signals = [] } = call;
+  const { waitMs = 0 } = input;
   const claim = async () => {
-    await endDeadHolder(executor, caller.org, project, taskId).catch(rethrow);
-    return executor.execute("tasks.claim", input, caller, options);
+    await recoverTask(executor, call);
+    return (await executor.transact(call)).answer;
   };
   if (waitMs === 0) return claim();
   const until = monotonicMs() + waitMs;
@@ -205,7 +185,7 @@ export async function claimNamed(
         const leftMs = until - monotonicMs();
         const isEnded = leftMs <= 0 || signals.some((signal) => signal.aborted);
         if (isEnded || !canPass(error)) throw error;
-        await wake.wait(Math.min(lookAgainMs, leftMs));
+        await wake.wait(Math.min(retryMs, leftMs));
         await refuseRevoked(executor, caller);
       }
     }
@@ -215,15 +195,9 @@ export async function claimNamed(
   }
 }
 
-interface Named {
-  project?: string;
-  taskId: string;
-  waitMs?: number;
-}
-
 const isHeldBack = (answer: Answer) => "breaker" in answer;
 
-/** A wait may outlive the token it came with. */
+/** A wait can last longer than the token of its caller. */
 async function refuseRevoked(executor: Executor, { org, token }: Caller): Promise<void> {
   if (token === undefined || (await isTokenLive(executor, org, token))) return;
   throw new DibsError("UNAUTHENTICATED", "The token was revoked, or has expired.");

@@ -1,10 +1,9 @@
-// The sole pipeline: validate, authorise, replay or decide, answer. Every surface calls this and nothing else writes.
+// How calls run: in one transaction, in one read, or in several transactions under one idempotency key.
+// `dispatch` has validated and authorised them. Only this class submits the commands of callers.
 
 import { DibsError } from "../contract/error.js";
-import { idempotencyKey } from "../contract/fields.js";
-import type { InputOf, OutputOf } from "../contract/operation.js";
-import { parseInput } from "../contract/parse.js";
-import { type OperationName, type OperationNamed, operations } from "../contract/registry.js";
+import type { OutputOf } from "../contract/operation.js";
+import type { OperationName, OperationNamed } from "../contract/registry.js";
 import { noChanges } from "../core/changes.js";
 import type { Command } from "../core/command.js";
 import { carryOut, wasSetBack } from "../core/decide.js";
@@ -12,71 +11,28 @@ import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
 import type { IdempotencyRecord, Reads } from "../core/view.js";
 import type { ReadJob, Store, Transaction } from "../store/store.js";
-import { authorise, boundTo } from "./authorise.js";
-import { bulkOperations } from "./bulk-preview.js";
+import { boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
-import type { CommandHandler, Handler, QueryHandler } from "./handler.js";
-import { inFlightQuery } from "./in-flight.js";
-import { lockOperations } from "./lock-operations.js";
-import { logOperations } from "./log-operations.js";
-import { metricsOperations } from "./metrics/operations.js";
-import {
-  claimOperations,
-  eventOperations,
-  notificationOperations,
-  projectOperations,
-  sessionOperations,
-} from "./other-operations.js";
-import { parserOf } from "./parsers.js";
+import type { CallOptions, CommandCall, QueryCall } from "./handler.js";
 import { withIsoTimes } from "./render.js";
-import { taskCommands } from "./task-commands.js";
-import { taskQueries } from "./task-queries.js";
-import { tokenOperations } from "./token-operations.js";
-
-const handlers: { [N in OperationName]: Handler<N> } = {
-  ...taskCommands,
-  ...taskQueries,
-  ...inFlightQuery,
-  ...sessionOperations,
-  ...claimOperations,
-  ...eventOperations,
-  ...notificationOperations,
-  ...projectOperations,
-  ...metricsOperations,
-  ...tokenOperations,
-  ...lockOperations,
-  ...logOperations,
-  ...bulkOperations,
-};
-
-/** These show leases that are over, or nothing of tasks, or only the log; every other look has them ended first. */
-const showsLeasesThatAreOver: ReadonlySet<string> = new Set([
-  "tasks.inFlight",
-  "claims.stats",
-  "events.list",
-  "tokens.list",
-  "locks.get",
-  "locks.list",
-]);
-
-const definitions = new Map(operations.map((operation) => [operation.name, operation]));
-
-export interface CallOptions {
-  /** Acts once: the same key and input answer the same again, for a day. */
-  idempotencyKey?: string | undefined;
-}
 
 export type Submit = <T>(org: string, job: (transaction: Transaction) => T) => Promise<T>;
 
-/** A decided command: its answer, and what the core said. */
+/** A decided command: its answer, and the value that the core returned; null if the answer was remembered. */
 export interface Executed<N extends OperationName> {
   answer: OutputOf<OperationNamed<N>>;
   value: unknown;
 }
 
+interface AnyCall extends CallOptions {
+  handler: { name: OperationName };
+  input: unknown;
+  caller: Caller;
+}
+
 export class Executor {
-  /** Calls under a key that take more than one transaction. */
-  private readonly underWay = new Map<string, { request: string; answer: Promise<object> }>();
+  /** Calls with an idempotency key that take more than one transaction and have not finished. */
+  private readonly unfinished = new Map<string, { request: string; answer: Promise<object> }>();
 
   constructor(
     readonly store: Store,
@@ -84,49 +40,18 @@ export class Executor {
     readonly environment: Environment,
   ) {}
 
-  execute<N extends OperationName>(
-    name: N,
-    input: InputOf<OperationNamed<N>>,
-    caller: Caller,
-    options: CallOptions = {},
-  ): Promise<OutputOf<OperationNamed<N>>> {
-    return this.run(name, input, caller, options).then(answerOf);
-  }
-
-  /** Every call comes through here: promises are passed on, not awaited on each level. */
-  run<N extends OperationName>(
-    name: N,
-    input: InputOf<OperationNamed<N>>,
-    caller: Caller,
-    options: CallOptions = {},
-  ): Promise<Executed<N>> {
-    try {
-      const parsed = this.admit(name, input, caller);
-      if (options.idempotencyKey !== undefined) validateKey(options.idempotencyKey);
-      const handler = handlers[name] as Handler<N>;
-      if (handler.kind === "query") return this.query(name, handler, parsed, caller).catch(rethrow);
-      return this.command(name, handler, parsed, caller, options.idempotencyKey);
-    } catch (error) {
-      return Promise.reject(asDibsError(error));
-    }
-  }
-
-  private async query<N extends OperationName>(
-    name: N,
-    handler: QueryHandler<N>,
-    parsed: unknown,
-    caller: Caller,
-  ): Promise<Executed<N>> {
+  async query<N extends OperationName>(call: QueryCall<N>): Promise<OutputOf<OperationNamed<N>>> {
+    const { handler, input, caller } = call;
     const context = { caller, environment: this.environment, aside: {} };
-    const look = (view: Reads, now: number) => handler.query(view, parsed as never, context, now);
-    const asItIs = showsLeasesThatAreOver.has(name);
-    const outcome = await (asItIs ? this.store.read(caller.org, look) : this.look(caller.org, look));
-    if (!outcome.ok) throw refusalError(outcome);
-    return { answer: outcome.value, value: null };
+    const read = (view: Reads, now: number) => handler.query(view, input, context, now);
+    const outcome = await (handler.sweeps
+      ? this.readSwept(caller.org, read)
+      : this.store.read(caller.org, read));
+    return settled(outcome);
   }
 
-  /** Looks at an org in which no open lease is over. */
-  async look<T>(org: string, job: ReadJob<T>): Promise<T> {
+  /** Ends expired leases, then reads: no answer depends on whether a sweeper has run (ADR 7). */
+  async readSwept<T>(org: string, job: ReadJob<T>): Promise<T> {
     for (let swept = false; ; swept = true) {
       const found = await this.store.read(org, (view, now) =>
         !swept && (wasSetBack(view, now) || view.due(now, 1).length > 0) ? null : { value: job(view, now) },
@@ -136,7 +61,7 @@ export class Executor {
     }
   }
 
-  /** Before a look: so that no answer depends on whether a sweeper has run. A store that cannot be written is shown as it is. */
+  /** If the store cannot be written, its rows are shown as they are. */
   private async sweep(org: string): Promise<void> {
     for (let swept: number = limits.sweepMax; swept === limits.sweepMax; ) {
       const outcome = await this.system(org, { type: "sweep", limit: limits.sweepMax }).catch(() => null);
@@ -144,25 +69,21 @@ export class Executor {
     }
   }
 
-  private command<N extends OperationName>(
-    name: N,
-    handler: CommandHandler<N, Command>,
-    parsed: unknown,
-    caller: Caller,
-    key: string | undefined,
-  ): Promise<Executed<N>> {
-    const { environment } = this;
+  /** Promises are passed on, not awaited: nearly every call comes through here. */
+  transact<N extends OperationName>(call: CommandCall<N>): Promise<Executed<N>> {
+    const { handler, input, caller, idempotencyKey: key } = call;
     const aside = {};
-    const command = handler.command(parsed as never, { caller, environment, aside });
-    const request = key === undefined ? "" : this.requestOf(name, parsed, caller);
+    const command = handler.command(input, { caller, environment: this.environment, aside });
+    const request = key === undefined ? "" : this.requestOf(call);
     const keptAs = key === undefined ? undefined : keyOf(caller, key);
+    // Pure: a job can run twice.
     const decided = this.submit(caller.org, (transaction): Outcome<Executed<N>> => {
       const before = keptAs === undefined ? null : honoured(transaction.view, keptAs, transaction.now);
       if (before) return replay(before, request, key!);
       const decided = carryOut(transaction, command, caller.actor, boundTo(caller));
       if (!decided.ok) return decided;
       const answer = handler.answer(transaction.view, decided.value as never, command, transaction.now);
-      if (keptAs !== undefined && !isEmptyHanded(answer)) {
+      if (keptAs !== undefined && handler.isRemembered(answer)) {
         const record = { key: keptAs, request, answer: JSON.stringify(answer), createdAt: transaction.now };
         transaction.apply({ ...noChanges(), idempotency: record });
       }
@@ -171,27 +92,24 @@ export class Executor {
     return decided.then(settled, rethrow);
   }
 
-  private requestOf(name: OperationName, parsed: unknown, caller: Caller): string {
-    return this.environment.fingerprint(`${name} ${caller.project} ${JSON.stringify(parsed)}`);
+  private requestOf({ handler, input, caller }: AnyCall): string {
+    return this.environment.fingerprint(`${handler.name} ${caller.project} ${JSON.stringify(input)}`);
   }
 
-  /** For what takes more than one transaction: a repeated call answers like the first one that came to its end. */
-  async once<T extends object>(
-    name: OperationName,
-    parsed: unknown,
-    caller: Caller,
-    key: string | undefined,
-    act: () => Promise<T>,
-  ): Promise<T> {
+  /**
+   * For calls that take more than one transaction: a repeated call returns the answer of the first one that
+   * finished.
+   */
+  async once<T extends object>(call: AnyCall, act: () => Promise<T>): Promise<T> {
+    const { caller, idempotencyKey: key } = call;
     if (key === undefined) return act();
-    validateKey(key);
-    const request = this.requestOf(name, parsed, caller);
+    const request = this.requestOf(call);
     const at = `${caller.org}/${keyOf(caller, key)}`;
-    const other = this.underWay.get(at);
+    const other = this.unfinished.get(at);
     if (other && other.request !== request) throw refusalError(usedForAnother(key));
     if (other) return other.answer as Promise<T>;
-    const answer = this.firstTime(request, caller, key, act).finally(() => this.underWay.delete(at));
-    this.underWay.set(at, { request, answer });
+    const answer = this.firstTime(request, caller, key, act).finally(() => this.unfinished.delete(at));
+    this.unfinished.set(at, { request, answer });
     return answer;
   }
 
@@ -217,22 +135,10 @@ export class Executor {
     return answer;
   }
 
-  /** Refuses what would be refused, before anything is done in the world on behalf of a call; returns the input. */
-  admit(name: OperationName, input: unknown, caller: Caller): unknown {
-    const operation = definitions.get(name)!;
-    const parsed = parseInput(operation, input, parserOf(operation));
-    authorise(caller, operation, parsed);
-    return parsed;
-  }
-
-  /** A command of our own, such as ending what a dead process held. */
+  /** Runs a command of the system, such as ending the session of a dead process. */
   system<C extends Command>(org: string, command: C): Promise<Outcome<unknown>> {
     return this.submit(org, (transaction) => carryOut(transaction, command, "system"));
   }
-}
-
-function answerOf<T>({ answer }: { answer: T }): T {
-  return answer;
 }
 
 function settled<T>(outcome: Outcome<T>): T {
@@ -240,17 +146,17 @@ function settled<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** A claim that found nothing has done nothing: trying again under the same key must be able to find something. */
-function isEmptyHanded(answer: object): boolean {
-  return "claim" in answer && answer.claim === null;
-}
-
-/** The name under which a key is kept: tokens do not get each other's answers. No key that travels in a header has this separator. */
+/**
+ * The stored name of a key: tokens do not get each other's answers. A key in a header cannot contain the
+ * separator.
+ */
 function keyOf({ keysOf }: Caller, key: string): string {
   return keysOf === undefined ? key : `${keysOf}\u001f${key}`;
 }
 
-/** A key from further in the future was used while the clock was ahead. */
+/**
+ * A record from more than a day ahead was written while the clock was wrong. It is ignored, like an old one.
+ */
 function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {
   const before = view.idempotency(key);
   return before && Math.abs(now - before.createdAt) < limits.idempotencyMs ? before : null;
@@ -271,18 +177,9 @@ function usedForAnother(key: string): Refusal {
   };
 }
 
-function validateKey(key: unknown): void {
-  const result = idempotencyKey().safeParse(key);
-  if (result.success) return;
-  const issue = { path: "idempotencyKey", message: result.error.issues[0]!.message };
-  throw new DibsError("VALIDATION_FAILED", `${issue.path}: ${issue.message}`, {
-    details: { issues: [issue] },
-  });
-}
-
 export function refusalError(refusal: Refusal): DibsError {
   const details = withIsoTimes(refusal.details ?? {}) as Record<string, unknown>;
-  // The core knows no calendar: where a hint tells a time, it names the detail.
+  // The core has no calendar: a hint names the detail that holds its time.
   const hint = refusal.hint?.replace(/\{(\w+At)\}/g, (name, at) => String(details[at] ?? name));
   return DibsError.from({ ...refusal, ...(hint === undefined ? {} : { hint }), details });
 }

@@ -1,4 +1,6 @@
-// An operation's implementation: a command with its answer, or a query. Handlers translate; rules stay in the core.
+// The implementation of an operation: one object with everything that the operation does. Handlers translate;
+// rules stay in the core. A new operation needs its contract file, a line in contract/registry.ts, and one
+// handler object. No table elsewhere names it.
 
 import type { OutputOf, ParsedOf } from "../contract/operation.js";
 import type { OperationName, OperationNamed } from "../contract/registry.js";
@@ -7,21 +9,69 @@ import type { ValueOf } from "../core/decide.js";
 import type { Outcome } from "../core/refusal.js";
 import type { Reads } from "../core/view.js";
 import type { Caller, Environment } from "./environment.js";
+import type { Executor } from "./execute.js";
+
+export interface CallOptions {
+  /** For a day, the same key and input return the same answer, and the operation runs once. */
+  idempotencyKey?: string | undefined;
+  /**
+   * Each of them ends a wait. (Not combined with AbortSignal.any: long-lived signals would keep every call in
+   * memory.)
+   */
+  signals?: readonly AbortSignal[] | undefined;
+}
+
+/**
+ * A call whose input and key are valid and whose caller is authorised. Only `dispatch` and `tasks.bulk`
+ * create calls.
+ */
+export interface Call<N extends OperationName> extends CallOptions {
+  handler: Handler<N>;
+  input: ParsedOf<OperationNamed<N>>;
+  caller: Caller;
+}
+
+export interface CommandCall<N extends OperationName> extends Call<N> {
+  handler: AnyCommandHandler<N>;
+}
+
+export interface QueryCall<N extends OperationName> extends Call<N> {
+  handler: QueryHandler<N>;
+}
 
 export interface CallContext {
   caller: Caller;
   environment: Environment;
-  /** What a command's handler puts here is shown in this one answer; stored it is nowhere, also not for a repeated call. */
+  /**
+   * Fields that a command's handler adds to this one answer. They are not stored, and a repeated call does
+   * not return them.
+   */
   aside: Record<string, unknown>;
 }
 
-export interface CommandHandler<N extends OperationName, C extends Command> {
+interface CommonMembers<N extends OperationName> {
+  name: N;
+  /**
+   * Runs before the operation, for example to end the claims of dead processes. Returns undefined if there is
+   * nothing to do.
+   */
+  prepare?: ((executor: Executor, call: Call<N>) => Promise<unknown> | undefined) | undefined;
+}
+
+export interface CommandHandler<N extends OperationName, C extends Command> extends CommonMembers<N> {
   kind: "command";
   command(input: ParsedOf<OperationNamed<N>>, context: CallContext): C;
   answer(view: Reads, value: ValueOf<C["type"]>, command: C, now: number): OutputOf<OperationNamed<N>>;
+  /**
+   * Whether a call that is repeated with its idempotency key returns this answer. If not, it runs again.
+   * Default: yes.
+   */
+  isRemembered(answer: OutputOf<OperationNamed<N>>): boolean;
+  /** Default: in one transaction. */
+  run(executor: Executor, call: CommandCall<N>): Promise<OutputOf<OperationNamed<N>>>;
 }
 
-export interface QueryHandler<N extends OperationName> {
+export interface QueryHandler<N extends OperationName> extends CommonMembers<N> {
   kind: "query";
   query(
     view: Reads,
@@ -29,21 +79,37 @@ export interface QueryHandler<N extends OperationName> {
     context: CallContext,
     now: number,
   ): Outcome<OutputOf<OperationNamed<N>>>;
+  /** Whether expired leases are ended before the read (ADR 7). Default: yes. */
+  sweeps: boolean;
+  /** Default: in one read. */
+  run(executor: Executor, call: QueryCall<N>): Promise<OutputOf<OperationNamed<N>>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each handler is checked against its own operation and command where it is defined.
-export type Handler<N extends OperationName> = CommandHandler<N, any> | QueryHandler<N>;
+type AnyCommandHandler<N extends OperationName> = CommandHandler<N, any>;
+
+export type Handler<N extends OperationName> = AnyCommandHandler<N> | QueryHandler<N>;
+
+type CommandMembers<N extends OperationName, C extends Command> = Pick<CommandHandler<N, C>, "command"> &
+  Pick<CommandHandler<N, NoInfer<C>>, "answer"> &
+  Partial<Pick<CommandHandler<N, NoInfer<C>>, "prepare" | "isRemembered" | "run">>;
+
+type QueryMembers<N extends OperationName> = Pick<QueryHandler<N>, "query"> &
+  Partial<Pick<QueryHandler<N>, "prepare" | "sweeps" | "run">>;
 
 export function forCommand<N extends OperationName, C extends Command>(
-  _name: N,
-  handler: Pick<CommandHandler<N, C>, "command"> & Pick<CommandHandler<N, NoInfer<C>>, "answer">,
+  name: N,
+  members: CommandMembers<N, C>,
 ): CommandHandler<N, C> {
-  return { kind: "command", ...handler };
+  return {
+    kind: "command",
+    name,
+    isRemembered: () => true,
+    run: (executor, call) => executor.transact(call).then(({ answer }) => answer),
+    ...members,
+  };
 }
 
-export function forQuery<N extends OperationName>(
-  _name: N,
-  query: QueryHandler<N>["query"],
-): QueryHandler<N> {
-  return { kind: "query", query };
+export function forQuery<N extends OperationName>(name: N, members: QueryMembers<N>): QueryHandler<N> {
+  return { kind: "query", name, sweeps: true, run: (executor, call) => executor.query(call), ...members };
 }

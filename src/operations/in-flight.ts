@@ -1,5 +1,5 @@
-// What is claimed, and by whom, page by page: open claims in the order in which they were made, then, if they are asked for,
-// those that were lost, the last ones first. The summary is about all of them.
+// Claimed tasks and their sessions, page by page: open claims, oldest first, then lost claims if the caller
+// asks for them, latest first. The summary counts all of them.
 
 import { isOver } from "../core/claim.js";
 import { limits } from "../core/limits.js";
@@ -10,10 +10,11 @@ import type { Reads } from "../core/view.js";
 import { countsOf } from "./counts.js";
 import { foreignCursor } from "./cursor.js";
 import { forQuery } from "./handler.js";
+import { recoverTasks } from "./preparations.js";
 import { wireClaim, wireLostClaim } from "./render.js";
 import { scope } from "./task-queries.js";
 
-/** Where an entry stands. */
+/** The position of an entry. */
 interface Spot {
   isLost: boolean;
   at: number;
@@ -42,26 +43,31 @@ function spotOf(cursor: string | undefined): Outcome<Spot | null> {
 }
 
 export const inFlightQuery = {
-  "tasks.inFlight": forQuery("tasks.inFlight", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const after = spotOf(input.cursor);
-    if (!after.ok) return after;
-    const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
-    const all = entries(view, filter, { isWithLost: input.includeExpired === true, now });
-    const from = after.value;
-    const rest = from === null ? all : all.filter((each) => inOrder(from, each) < 0);
-    const page = rest.slice(0, input.limit);
-    return accept({
-      inFlight: page.map((each) => shown(view, each)),
-      summary: { total: all.length, bySession: countsOf(all.map(({ sessionId }) => sessionId)) },
-      // Nobody of old expects it where all is told.
-      ...(rest.length > page.length ? { nextCursor: cursorOf(page.at(-1)!) } : {}),
-    });
+  "tasks.inFlight": forQuery("tasks.inFlight", {
+    prepare: recoverTasks,
+    // Shows expired leases.
+    sweeps: false,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const after = spotOf(input.cursor);
+      if (!after.ok) return after;
+      const filter = { project: project.value, sessionId: input.sessionId, limit: limits.openClaimsMax };
+      const all = entries(view, filter, { isWithLost: input.includeExpired === true, now });
+      const from = after.value;
+      const rest = from === null ? all : all.filter((each) => inOrder(from, each) < 0);
+      const page = rest.slice(0, input.limit);
+      return accept({
+        inFlight: page.map((each) => shown(view, each)),
+        summary: { total: all.length, bySession: countsOf(all.map(({ sessionId }) => sessionId)) },
+        // Absent on the last page: older clients do not expect it there.
+        ...(rest.length > page.length ? { nextCursor: cursorOf(page.at(-1)!) } : {}),
+      });
+    },
   }),
 };
 
-/** Lost ones too, ended or not: nobody can tell whether a sweeper has run. */
+/** Lost claims too, ended or not: the answer does not depend on whether a sweeper has run. */
 function entries(
   view: Reads,
   filter: Parameters<Reads["openClaims"]>[0],

@@ -4,6 +4,7 @@ import { type Lock, type LockHolder, lockExpiry, lockKind, toLock } from "../cor
 import { accept } from "../core/refusal.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { isHeld } from "./locks.js";
+import { recoverLock } from "./preparations.js";
 import { iso } from "./render.js";
 
 interface HolderInput {
@@ -14,7 +15,7 @@ interface HolderInput {
   sessionId?: string | undefined;
 }
 
-/** A pid without a host is one of this host, unless the caller may be on another. */
+/** A pid without a host is one of this host, unless the caller might be on another. */
 function holderOf(input: HolderInput, { caller, environment }: CallContext): LockHolder {
   const { pid = null, processStartedAt = null, sessionId = null } = input;
   return {
@@ -46,6 +47,7 @@ function wireLock(lock: Lock, here: string, holderAlive: boolean): WireLock {
 
 export const lockOperations = {
   "locks.acquire": forCommand("locks.acquire", {
+    prepare: recoverLock,
     command: (input, context): AcquireLockCommand => {
       const { environment } = context;
       const holder = holderOf(input, context);
@@ -63,6 +65,7 @@ export const lockOperations = {
     },
   }),
   "locks.release": forCommand("locks.release", {
+    prepare: recoverLock,
     command: (input, context): ReleaseLockCommand => {
       const holder = holderOf(input, context);
       const { name, sessionId, force } = input;
@@ -72,20 +75,28 @@ export const lockOperations = {
     },
     answer: (_view, { released }) => ({ success: true, released }),
   }),
-  "locks.get": forQuery("locks.get", (view, { name }, { environment }, now) => {
-    const value = view.document(lockKind, name);
-    const held = value !== undefined && isHeld(view, toLock(value), environment, now);
-    return accept({ lock: held ? wireLock(toLock(value), environment.hostId, true) : null });
+  "locks.get": forQuery("locks.get", {
+    // Reads no task.
+    sweeps: false,
+    query: (view, { name }, { environment }, now) => {
+      const value = view.document(lockKind, name);
+      const held = value !== undefined && isHeld(view, toLock(value), environment, now);
+      return accept({ lock: held ? wireLock(toLock(value), environment.hostId, true) : null });
+    },
   }),
-  "locks.list": forQuery("locks.list", (view, { limit, cursor }, { environment }, now) => {
-    const found = view.documents({ kind: lockKind, afterKey: cursor, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const held = page
-      .map(({ value }) => toLock(value))
-      .filter((lock) => isHeld(view, lock, environment, now));
-    return accept({
-      locks: held.map((lock) => wireLock(lock, environment.hostId, true)),
-      nextCursor: found.length > page.length ? page.at(-1)!.key : null,
-    });
+  "locks.list": forQuery("locks.list", {
+    // Reads no task.
+    sweeps: false,
+    query: (view, { limit, cursor }, { environment }, now) => {
+      const found = view.documents({ kind: lockKind, afterKey: cursor, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const held = page
+        .map(({ value }) => toLock(value))
+        .filter((lock) => isHeld(view, lock, environment, now));
+      return accept({
+        locks: held.map((lock) => wireLock(lock, environment.hostId, true)),
+        nextCursor: found.length > page.length ? page.at(-1)!.key : null,
+      });
+    },
   }),
 };

@@ -1,4 +1,5 @@
-// Locks of dead processes. A process of this host that is gone holds nothing: its pid and start time tell.
+// Locks of dead processes. A process of this host that has ended holds nothing: its pid and start time show
+// it.
 
 import { limits } from "../core/limits.js";
 import { isFromFuture, isLockOver, type Lock, lockKind, toLock } from "../core/lock.js";
@@ -6,7 +7,7 @@ import type { Reads } from "../core/view.js";
 import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
 
-/** Its process was one of this host and is gone. */
+/** Its process was on this host and has ended. */
 export function isHolderGone(lock: Lock, environment: Environment): boolean {
   if (lock.pid === null || lock.host !== environment.hostId) return false;
   return !environment.isAlive(lock.pid, lock.processStartedAt);
@@ -16,25 +17,30 @@ export function isHeld(view: Reads, lock: Lock, environment: Environment, now: n
   return !isLockOver(view, lock, environment.hostId, now) && !isHolderGone(lock, environment);
 }
 
-/** Names are made up and left behind (`…_fork_…`), so now and then all locks are looked at. */
-const lookAtAllMs = 60_000;
-const lookedAt = new WeakMap<Executor, Map<string, number>>();
+/**
+ * Callers invent names and leave their locks behind (`…_fork_…`), so all locks are checked at this interval.
+ */
+const checkAllMs = 60_000;
+const checkedAllAt = new WeakMap<Executor, Map<string, number>>();
 const orgsMax = 10_000;
 
-function isTimeToLookAtAll(executor: Executor, org: string): boolean {
-  const byOrg = lookedAt.get(executor) ?? new Map<string, number>();
-  lookedAt.set(executor, byOrg);
+function isCheckOfAllDue(executor: Executor, org: string): boolean {
+  const byOrg = checkedAllAt.get(executor) ?? new Map<string, number>();
+  checkedAllAt.set(executor, byOrg);
   const now = performance.now();
-  if (now - (byOrg.get(org) ?? Number.NEGATIVE_INFINITY) < lookAtAllMs) return false;
+  if (now - (byOrg.get(org) ?? Number.NEGATIVE_INFINITY) < checkAllMs) return false;
   if (byOrg.size >= orgsMax) byOrg.clear();
   byOrg.set(org, now);
   return true;
 }
 
-/** Frees the lock of this name if its holder is dead, cuts it if it is from the future, and now and then all such. */
+/**
+ * Frees the lock of this name if its holder is dead, and shortens it if it is from the future. At an
+ * interval: all locks.
+ */
 export async function freeDeadLocks(executor: Executor, org: string, name: string): Promise<void> {
   const { environment } = executor;
-  const all = isTimeToLookAtAll(executor, org);
+  const all = isCheckOfAllDue(executor, org);
   const found = await executor.store.read(org, (view, now) => {
     const named = view.document(lockKind, name);
     const locks = all
@@ -42,8 +48,8 @@ export async function freeDeadLocks(executor: Executor, org: string, name: strin
           .documents({ kind: lockKind, limit: limits.pageMax, readableOnly: true })
           .map(({ value }) => toLock(value))
       : [];
-    const looked = named ? [toLock(named), ...locks] : locks;
-    return looked.filter((lock) => isFromFuture(lock, now) || !isHeld(view, lock, environment, now));
+    const checked = named ? [toLock(named), ...locks] : locks;
+    return checked.filter((lock) => isFromFuture(lock, now) || !isHeld(view, lock, environment, now));
   });
   if (found.length === 0) return;
   const locks = found.map((lock) =>

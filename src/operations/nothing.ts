@@ -1,28 +1,27 @@
-// Says why a claim got nothing. Counting takes longer the more tasks are open, and idle agents ask again and again: what was counted
-// serves all of them until something changes, and with many tasks for a second longer.
+// Says why a claim got nothing. Counting takes longer the more tasks are open, and idle agents ask again and
+// again: what was counted serves all of them until something changes, and with many tasks for a second
+// longer.
 
-import type { InputOf, OutputOf } from "../contract/operation.js";
+import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import { countProject, heldCount, type ProjectCounts, whyNothing } from "../core/nothing.js";
 import { whoIs } from "../core/ready.js";
 import { isLive } from "../core/session.js";
 import type { Reads } from "../core/view.js";
-import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
+import type { CommandCall } from "./handler.js";
 
-type ClaimNext = OperationNamed<"tasks.claimNext">;
-type Answer = OutputOf<ClaimNext>;
+type Answer = OutputOf<OperationNamed<"tasks.claimNext">>;
 
 /** The answer of a claim that got nothing, with the reason unless the caller does not want it. */
 export async function withReason(
   executor: Executor,
-  input: InputOf<ClaimNext>,
-  caller: Caller,
+  { input, caller }: CommandCall<"tasks.claimNext">,
   answer: Answer,
 ): Promise<Answer> {
   if (answer.claim || input.why === false) return answer;
   const breaker = "breaker" in answer ? answer.breaker : undefined;
-  const why = await executor.look(caller.org, (view, now) => {
+  const why = await executor.readSwept(caller.org, (view, now) => {
     const project = view.project(input.project ?? caller.project);
     const session = project && view.session(project.id, input.sessionId);
     if (!project || !isLive(session)) return null;

@@ -20,10 +20,12 @@ import { openBreakersIn } from "./breakers.js";
 import { countsOf } from "./counts.js";
 import { decodeCursor } from "./cursor.js";
 import { resumeFrom } from "./event-feed.js";
-import { type CallContext, forCommand, forQuery } from "./handler.js";
+import type { Executor } from "./execute.js";
+import { type CallContext, type CommandCall, forCommand, forQuery } from "./handler.js";
+import { recoverSessions } from "./preparations.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
-import { isGone } from "./sweep.js";
+import { endDeadSessions, isGone } from "./sweep.js";
 import { scope } from "./task-queries.js";
 
 function findSession(
@@ -86,69 +88,96 @@ export const sessionOperations = {
     }),
     answer: (_view, { released }) => ({ success: true, released }),
   }),
-  "sessions.get": forQuery("sessions.get", (view, input, context) => {
-    const found = findSession(view, input, context);
-    return found.ok ? accept({ session: wireSession(view, found.value) }) : found;
+  "sessions.get": forQuery("sessions.get", {
+    query: (view, input, context) => {
+      const found = findSession(view, input, context);
+      return found.ok ? accept({ session: wireSession(view, found.value) }) : found;
+    },
   }),
-  "sessions.list": forQuery("sessions.list", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const sessions = view.sessions({
-      project: project.value,
-      live: input.all !== true,
-      limit: input.limit + 1,
-      ...(input.all === true ? {} : { seenSince: now - sessionShownMs }),
-      ...(input.cursor === undefined ? {} : { afterId: input.cursor }),
-    });
-    const page = sessions.slice(0, input.limit);
-    const last = page.at(-1);
-    return accept({
-      sessions: page.map((session) => wireSession(view, session)),
-      nextCursor: last && sessions.length > page.length ? `${last.project}/${last.id}` : null,
-      ...openBreakersIn(view, project.value, now),
-    });
+  "sessions.list": forQuery("sessions.list", {
+    prepare: recoverSessions,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const sessions = view.sessions({
+        project: project.value,
+        live: input.all !== true,
+        limit: input.limit + 1,
+        ...(input.all === true ? {} : { seenSince: now - sessionShownMs }),
+        ...(input.cursor === undefined ? {} : { afterId: input.cursor }),
+      });
+      const page = sessions.slice(0, input.limit);
+      const last = page.at(-1);
+      return accept({
+        sessions: page.map((session) => wireSession(view, session)),
+        nextCursor: last && sessions.length > page.length ? `${last.project}/${last.id}` : null,
+        ...openBreakersIn(view, project.value, now),
+      });
+    },
   }),
-  "sessions.summary": forQuery("sessions.summary", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const found = summary(view, project.value, input.limit, now);
-    return accept({ ...found, ...openBreakersIn(view, project.value, now) });
+  "sessions.summary": forQuery("sessions.summary", {
+    prepare: recoverSessions,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const found = summary(view, project.value, input.limit, now);
+      return accept({ ...found, ...openBreakersIn(view, project.value, now) });
+    },
   }),
-  "sessions.currentTask": forQuery("sessions.currentTask", (view, input, context, now) => {
-    const found = findSession(view, input, context);
-    if (!found.ok) return found;
-    return accept({ sessionId: found.value.id, currentTask: currentOf(view, found.value, now) });
+  "sessions.currentTask": forQuery("sessions.currentTask", {
+    query: (view, input, context, now) => {
+      const found = findSession(view, input, context);
+      if (!found.ok) return found;
+      return accept({ sessionId: found.value.id, currentTask: currentOf(view, found.value, now) });
+    },
   }),
 };
 
 export const claimOperations = {
   "claims.cleanup": forCommand("claims.cleanup", {
+    run: (executor, call) => executor.once(call, () => cleanUp(executor, call)),
     command: (): SweepCommand => ({ type: "sweep", limit: limits.sweepMax, thorough: true }),
     answer: (_view, cleaned) => ({ success: true, cleaned }),
   }),
-  "claims.stats": forQuery("claims.stats", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const claims = countable(view, project.value);
-    const active = claims.filter((claim) => !isOver(claim, now));
-    const health = (claim: Claim) => healthStatus(claim, view.project(claim.project)!.settings.claim, now);
-    const durations = active.map((claim) => Math.max(0, now - claim.claimedAt));
-    const oldest = active[0];
-    return accept({
-      active: active.length,
-      byAgentType: countsOf(active.map(({ agentType }) => agentType ?? "unknown")),
-      bySession: countsOf(active.map(({ sessionId }) => sessionId)),
-      byHealth: countsOf(claims.map(health)),
-      expired: claims.length - active.length,
-      orphaned: claims.filter((claim) => isOrphaned(view, claim, now)).length,
-      averageDurationMs:
-        active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
-      oldest: oldest ? wireClaim(view, oldest, now) : null,
-      ...openBreakersIn(view, project.value, now),
-      ...(input.dead === true ? { dead: deadSessions(view, project.value, claims, context) } : {}),
-    });
+  "claims.stats": forQuery("claims.stats", {
+    // Counts expired leases.
+    sweeps: false,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const claims = countable(view, project.value);
+      const active = claims.filter((claim) => !isOver(claim, now));
+      const health = (claim: Claim) => healthStatus(claim, view.project(claim.project)!.settings.claim, now);
+      const durations = active.map((claim) => Math.max(0, now - claim.claimedAt));
+      const oldest = active[0];
+      return accept({
+        active: active.length,
+        byAgentType: countsOf(active.map(({ agentType }) => agentType ?? "unknown")),
+        bySession: countsOf(active.map(({ sessionId }) => sessionId)),
+        byHealth: countsOf(claims.map(health)),
+        expired: claims.length - active.length,
+        orphaned: claims.filter((claim) => isOrphaned(view, claim, now)).length,
+        averageDurationMs:
+          active.length === 0 ? 0 : durations.reduce((sum, each) => sum + each, 0) / active.length,
+        oldest: oldest ? wireClaim(view, oldest, now) : null,
+        ...openBreakersIn(view, project.value, now),
+        ...(input.dead === true ? { dead: deadSessions(view, project.value, claims, context) } : {}),
+      });
+    },
   }),
 };
+
+/** In rounds, until no lease or claim is left to end. */
+async function cleanUp(executor: Executor, call: CommandCall<"claims.cleanup">) {
+  const cleaned = await endDeadSessions(executor, call.caller.org);
+  const round = { ...call, idempotencyKey: undefined };
+  for (;;) {
+    const { answer } = await executor.transact(round);
+    cleaned.push(...answer.cleaned);
+    if (answer.cleaned.length < limits.sweepMax)
+      return { success: true as const, cleaned: cleaned.slice(0, limits.sweepMax) };
+  }
+}
 
 /** Figures leave out what is unreadable: `dibs doctor` names it. */
 function countable(view: Reads, project: string | null): Claim[] {
@@ -160,7 +189,7 @@ function countable(view: Reads, project: string | null): Claim[] {
   );
 }
 
-/** Its session is dead, and nobody has taken the task from it yet. */
+/** The session is dead, and the claim is still open. */
 function isOrphaned(view: Reads, { project, sessionId }: Claim, now: number): boolean {
   const session = view.session(project, sessionId);
   return !isLive(session) || isSilent(session, view.project(project)!.settings.claim.orphanThresholdMs, now);
@@ -183,17 +212,21 @@ function deadSessions(
 }
 
 export const eventOperations = {
-  "events.list": forQuery("events.list", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const { after, taskId, types, limit } = input;
-    const events = view.events({ project: project.value, after, taskId, types, limit });
-    const { eventSeq, eventMin } = view.org();
-    // A filtered page that is not full has looked at everything: go on from the end of the log.
-    const nextAfter = events.length === limit ? events.at(-1)!.seq : eventSeq;
-    const ends = { firstAvailable: eventMin, lastSeq: eventSeq };
-    const reset = resumeFrom(after, ends) !== after;
-    return accept({ events: events.map(wireEvent), nextAfter, reset, ...ends, now: iso(now) });
+  "events.list": forQuery("events.list", {
+    // Reads only the log.
+    sweeps: false,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const { after, taskId, types, limit } = input;
+      const events = view.events({ project: project.value, after, taskId, types, limit });
+      const { eventSeq, eventMin } = view.org();
+      // A page that is not full has read the whole log: continue at its end.
+      const nextAfter = events.length === limit ? events.at(-1)!.seq : eventSeq;
+      const ends = { firstAvailable: eventMin, lastSeq: eventSeq };
+      const reset = resumeFrom(after, ends) !== after;
+      return accept({ events: events.map(wireEvent), nextAfter, reset, ...ends, now: iso(now) });
+    },
   }),
 };
 
@@ -206,40 +239,44 @@ export const notificationOperations = {
       return { success: true, notification: wireNotification(notification) };
     },
   }),
-  "notifications.list": forQuery("notifications.list", (view, input, context) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const before = decodeCursor(input.cursor);
-    if (!before.ok) return before;
-    const found = view.notifications({
-      project: project.value,
-      unread: input.unread === true,
-      limit: input.limit + 1,
-      ...(before.value > 0 ? { before: before.value } : {}),
-    });
-    const page = found.slice(0, input.limit);
-    return accept({
-      notifications: page.map(wireNotification),
-      unread: view.unreadCount(project.value),
-      nextCursor: found.length > page.length ? page.at(-1)!.id.slice(1) : null,
-    });
+  "notifications.list": forQuery("notifications.list", {
+    query: (view, input, context) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const before = decodeCursor(input.cursor);
+      if (!before.ok) return before;
+      const found = view.notifications({
+        project: project.value,
+        unread: input.unread === true,
+        limit: input.limit + 1,
+        ...(before.value > 0 ? { before: before.value } : {}),
+      });
+      const page = found.slice(0, input.limit);
+      return accept({
+        notifications: page.map(wireNotification),
+        unread: view.unreadCount(project.value),
+        nextCursor: found.length > page.length ? page.at(-1)!.id.slice(1) : null,
+      });
+    },
   }),
-  "notifications.inbox": forQuery("notifications.inbox", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const { limit } = input;
-    const waiting = view.tasks({
-      project: project.value,
-      states: ["awaiting_response"],
-      afterOrdinal: 0,
-      limit,
-    });
-    const unread = view.notifications({ project: project.value, unread: true, limit });
-    return accept({
-      questions: waiting.map((task) => wireTask(view, task, now)),
-      notifications: unread.map(wireNotification),
-      unread: view.unreadCount(project.value),
-    });
+  "notifications.inbox": forQuery("notifications.inbox", {
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const { limit } = input;
+      const waiting = view.tasks({
+        project: project.value,
+        states: ["awaiting_response"],
+        afterOrdinal: 0,
+        limit,
+      });
+      const unread = view.notifications({ project: project.value, unread: true, limit });
+      return accept({
+        questions: waiting.map((task) => wireTask(view, task, now)),
+        notifications: unread.map(wireNotification),
+        unread: view.unreadCount(project.value),
+      });
+    },
   }),
 };
 
@@ -257,14 +294,20 @@ export const projectOperations = {
     command: ({ id, settings }): CreateProjectCommand => ({ type: "create-project", id, settings }),
     answer: (view, _value, { id }) => projectAnswer(view, id),
   }),
-  "projects.get": forQuery("projects.get", (view, { id }, { caller }) => {
-    const project = view.project(id ?? caller.project);
-    return project ? accept({ project: wireProject(view, project) }) : projectNotFound(id ?? caller.project);
+  "projects.get": forQuery("projects.get", {
+    query: (view, { id }, { caller }) => {
+      const project = view.project(id ?? caller.project);
+      return project
+        ? accept({ project: wireProject(view, project) })
+        : projectNotFound(id ?? caller.project);
+    },
   }),
-  "projects.list": forQuery("projects.list", (view, { limit, cursor = "" }) => {
-    const rest = view.projects().filter(({ id }) => id > cursor);
-    const page = rest.slice(0, limit).map((project) => wireProject(view, project));
-    return accept({ projects: page, nextCursor: rest.length > limit ? page.at(-1)!.id : null });
+  "projects.list": forQuery("projects.list", {
+    query: (view, { limit, cursor = "" }) => {
+      const rest = view.projects().filter(({ id }) => id > cursor);
+      const page = rest.slice(0, limit).map((project) => wireProject(view, project));
+      return accept({ projects: page, nextCursor: rest.length > limit ? page.at(-1)!.id : null });
+    },
   }),
   "projects.update": forCommand("projects.update", {
     command: ({ id, settings, paused }, { caller }): UpdateProjectCommand => ({

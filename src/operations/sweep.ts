@@ -1,5 +1,5 @@
-// Recovery of what dead processes hold. Leases end by themselves (every claim sweeps what is due); a process of this host that
-// is gone need not be waited for: its pid and start time tell.
+// Recovery of what dead processes hold. Leases expire by themselves (every claim sweeps what is due). A
+// process of this host need not be waited for: its pid and start time show whether it still runs.
 
 import { limits } from "../core/limits.js";
 import { canRead, isUnreadable } from "../core/refusal.js";
@@ -7,13 +7,13 @@ import { isLive, type Session } from "../core/session.js";
 import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
 
-/** It is not ended, but its process on this host is. */
+/** A live session whose process was on this host and has ended. */
 export function isGone(session: Session, environment: Environment): boolean {
   if (!isLive(session) || session.pid === null || session.host !== environment.hostId) return false;
   return !environment.isAlive(session.pid, session.processStartedAt);
 }
 
-/** A session of which something is unreadable must not keep the others from being ended. */
+/** A session with an unreadable row must not prevent that the others are ended. */
 function passOver(error: unknown): null {
   if (isUnreadable(error)) return null;
   throw error;
@@ -39,96 +39,99 @@ export interface Swept {
   reason: string;
 }
 
-/** Ends every live session of this host whose process is gone. */
+/** Ends every live session of this host whose process has ended. */
 export async function endDeadSessions(executor: Executor, org: string): Promise<Swept[]> {
   const filter = { project: null, live: true, limit: limits.openClaimsMax, readableOnly: true };
   return endIfGone(executor, org, await executor.store.read(org, (view) => view.sessions(filter)));
 }
 
-/** As performance.now() tells it, which takes longer to load than a look. */
+/** Like performance.now(), which takes longer to load than a scan takes. */
 export const monotonicMs = () => process.uptime() * 1000;
 
-/** Looking is shared: however many wait, processes are looked at once in this time. */
-const lookEveryMs = 500;
+/** Calls share scans: however many wait, processes are checked once in this time. */
+const scanEveryMs = 500;
 
-interface Look {
-  at: number;
+interface Scan {
+  startedAt: number;
   found: Promise<Swept[]>;
 }
 
-/** For all who ask at about the same time. */
-class Looks {
-  private readonly last = new WeakMap<Executor, Map<string, Look>>();
+/** One scan per org for all calls of about the same time. */
+class SharedScan {
+  private readonly last = new WeakMap<Executor, Map<string, Scan>>();
 
-  constructor(private readonly look: (executor: Executor, org: string) => Promise<Swept[]>) {}
+  constructor(private readonly scan: (executor: Executor, org: string) => Promise<Swept[]>) {}
 
-  isTime(executor: Executor, org: string): boolean {
+  isDue(executor: Executor, org: string): boolean {
     const last = this.last.get(executor)?.get(org);
-    return !last || monotonicMs() - last.at >= lookEveryMs;
+    return !last || monotonicMs() - last.startedAt >= scanEveryMs;
   }
 
-  take(executor: Executor, org: string): Promise<Swept[]> {
-    return this.takeSince(executor, org, monotonicMs() - lookEveryMs);
+  recent(executor: Executor, org: string): Promise<Swept[]> {
+    return this.startedAfter(executor, org, monotonicMs() - scanEveryMs);
   }
 
-  /** What a look finds that began after `since`: it sees every process that was dead by then. */
-  takeSince(executor: Executor, org: string, since: number): Promise<Swept[]> {
-    const byOrg = this.last.get(executor) ?? new Map<string, Look>();
+  /** The result of a scan that started after `since`: it finds every process that had ended by then. */
+  startedAfter(executor: Executor, org: string, since: number): Promise<Swept[]> {
+    const byOrg = this.last.get(executor) ?? new Map<string, Scan>();
     this.last.set(executor, byOrg);
     const last = byOrg.get(org);
-    if (last && last.at > since) return last.found;
-    const look: Look = { at: Number.POSITIVE_INFINITY, found: Promise.resolve([]) };
-    byOrg.set(org, look);
-    look.found = this.begin(executor, org, look, last?.found);
-    return look.found;
+    if (last && last.startedAt > since) return last.found;
+    const scan: Scan = { startedAt: Number.POSITIVE_INFINITY, found: Promise.resolve([]) };
+    byOrg.set(org, scan);
+    scan.found = this.start(executor, org, scan, last?.found);
+    return scan.found;
   }
 
-  /** One after the other. Until it begins, it will have begun after whatever is asked of it. */
-  private async begin(
+  /** One after the other. A scan that has not started yet will start after any time that a call asks for. */
+  private async start(
     executor: Executor,
     org: string,
-    look: Look,
+    scan: Scan,
     before?: Promise<Swept[]>,
   ): Promise<Swept[]> {
     await before;
-    look.at = monotonicMs();
-    // Looking is a help: if the store cannot be read now, the next look may find more.
-    return this.look(executor, org).catch(() => []);
+    scan.startedAt = monotonicMs();
+    // Best effort: if the store cannot be read now, the next scan might succeed.
+    return this.scan(executor, org).catch(() => []);
   }
 }
 
-const holders = new Looks(lookForDeadHolders);
-const everybody = new Looks(endDeadSessions);
-const overdue = new Looks(async (executor, org) => {
-  await executor.look(org, () => null);
+const holders = new SharedScan(scanHolders);
+const sessions = new SharedScan(endDeadSessions);
+const overdue = new SharedScan(async (executor, org) => {
+  await executor.readSwept(org, () => null);
   return [];
 });
 
-export function isTimeToLook(executor: Executor, org: string): boolean {
-  return holders.isTime(executor, org);
+export function isHolderScanDue(executor: Executor, org: string): boolean {
+  return holders.isDue(executor, org);
 }
 
-/** Those that hold something: what claims and lists of tasks need to know. */
+/** Ends dead sessions that hold a task, by a shared scan. Claims and lists of tasks need no more. */
 export function endDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
-  return holders.take(executor, org);
+  return holders.recent(executor, org);
 }
 
-/** The same, by a look that began after `since`. */
+/** The same, by a scan that started after `since`. */
 export function endDeadHoldersSince(executor: Executor, org: string, since: number): Promise<Swept[]> {
-  return holders.takeSince(executor, org, since);
+  return holders.startedAfter(executor, org, since);
 }
 
-/** For those who wait: a lease can end that had not begun, or was longer, when they last looked. Its end wakes them. */
+/**
+ * For waiting claims: a lease can expire that had not begun, or was longer, when they last tried. Its end
+ * wakes them.
+ */
 export async function endOverdueLeases(executor: Executor, org: string): Promise<void> {
-  await overdue.take(executor, org);
+  await overdue.recent(executor, org);
 }
 
-/** The idle ones too, before somebody asks who is here. */
-export function noticeTheDead(executor: Executor, org: string): Promise<Swept[]> {
-  return everybody.take(executor, org);
+/** Ends all dead sessions, idle ones too, by a shared scan. */
+export function endDeadSessionsShared(executor: Executor, org: string): Promise<Swept[]> {
+  return sessions.recent(executor, org);
 }
 
-async function lookForDeadHolders(executor: Executor, org: string): Promise<Swept[]> {
+async function scanHolders(executor: Executor, org: string): Promise<Swept[]> {
   const found = await executor.store.read(org, (view) => {
     const sessions: Session[] = [];
     const seen = new Set<string>();
@@ -145,7 +148,7 @@ async function lookForDeadHolders(executor: Executor, org: string): Promise<Swep
   return endIfGone(executor, org, found);
 }
 
-/** The holder of one task, before somebody else asks for it or answers its question. */
+/** Ends the session that holds this task, if its process has ended. */
 export async function endDeadHolder(
   executor: Executor,
   org: string,

@@ -23,7 +23,9 @@ import { isAtLeast } from "../core/role.js";
 import { isTerminal } from "../core/task.js";
 import type { NothingClaimed } from "../core/transitions/claim.js";
 import type { Reads } from "../core/view.js";
+import { claimNamed, claimNext } from "./claim-wait.js";
 import { type CallContext, forCommand } from "./handler.js";
+import { recoverTask } from "./preparations.js";
 import { iso, wireBreaker, wireClaim, wireTask } from "./render.js";
 
 function project(input: { project?: string | undefined }, { caller }: CallContext): string {
@@ -132,6 +134,7 @@ export const taskCommands = {
     answer: taskAnswer,
   }),
   "tasks.claim": forCommand("tasks.claim", {
+    run: claimNamed,
     command: ({ waitMs: _, ...input }, context): ClaimCommand => ({
       type: "claim",
       ...input,
@@ -145,6 +148,9 @@ export const taskCommands = {
     },
   }),
   "tasks.claimNext": forCommand("tasks.claimNext", {
+    // A claim that got nothing has changed nothing: a repeated call can get a task.
+    isRemembered: ({ claim }) => claim !== null,
+    run: claimNext,
     command: (input, context): ClaimNextCommand => ({
       type: "claim-next",
       ...input,
@@ -193,6 +199,7 @@ export const taskCommands = {
     answer: taskAnswer,
   }),
   "tasks.respond": forCommand<"tasks.respond", RespondCommand>("tasks.respond", {
+    prepare: recoverTask,
     command: (input, context): RespondCommand => ({
       type: "respond",
       ...input,

@@ -16,6 +16,7 @@ import type { Reads } from "../core/view.js";
 import { activeFirst } from "./active-first.js";
 import { decodeCursor } from "./cursor.js";
 import { type CallContext, forQuery } from "./handler.js";
+import { recoverTaskAndSessions, recoverTasks } from "./preparations.js";
 import {
   maybeIso,
   wireAttempt,
@@ -26,10 +27,10 @@ import {
   wireTaskRow,
 } from "./render.js";
 
-/** A page of tasks is cut at this much text, so that long prompts do not make a page of a hundred megabytes. */
+/** A page of tasks is cut at this much text, so that no page of long prompts has a hundred megabytes. */
 const pageTextMax = 4 * 1024 * 1024;
 
-/** The project to look at, null for all of the org, or the refusal. */
+/** The project to read, null for all of the org, or the refusal. */
 export function scope(
   view: Reads,
   project: string | undefined,
@@ -62,14 +63,14 @@ function findSession(
   return asNew ? accept(newcomer(sessionId)) : sessionNotFound(sessionId);
 }
 
-/** The first tasks whose texts fit a page, and where to go on. */
+/** The first tasks whose texts fit a page, and where the next page starts. */
 function pageOf(
   view: Reads,
   tasks: Task[],
   { limit, now, isShown, cursorOf }: Paging,
 ): { tasks: WireTask[]; nextCursor: string | null } {
   const page = [];
-  let looked = 0;
+  let read = 0;
   let length = 0;
   for (const task of tasks.slice(0, limit)) {
     const wire = isShown(task) ? wireTask(view, task, now) : null;
@@ -78,10 +79,10 @@ function pageOf(
       : 0;
     if (length > pageTextMax && page.length > 0) break;
     if (wire) page.push(wire);
-    looked++;
+    read++;
   }
-  const last = tasks[looked - 1];
-  return { tasks: page, nextCursor: last && looked < tasks.length ? cursorOf(last) : null };
+  const last = tasks[read - 1];
+  return { tasks: page, nextCursor: last && read < tasks.length ? cursorOf(last) : null };
 }
 
 interface Paging {
@@ -100,166 +101,190 @@ function countOf(view: Reads, project: string | null, states: readonly TaskState
 }
 
 export const taskQueries = {
-  "tasks.get": forQuery("tasks.get", (view, input, context, now) => {
-    const found = findTask(view, input, context);
-    return found.ok ? accept({ task: wireTask(view, found.value, now) }) : found;
+  "tasks.get": forQuery("tasks.get", {
+    query: (view, input, context, now) => {
+      const found = findTask(view, input, context);
+      return found.ok ? accept({ task: wireTask(view, found.value, now) }) : found;
+    },
   }),
-  "tasks.list": forQuery("tasks.list", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    const { label, assignee, parent, q, limit, cursor } = input;
-    const onlyReady = input.claimable === true;
-    const states = typeof input.state === "string" ? [input.state] : input.state;
-    const parentId = parent === "" ? null : parent;
-    const where = { project: project.value, states, label, assignee, parentId, text: q, limit: limit + 1 };
-    const isShown = (task: Task) => !onlyReady || !view.project(task.project)?.paused;
-    if (input.order === "active") {
-      const found = activeFirst(view, where, { cursor, onlyReady, now });
-      if (!found.ok) return found;
-      const page = pageOf(view, found.value.tasks, { ...found.value, limit, now, isShown });
-      const isCounted = !onlyReady && [label, assignee, parent, q].every((each) => each === undefined);
-      const isCut = page.nextCursor !== null && isCounted;
-      return accept({ ...page, ...(isCut && { total: countOf(view, project.value, states) }) });
-    }
-    const after = decodeCursor(cursor);
-    if (!after.ok) return after;
-    const queued = onlyReady ? { as: "ready" as const, at: now } : undefined;
-    const tasks = view.tasks({ ...where, queued, afterOrdinal: after.value });
-    return accept(pageOf(view, tasks, { limit, now, isShown, cursorOf: inCreationOrder }));
-  }),
-  "tasks.rows": forQuery("tasks.rows", (view, input, context, now) => {
-    const project = scope(view, input.project, context);
-    if (!project.ok) return project;
-    if (input.taskIds) {
-      const found = input.taskIds.map((id) => view.task(project.value!, id));
-      const tasks = found.filter((task) => task !== undefined);
-      return accept({ rows: tasks.map((task) => wireTaskRow(view, task, now)), nextCursor: null });
-    }
-    const after = decodeCursor(input.cursor);
-    if (!after.ok) return after;
-    const tasks = view.tasks({
-      project: project.value,
-      states: typeof input.state === "string" ? [input.state] : input.state,
-      afterOrdinal: after.value,
-      limit: input.limit + 1,
-    });
-    const page = tasks.slice(0, input.limit);
-    const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
-    return accept({ rows: page.map((task) => wireTaskRow(view, task, now)), nextCursor });
-  }),
-  "tasks.explain": forQuery("tasks.explain", (view, input, context, now) => {
-    const found = findTask(view, input, context);
-    if (!found.ok) return found;
-    const task = found.value;
-    const session = findSession(view, task.project, input);
-    if (!session.ok) return session;
-    const who = session.value && whoIs(session.value);
-    const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
-    const claimable = reasons.length === 0;
-    const advice = claimable && !who ? nobodyFits(view, task, now) : null;
-    const held = claimable ? heldBack(view, task, input.sessionId, now) : [];
-    return accept({
-      taskId: task.id,
-      claimable,
-      reasons: [...reasons, ...held, ...(advice ? [advice] : [])].map(wireReason),
-    });
-  }),
-  "tasks.blockedBy": forQuery("tasks.blockedBy", (view, input, context) => {
-    const found = findTask(view, input, context);
-    if (!found.ok) return found;
-    const { project, id, state } = found.value;
-    // A parent waits for its children as a task waits for its dependencies.
-    const waiting = (on: string) => {
-      const parent = view.task(project, on)?.parentId ?? null;
-      const ids = parent === null ? view.dependents(project, on) : [...view.dependents(project, on), parent];
-      return ids.filter((other) => {
-        const task = view.task(project, other);
-        return task && !isTerminal(task.state);
-      });
-    };
-    if (state === "completed") return accept({ taskId: id, direct: [], transitive: [], count: 0 });
-    const direct = new Set(waiting(id));
-    const bounds = { max: direct.size + limits.transitiveMax, walkMax: limits.graphWalkMax };
-    const all = reachable([id], waiting, bounds);
-    const transitive = all.ids.filter((other) => !direct.has(other)).slice(0, limits.transitiveMax);
-    return accept({
-      taskId: id,
-      direct: [...direct].slice(0, limits.transitiveMax),
-      transitive,
-      count: all.count,
-    });
-  }),
-  "tasks.claimable": forQuery("tasks.claimable", (view, input, context, now) => {
-    const name = input.project ?? context.caller.project;
-    if (name !== "*" && !view.project(name)) return projectNotFound(name);
-    const session = name === "*" ? accept(undefined) : findSession(view, name, input);
-    if (!session.ok) return session;
-    const tasks: WireTask[] = [];
-    // Claims are made in one project: between projects there is no order.
-    for (const project of name === "*" ? view.projects() : [view.project(name)!]) {
-      const found = findSession(view, project.id, input);
-      if (project.paused || !found.ok) continue;
-      const who = found.value && whoIs(found.value);
-      const limit = input.limit - tasks.length;
-      for (const { id } of listReady(view, {
-        project: project.id,
-        settings: project.settings,
-        who,
-        now,
-        limit,
-      })) {
-        tasks.push(wireTask(view, view.task(project.id, id)!, now));
+  "tasks.list": forQuery("tasks.list", {
+    prepare: recoverTasks,
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      const { label, assignee, parent, q, limit, cursor } = input;
+      const onlyReady = input.claimable === true;
+      const states = typeof input.state === "string" ? [input.state] : input.state;
+      const parentId = parent === "" ? null : parent;
+      const where = { project: project.value, states, label, assignee, parentId, text: q, limit: limit + 1 };
+      const isShown = (task: Task) => !onlyReady || !view.project(task.project)?.paused;
+      if (input.order === "active") {
+        const found = activeFirst(view, where, { cursor, onlyReady, now });
+        if (!found.ok) return found;
+        const page = pageOf(view, found.value.tasks, { ...found.value, limit, now, isShown });
+        const isCounted = !onlyReady && [label, assignee, parent, q].every((each) => each === undefined);
+        const isCut = page.nextCursor !== null && isCounted;
+        return accept({ ...page, ...(isCut && { total: countOf(view, project.value, states) }) });
       }
-      if (tasks.length >= input.limit) break;
-    }
-    const only = tasks.length === 0 && name !== "*" ? view.project(name)! : null;
-    if (!only || !session.ok) return accept({ tasks });
-    const who = session.value ? whoIs(session.value) : null;
-    return accept({
-      tasks,
-      why: whyNothing(view, { project: only, counts: countProject(view, name, now), who, now }),
-    });
+      const after = decodeCursor(cursor);
+      if (!after.ok) return after;
+      const queued = onlyReady ? { as: "ready" as const, at: now } : undefined;
+      const tasks = view.tasks({ ...where, queued, afterOrdinal: after.value });
+      return accept(pageOf(view, tasks, { limit, now, isShown, cursorOf: inCreationOrder }));
+    },
   }),
-  "tasks.attempts": forQuery("tasks.attempts", (view, input, context, now) => {
-    const found = findTask(view, input, context);
-    if (!found.ok) return found;
-    const { project, id } = found.value;
-    const open = view.claim(project, id);
-    const closed = view.attempts(project, id, input.limit).map(wireAttempt);
-    return accept({ attempts: open ? [wireOpenAttempt(view, open, now), ...closed] : closed });
+  "tasks.rows": forQuery("tasks.rows", {
+    query: (view, input, context, now) => {
+      const project = scope(view, input.project, context);
+      if (!project.ok) return project;
+      if (input.taskIds) {
+        const found = input.taskIds.map((id) => view.task(project.value!, id));
+        const tasks = found.filter((task) => task !== undefined);
+        return accept({ rows: tasks.map((task) => wireTaskRow(view, task, now)), nextCursor: null });
+      }
+      const after = decodeCursor(input.cursor);
+      if (!after.ok) return after;
+      const tasks = view.tasks({
+        project: project.value,
+        states: typeof input.state === "string" ? [input.state] : input.state,
+        afterOrdinal: after.value,
+        limit: input.limit + 1,
+      });
+      const page = tasks.slice(0, input.limit);
+      const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
+      return accept({ rows: page.map((task) => wireTaskRow(view, task, now)), nextCursor });
+    },
   }),
-  "tasks.events": forQuery("tasks.events", (view, input, context) => {
-    const found = findTask(view, input, context);
-    if (!found.ok) return found;
-    const { project, id } = found.value;
-    const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
-    // Beyond the end, as after a restored backup, nobody would hear of what comes.
-    const nextAfter = events.at(-1)?.seq ?? Math.min(input.after, view.org().eventSeq);
-    return accept({ events: events.map(wireEvent), nextAfter });
+  "tasks.explain": forQuery("tasks.explain", {
+    prepare: recoverTaskAndSessions,
+    query: (view, input, context, now) => {
+      const found = findTask(view, input, context);
+      if (!found.ok) return found;
+      const task = found.value;
+      const session = findSession(view, task.project, input);
+      if (!session.ok) return session;
+      const who = session.value && whoIs(session.value);
+      const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
+      const claimable = reasons.length === 0;
+      const advice = claimable && !who ? noSessionFits(view, task, now) : null;
+      const held = claimable ? heldBack(view, task, input.sessionId, now) : [];
+      return accept({
+        taskId: task.id,
+        claimable,
+        reasons: [...reasons, ...held, ...(advice ? [advice] : [])].map(wireReason),
+      });
+    },
   }),
-  "tasks.graph": forQuery("tasks.graph", (view, input, context) => {
-    const name = input.project ?? context.caller.project;
-    if (!view.project(name)) return projectNotFound(name);
-    const after = decodeCursor(input.cursor);
-    if (!after.ok) return after;
-    const tasks = view.tasks({ project: name, afterOrdinal: after.value, limit: input.limit + 1 });
-    const page = tasks.slice(0, input.limit);
-    const nodes = page.map((task) => ({
-      id: task.id,
-      title: task.title,
-      type: task.type,
-      state: stateOf(task, view.claim(name, task.id)),
-      priority: task.priority,
-      parentId: task.parentId,
-      notBefore: maybeIso(task.notBefore),
-    }));
-    const edges = page.flatMap((task) => task.dependsOn.map((to) => ({ from: task.id, to })));
-    const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
-    return accept({ nodes, edges, nextCursor });
+  "tasks.blockedBy": forQuery("tasks.blockedBy", {
+    query: (view, input, context) => {
+      const found = findTask(view, input, context);
+      if (!found.ok) return found;
+      const { project, id, state } = found.value;
+      // A parent waits for its children as a task waits for its dependencies.
+      const waiting = (on: string) => {
+        const parent = view.task(project, on)?.parentId ?? null;
+        const ids =
+          parent === null ? view.dependents(project, on) : [...view.dependents(project, on), parent];
+        return ids.filter((other) => {
+          const task = view.task(project, other);
+          return task && !isTerminal(task.state);
+        });
+      };
+      if (state === "completed") return accept({ taskId: id, direct: [], transitive: [], count: 0 });
+      const direct = new Set(waiting(id));
+      const bounds = { max: direct.size + limits.transitiveMax, walkMax: limits.graphWalkMax };
+      const all = reachable([id], waiting, bounds);
+      const transitive = all.ids.filter((other) => !direct.has(other)).slice(0, limits.transitiveMax);
+      return accept({
+        taskId: id,
+        direct: [...direct].slice(0, limits.transitiveMax),
+        transitive,
+        count: all.count,
+      });
+    },
+  }),
+  "tasks.claimable": forQuery("tasks.claimable", {
+    query: (view, input, context, now) => {
+      const name = input.project ?? context.caller.project;
+      if (name !== "*" && !view.project(name)) return projectNotFound(name);
+      const session = name === "*" ? accept(undefined) : findSession(view, name, input);
+      if (!session.ok) return session;
+      const tasks: WireTask[] = [];
+      // A claim is for one project: projects have no order among them.
+      for (const project of name === "*" ? view.projects() : [view.project(name)!]) {
+        const found = findSession(view, project.id, input);
+        if (project.paused || !found.ok) continue;
+        const who = found.value && whoIs(found.value);
+        const limit = input.limit - tasks.length;
+        for (const { id } of listReady(view, {
+          project: project.id,
+          settings: project.settings,
+          who,
+          now,
+          limit,
+        })) {
+          tasks.push(wireTask(view, view.task(project.id, id)!, now));
+        }
+        if (tasks.length >= input.limit) break;
+      }
+      const only = tasks.length === 0 && name !== "*" ? view.project(name)! : null;
+      if (!only || !session.ok) return accept({ tasks });
+      const who = session.value ? whoIs(session.value) : null;
+      return accept({
+        tasks,
+        why: whyNothing(view, { project: only, counts: countProject(view, name, now), who, now }),
+      });
+    },
+  }),
+  "tasks.attempts": forQuery("tasks.attempts", {
+    query: (view, input, context, now) => {
+      const found = findTask(view, input, context);
+      if (!found.ok) return found;
+      const { project, id } = found.value;
+      const open = view.claim(project, id);
+      const closed = view.attempts(project, id, input.limit).map(wireAttempt);
+      return accept({ attempts: open ? [wireOpenAttempt(view, open, now), ...closed] : closed });
+    },
+  }),
+  "tasks.events": forQuery("tasks.events", {
+    query: (view, input, context) => {
+      const found = findTask(view, input, context);
+      if (!found.ok) return found;
+      const { project, id } = found.value;
+      const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
+      // A position beyond the end, as after a restored backup, would miss the next events.
+      const nextAfter = events.at(-1)?.seq ?? Math.min(input.after, view.org().eventSeq);
+      return accept({ events: events.map(wireEvent), nextAfter });
+    },
+  }),
+  "tasks.graph": forQuery("tasks.graph", {
+    query: (view, input, context) => {
+      const name = input.project ?? context.caller.project;
+      if (!view.project(name)) return projectNotFound(name);
+      const after = decodeCursor(input.cursor);
+      if (!after.ok) return after;
+      const tasks = view.tasks({ project: name, afterOrdinal: after.value, limit: input.limit + 1 });
+      const page = tasks.slice(0, input.limit);
+      const nodes = page.map((task) => ({
+        id: task.id,
+        title: task.title,
+        type: task.type,
+        state: stateOf(task, view.claim(name, task.id)),
+        priority: task.priority,
+        parentId: task.parentId,
+        notBefore: maybeIso(task.notBefore),
+      }));
+      const edges = page.flatMap((task) => task.dependsOn.map((to) => ({ from: task.id, to })));
+      const nextCursor = tasks.length > page.length ? String(page.at(-1)!.ordinal) : null;
+      return accept({ nodes, edges, nextCursor });
+    },
   }),
 };
 
-/** Advice, not a blocker: runners of an agent type that fails at once get one task at a time. A claim by hand gets it. */
+/**
+ * Advice, not a blocker: runners of an agent type that fails at once get one task at a time. A claim by hand
+ * gets it.
+ */
 function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: number): Reason[] {
   const session = sessionId === undefined ? undefined : view.session(task.project, sessionId);
   if (sessionId !== undefined && !session) return [];
@@ -274,8 +299,8 @@ function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: n
     }));
 }
 
-/** Advice, not a blocker: the task is claimable, but nobody who is here may take it. */
-function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
+/** Advice, not a blocker: the task is claimable, but no live session fits it. */
+function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
   const { orphanThresholdMs } = view.project(task.project)!.settings.claim;
   const seenSince = now - sessionShownMs;
   const fits = view
@@ -298,7 +323,7 @@ function nobodyFits(view: Reads, task: Task, now: number): Reason | null {
   };
 }
 
-/** The command that brings somebody who may take it. */
+/** The command that starts a worker which fits the task. */
 function workerFor({ id, assignee, agentType, requires }: Task): string {
   if (assignee !== null && idProblem(assignee)) return `dibs edit ${id} --assignee ""`;
   const flags = [

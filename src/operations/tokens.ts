@@ -1,5 +1,6 @@
-// Who is it? A token's text names its org, so that nothing need be looked for: `dibs~<org>~<id>~<secret>`. (No org has a `~` in its
-// name; a fixed beginning lets scanners find tokens that were published by mistake.)
+// How tokens are verified. The text of a token contains its org, so that no search is needed:
+// `dibs~<org>~<id>~<secret>`. (No org has a `~` in its name; the fixed prefix lets scanners find tokens that
+// were published by mistake.)
 
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
@@ -31,14 +32,14 @@ function partsOf(text: string): TokenParts | null {
   return idProblem(org) || idProblem(id) ? null : { org, id, secret };
 }
 
-/** How long another process's revocation may go unnoticed. */
+/** How long a revocation by another process can go unnoticed. */
 const trustMs = 3_000;
 const trustedMax = 1_000;
 
 /** Tokens seen valid a moment ago, by the hash of their text. */
 class Trusted {
   private readonly bearers = new Map<string, { bearer: Bearer; until: number }>();
-  /** A look that began before a revocation must not be remembered after it. */
+  /** A token that was read before a revocation must not be cached after it. */
   revocations = 0;
 
   get(hash: string): Bearer | null {
@@ -57,7 +58,7 @@ class Trusted {
 
   readonly listeners = new Set<(org: string) => void>();
 
-  /** All of the org: some may end with the one that was revoked. */
+  /** All of the org: a revocation can end other tokens too. */
   forget(org: string): void {
     this.revocations++;
     for (const listener of this.listeners) listener(org);
@@ -73,7 +74,7 @@ function trustedOf(executor: Executor): Trusted {
   return trusted;
 }
 
-/** Who bears the token with this text, or null. */
+/** The bearer of the token with this text, or null. */
 export async function verifyToken(executor: Executor, text: string): Promise<Bearer | null> {
   const parts = partsOf(text);
   if (!parts) return null;
@@ -104,12 +105,12 @@ async function lookUp(executor: Executor, { org, id }: TokenParts) {
   }
 }
 
-/** The id in a token's text, whoever it is. */
+/** The id in the text of a token, verified or not. */
 export function tokenIdOf(text: string): string | null {
   return partsOf(text)?.id ?? null;
 }
 
-/** Whether a caller that came in with this token, or without one, would come in again. */
+/** Whether the token is still valid; callers without a token stay admitted. */
 export async function isTokenLive(executor: Executor, org: string, id: string | undefined): Promise<boolean> {
   if (id === undefined) return true;
   return executor.store.read(org, (view, now) => validToken(view, id, now) !== null);
@@ -125,7 +126,7 @@ export function forgetTokens(executor: Executor, org: string): void {
   trustedOf(executor).forget(org);
 }
 
-/** Removes those that are over. A help: whether it happens changes no answer. */
+/** Removes expired tokens. Best effort: no answer depends on it. */
 export async function dropExpiredTokens(executor: Executor, org: string): Promise<void> {
   try {
     const ids = await executor.store.read(org, (view, now) =>
@@ -137,6 +138,6 @@ export async function dropExpiredTokens(executor: Executor, org: string): Promis
     );
     if (ids.length > 0) await executor.system(org, { type: "drop-tokens", ids });
   } catch {
-    // The store is busy or cannot be written; the next look tries again.
+    // The store is busy or cannot be written; the next call tries again.
   }
 }

@@ -1,17 +1,19 @@
-// The claims that wait in one org, in order of arrival. However many there are, one listener is called for commits, one timer wakes for
-// what comes due, and one check per second finds dead processes. After a commit that may have freed something, a selection chooses the
-// waiters that could take what is ready, and only these try. The selection is repeated until it chooses no waiter.
+// The claims that wait in one org, in order of arrival. However many there are, one listener is called for
+// commits, one timer wakes for what comes due, and one check per second finds dead processes. After a commit
+// that might have unblocked a task, a selection chooses the waiters that could take what is ready, and only
+// these try. The selection is repeated until it chooses no waiter.
 //
-// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter stores at which count it last tried, and
-// every waiter that has not tried since the last commit is a candidate. The selection can choose too many (it does not check capacity,
-// and another claim can be faster), never too few: it uses the predicate of claiming itself.
+// No waiter sleeps while there is something for it: `changes` counts the commits, each waiter stores at which
+// count it last tried, and every waiter that has not tried since the last commit is a candidate. The
+// selection can choose too many (it does not check capacity, and another claim can be faster), never too few:
+// it uses the predicate of claiming itself.
 
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
 import { isLive } from "../core/session.js";
 import { validToken } from "../core/token.js";
 import type { Reads } from "../core/view.js";
-import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
+import type { CommandCall } from "./handler.js";
 import { endDeadHolders, endOverdueLeases } from "./sweep.js";
 
 /** This many try at a time; up to this many waiters need no selection. */
@@ -23,13 +25,7 @@ const checkEndedMs = 250;
 const timerMsMax = 2_000_000_000;
 
 export interface Waiter {
-  caller: Caller;
-  input: {
-    project?: string | undefined;
-    sessionId: string;
-    labels?: string[] | undefined;
-    agentType?: string | undefined;
-  };
+  call: Pick<CommandCall<"tasks.claimNext">, "caller" | "input">;
   /** The count of changes when it last began to try. */
   triedAt: number;
   /** Claims for it. Settles when it has tried; never rejects. */
@@ -51,7 +47,7 @@ class WaitingClaims {
   private changes = 0;
   private isAwake = false;
   private isTrying = false;
-  /** Instants of the store's clock at which time alone may make something claimable. */
+  /** Times of the store's clock at which a task can become claimable by time alone. */
   private readonly dues = new Set<number>();
   private timer: { at: number; timeout: NodeJS.Timeout } | null = null;
   private checkedEndedAt = 0;
@@ -68,7 +64,7 @@ class WaitingClaims {
     this.ticking = setInterval(() => void this.tick(), checkDeadMs).unref();
   }
 
-  /** It tries at once: something may have been freed since it last found nothing. */
+  /** It tries at once: a task might have become ready since its last try. */
   add(waiter: Waiter): void {
     this.waiters.add(waiter);
     void this.try(waiter);
@@ -110,7 +106,7 @@ class WaitingClaims {
       this.isAwake = false;
       const candidates = [...this.waiters].filter(({ triedAt }) => triedAt < this.changes);
       chosen = candidates.length > triesMax ? await this.choose(candidates) : candidates;
-      // Some may have ended while it looked.
+      // Some might have ended during the selection.
       await Promise.all(chosen.filter((each) => this.waiters.has(each)).map((each) => this.try(each)));
     }
     this.isTrying = false;
@@ -128,7 +124,7 @@ class WaitingClaims {
       this.noteDue(found.dueAt);
       return found.chosen;
     } catch {
-      // The store's trouble is theirs: they hear of it when they try.
+      // The waiters report the error of the store when they try.
       return candidates.slice(0, triesMax);
     }
   }
@@ -141,7 +137,7 @@ class WaitingClaims {
     }, checkEndedMs).unref();
   }
 
-  /** Ends what dead processes hold, and leases that ended sooner than was known: their ends are changes. */
+  /** Ends what dead processes hold, and leases that expired sooner than expected: their ends are changes. */
   private async tick(): Promise<void> {
     await endDeadHolders(this.executor, this.org);
     await endOverdueLeases(this.executor, this.org);
@@ -158,8 +154,8 @@ class WaitingClaims {
     this.timer = null;
     if (this.dues.size > 0) this.setTimer(Math.min(...this.dues), now);
     if (passed.length === 0) return;
-    // Ends the leases that are over.
-    await executor.look(org, () => null).catch(() => undefined);
+    // Ends the expired leases.
+    await executor.readSwept(org, () => null).catch(() => undefined);
     this.changed();
   }
 
@@ -171,13 +167,13 @@ class WaitingClaims {
 
 interface Chosen {
   chosen: Waiter[];
-  /** When time alone may change the choice. */
+  /** When the choice can change by time alone. */
   dueAt: number | null;
-  /** It has looked at the session and the token of every candidate. */
+  /** Whether the session and the token of every candidate were checked. */
   hasSeenAll: boolean;
 }
 
-/** Which waiters could take what is ready now. */
+/** Which waiters could claim what is ready now. */
 class Selection {
   private readonly queues = new Map<string, ReadyNow>();
   private readonly tokens = new Map<string, boolean>();
@@ -195,7 +191,8 @@ class Selection {
     let hasSeenAll = true;
     for (const waiter of candidates) {
       if (chosen.length >= triesMax) return { chosen, dueAt: null, hasSeenAll: false };
-      const project = waiter.input.project ?? waiter.caller.project;
+      const { caller, input } = waiter.call;
+      const project = input.project ?? caller.project;
       const queue = this.queueOf(project);
       if (queue.count === 0 && !this.isTimeForEnded) hasSeenAll = false;
       else if (this.hasEnded(waiter, project)) chosen.push(waiter);
@@ -207,9 +204,12 @@ class Selection {
     return { chosen, dueAt: this.dueAt(), hasSeenAll };
   }
 
-  /** All at once: a store that fetches would else need a round trip for each group of waiters that seem to have ended. */
+  /**
+   * All at once: otherwise a store that fetches needs a round trip per group of waiters that seem to have
+   * ended.
+   */
   private fetchSessions(candidates: Waiter[]): void {
-    for (const { caller, input } of candidates) {
+    for (const { caller, input } of candidates.map(({ call }) => call)) {
       const project = input.project ?? caller.project;
       if (this.isTimeForEnded || this.queueOf(project).count > 0) this.view.session(project, input.sessionId);
     }
@@ -229,22 +229,24 @@ class Selection {
   }
 
   /** Its next attempt is refused. */
-  private hasEnded({ caller: { token }, input: { sessionId } }: Waiter, project: string): boolean {
-    if (!isLive(this.view.session(project, sessionId))) return true;
+  private hasEnded({ call }: Waiter, project: string): boolean {
+    const { token } = call.caller;
+    if (!isLive(this.view.session(project, call.input.sessionId))) return true;
     if (token === undefined) return false;
     const isValid = this.tokens.get(token) ?? validToken(this.view, token, this.now) !== null;
     this.tokens.set(token, isValid);
     return !isValid;
   }
 
-  private fits({ input: { sessionId, agentType, labels } }: Waiter, project: string): boolean {
+  private fits({ call }: Waiter, project: string): boolean {
+    const { sessionId, agentType, labels } = call.input;
     const { view, now, kinds } = this;
     const who = whoIs(view.session(project, sessionId)!, agentType);
     const { settings } = view.project(project)!;
     const avoid: ReadonlyMap<string, number> = new Map();
     const find = () => pickNext(view, { project, settings, who, labels, avoid, now }).entry !== null;
     if (who.names.some((name) => this.queueOf(project).assignees.has(name))) return find();
-    // But for what is assigned to them, sessions of one kind fit the same tasks.
+    // Apart from tasks that are assigned to them, sessions of one kind fit the same tasks.
     const kind = JSON.stringify([project, labels, who.agentType, [...who.capabilities]]);
     const isFit = kinds.get(kind) ?? find();
     kinds.set(kind, isFit);

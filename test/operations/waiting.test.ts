@@ -28,8 +28,9 @@ async function waitAll(
   );
   const ends = new Map<string, string | null>();
   const leave = new Map(sessions.map(({ id }) => [id, new AbortController()]));
-  const run = vi.spyOn(pipeline.executor, "run");
-  const tries = () => run.mock.calls.filter(([name]) => name === "tasks.claimNext").length;
+  const transact = vi.spyOn(pipeline.executor, "transact");
+  const tries = () =>
+    transact.mock.calls.filter(([{ handler }]) => handler.name === "tasks.claimNext").length;
   const waits: Promise<unknown>[] = [];
   for (const { id, claim = {}, by = {} } of sessions) {
     const input = { sessionId: id, waitMs: 60_000, ...claim };

@@ -5,6 +5,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { DibsError } from "../../contract/error.js";
 import { registry } from "../../contract/registry.js";
+import { dispatch } from "../../operations/dispatch.js";
 import type { Caller } from "../../operations/environment.js";
 import type { EventHub } from "../../operations/event-hub.js";
 import type { Executor } from "../../operations/execute.js";
@@ -233,7 +234,7 @@ async function follow(http: Http, executor: Executor, streams: Streams, gate: Ga
   const project = (query.project as string | undefined) ?? http.req.header("dibs-project") ?? caller.project;
   const after = resumeAfter(incoming.headers["last-event-id"] as string | undefined, http.req.query("after"));
   const { types, taskId } = query as { types?: never; taskId?: string };
-  await executor.execute("events.list", { project, types, taskId, limit: 1 }, caller);
+  await dispatch(executor, "events.list", { project, types, taskId, limit: 1 }, caller);
   if (incoming.method === "HEAD") return new Response(null, { headers: streamHeaders(call.id) });
   const leave = gate.enter(caller, "streams");
   await streams.start(http.env, {

@@ -1,0 +1,47 @@
+// What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead
+// processes left behind.
+
+import type { Caller } from "./environment.js";
+import type { Executor } from "./execute.js";
+import { freeDeadLocks } from "./locks.js";
+import { catchUpIfWritable } from "./metrics/recorder.js";
+import { endDeadHolder, endDeadHolders, endDeadSessionsShared, isHolderScanDue } from "./sweep.js";
+import { dropExpiredTokens } from "./tokens.js";
+
+interface CallOf<Input> {
+  caller: Caller;
+  input: Input;
+}
+
+type OnTask = CallOf<{ project?: string | undefined; taskId: string }>;
+
+export function recoverTask(executor: Executor, { caller, input }: OnTask): Promise<void> {
+  return endDeadHolder(executor, caller.org, input.project ?? caller.project, input.taskId);
+}
+
+export function recoverTasks(executor: Executor, { caller: { org } }: CallOf<unknown>) {
+  return isHolderScanDue(executor, org) ? endDeadHolders(executor, org) : undefined;
+}
+
+export function recoverSessions(executor: Executor, { caller }: CallOf<unknown>): Promise<unknown> {
+  return endDeadSessionsShared(executor, caller.org);
+}
+
+export async function recoverTaskAndSessions(executor: Executor, call: OnTask): Promise<void> {
+  await recoverTask(executor, call);
+  await recoverSessions(executor, call);
+}
+
+export function recoverLock(executor: Executor, { caller, input }: CallOf<{ name: string }>): Promise<void> {
+  return freeDeadLocks(executor, caller.org, input.name);
+}
+
+export function removeExpiredTokens(executor: Executor, { caller }: CallOf<unknown>): Promise<void> {
+  return dropExpiredTokens(executor, caller.org);
+}
+
+/** Metrics count live sessions, and the events up to now. */
+export async function updateMetrics(executor: Executor, call: CallOf<unknown>): Promise<void> {
+  await recoverSessions(executor, call);
+  await catchUpIfWritable(executor, call.caller.org);
+}
