@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { eventTypes, notificationTypes } from "../core/event.js";
 import { reasonCodes } from "../core/explain.js";
+import { checkStates, landingStates } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { nothingCodes } from "../core/nothing.js";
 import { roles } from "../core/role.js";
@@ -121,6 +122,116 @@ export const taskSubmissionShape = once(() =>
     commit: z.string().nullable(),
     submittedAt: time(),
     stage: stageShape().nullable().describe("Where it is on its way to the target; null: it has ended"),
+  }),
+);
+
+export const checkResultShape = once(() =>
+  z.object({
+    name: z.string(),
+    state: z.enum(checkStates),
+    exitCode: z.number().nullable(),
+    durationMs: z.number(),
+    tree: z.string(),
+    ranBy: z.string(),
+    logTail: z.string(),
+  }),
+);
+
+export const landingHoldShape = once(() =>
+  z.object({
+    reason: z.string(),
+    message: z.string(),
+    fix: z.string().nullable(),
+    tasks: z.array(z.object({ project: z.string(), taskId: z.string() })),
+    at: time(),
+  }),
+);
+
+export const submissionShape = once(() =>
+  z.object({
+    number: z.number(),
+    commit: z.string().nullable(),
+    branch: z.string().nullable(),
+    base: z.string().nullable(),
+    summary: z.string().nullable(),
+    host: z.string().nullable(),
+    stage: stageShape().nullable().describe("Where it is on its way to the target; null: it has ended"),
+    submittedBy: z.string(),
+    epoch: z.number(),
+    submittedAt: time(),
+    durationMs: z.number().describe("How long the attempt worked"),
+    checks: z.array(checkResultShape()),
+    reviews: z.array(z.never()),
+    landed: landedShape().optional(),
+    heldReason: z.string().optional(),
+    end: z
+      .object({
+        as: z.enum(["landed", "returned", "withdrawn", "cancelled"]),
+        reason: z.string().nullable(),
+        detail: z.string().nullable(),
+        at: time(),
+      })
+      .nullable(),
+  }),
+);
+
+/** A submitted task as the lander sees it. */
+export const queuedSubmissionShape = once(() =>
+  z.object({
+    project: z.string(),
+    taskId: z.string(),
+    title: z.string(),
+    priority: z.number(),
+    stage: stageShape(),
+    number: z.number(),
+    commit: z.string().nullable(),
+    branch: z.string().nullable(),
+    base: z.string().nullable(),
+    summary: z.string().nullable(),
+    submittedBy: z.string(),
+    epoch: z.number(),
+    submittedAt: time(),
+    firstSubmittedAt: time(),
+  }),
+);
+
+export const landingShape = once(() =>
+  z.object({
+    id: z.string(),
+    repository: z.string(),
+    target: z.string(),
+    epoch: z.number(),
+    state: z.enum(landingStates),
+    base: z.string().nullable(),
+    commit: z.string().nullable(),
+    tree: z.string().nullable(),
+    tasks: z.array(
+      z.object({
+        project: z.string(),
+        taskId: z.string(),
+        submission: z.number(),
+        commit: z.string().nullable(),
+      }),
+    ),
+    checks: z.array(checkResultShape()),
+    ranBy: z.string(),
+    openedAt: time(),
+    intendedAt: maybeTime(),
+    landedAt: maybeTime(),
+  }),
+);
+
+export const landerLeaseShape = once(() =>
+  z.object({
+    repository: z.string(),
+    target: z.string(),
+    epoch: z.number(),
+    holder: z.string(),
+    host: z.string().nullable(),
+    expiresAt: time(),
+    landing: landingShape().nullable().describe("The one that is open, or whose intent is not settled"),
+    lastLanded: z.object({ commit: z.string(), at: time() }).nullable(),
+    holds: z.array(landingHoldShape()),
   }),
 );
 

@@ -204,7 +204,7 @@ export interface ReturnCommand extends OnLanding, OnTask {
   reason: ReturnReason;
   detail?: string | undefined;
 }
-export interface HoldLandingCommand extends ByLander, OnProject {
+export interface HoldLandingCommand extends OnLanding, OnProject {
   type: "hold-landing";
   holds: {
     reason: string;

@@ -204,7 +204,7 @@ const describe: Record<Blocker, Describe> = {
     const place = landingPlace(project);
     if (!isLeaseLive(place && leaseOf(draft, place), draft.now)) {
       const message = `It is submitted, and no lander runs for ${place?.target ?? "this project"}.`;
-      return { code: "NO_LANDER", message, fix: "dibs land" };
+      return { code: "NO_LANDER", message, fix: `dibs withdraw ${task.id}` };
     }
     const message = task.submission?.landing
       ? `It is being landed on ${place?.target} by ${task.submission.landing}.`

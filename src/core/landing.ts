@@ -292,3 +292,17 @@ export function changeIn(given: { commit?: string | undefined; base?: string | u
 export function summaryFrom(summary: string | undefined, result: TaskResult): string | null {
   return (summary ?? result.output).trim() || null;
 }
+
+/** Waiting raises the priority of a submission, so that none starves. */
+const ageing = { stepMs: 5 * 60_000, boost: 20, max: 100 };
+
+/** Which lands first: the higher priority, then what was submitted first, however often it came back. */
+export function landingOrder(now: number) {
+  const priorityOf = ({ priority, submission }: Task) => {
+    const steps = Math.floor(Math.max(0, now - (submission?.submittedAt ?? now)) / ageing.stepMs);
+    return Math.min(ageing.max, priority + steps * ageing.boost);
+  };
+  const firstOf = ({ submission }: Task) => submission?.firstSubmittedAt ?? 0;
+  return (a: Task, b: Task) =>
+    priorityOf(b) - priorityOf(a) || firstOf(a) - firstOf(b) || a.ordinal - b.ordinal;
+}

@@ -246,8 +246,7 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
   "hold-landing": (pick, scene) => ({
     type: "hold-landing",
     project: scene.project,
-    ...place(pick),
-    epoch: leaseEpoch(pick, scene),
+    ...onLanding(pick, scene),
     holds: pick.of([
       [],
       [{ reason: "TARGET_RED", message: "Check test fails on main.", fix: "dibs check run" }],
@@ -384,7 +383,7 @@ function towardsLanding(word: keyof typeof made, { view, tasks, project }: Scene
   const lease = leaseOf(view, { repository: "root", target: "main" });
   if (word === "withdraw") return word;
   if (!lease?.holder) return "acquire-lander";
-  if (word === "open-landing" || word === "release-lander" || word === "hold-landing") return word;
+  if (word === "open-landing" || word === "release-lander") return word;
   return lease.landing === null ? "open-landing" : word;
 }
 

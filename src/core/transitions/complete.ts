@@ -1,11 +1,12 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { beginningOf, limits, utf8Length } from "../limits.js";
-import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { beginningOf, limits } from "../limits.js";
+import { accept, type Outcome } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
+import { childrenOpen, resultProblem } from "./completable.js";
 import { setFree } from "./finish.js";
 import { type Holding, holderOf, keepLate, repeated } from "./holder.js";
 import { markStarted } from "./start.js";
@@ -50,30 +51,6 @@ export function completeHeld(
   const refusal = resultProblem(result) ?? childrenOpen(task);
   if (refusal) return refusal;
   return accept(finish(draft, task, claim, result));
-}
-
-export function childrenOpen(task: Task): Refusal | null {
-  if (task.openChildren === 0) return null;
-  const subtasks = task.openChildren === 1 ? "1 open subtask" : `${task.openChildren} open subtasks`;
-  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${subtasks}, so it can't be completed yet.`, {
-    hint: `Run: dibs list --parent ${task.id}`,
-    details: { taskId: task.id, openChildren: task.openChildren },
-  });
-}
-
-export function resultProblem(result: TaskResult): Refusal | null {
-  const bytes = [result.output, ...result.filesCreated, ...result.filesModified].reduce(
-    (sum, text) => sum + utf8Length(text),
-    0,
-  );
-  if (bytes <= limits.resultBytesMax) return null;
-  return refuse(
-    "PAYLOAD_TOO_LARGE",
-    `The result has ${bytes} bytes; at most ${limits.resultBytesMax} are kept.`,
-    {
-      hint: "Write long output to a file and name the file in the result.",
-    },
-  );
 }
 
 function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {

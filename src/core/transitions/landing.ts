@@ -318,8 +318,9 @@ function withoutTasks(
 
 /** All that holds the lander now: a hold that is not named any more has ended. */
 export function holdLanding(draft: Draft, command: HoldLandingCommand): Outcome<Hold[]> {
-  const lease = leaseUnder(draft, command, command.epoch);
-  if ("ok" in lease) return lease;
+  const found = openUnder(draft, command);
+  if ("ok" in found) return found;
+  const { lease } = found;
   const same = (hold: Hold, other: (typeof command.holds)[number]) =>
     hold.reason === other.reason && hold.message === other.message;
   for (const hold of lease.holds)
@@ -333,7 +334,7 @@ export function holdLanding(draft: Draft, command: HoldLandingCommand): Outcome<
       fix: each.fix ?? null,
       tasks,
       at,
-      notificationId: known?.notificationId ?? held(draft, command, each),
+      notificationId: known?.notificationId ?? held(draft, command.project, lease.target, each),
     };
   });
   putLease(draft, { ...lease, holds });
@@ -342,7 +343,8 @@ export function holdLanding(draft: Draft, command: HoldLandingCommand): Outcome<
 
 function held(
   draft: Draft,
-  { project, target }: HoldLandingCommand,
+  project: string,
+  target: string,
   { message, fix, tasks = [] }: HoldLandingCommand["holds"][number],
 ): string {
   const only = tasks.length === 1 ? tasks[0]! : null;
@@ -359,7 +361,7 @@ function leaseUnder(draft: Draft, place: LandingPlace, epoch: number): LanderLea
   const lease = leaseOf(draft, place);
   if (lease && lease.epoch === epoch && isLeaseLive(lease, draft.now)) return lease;
   return refuse("STALE_EPOCH", `The lander's lease on ${place.target} with epoch ${epoch} has ended.`, {
-    hint: "Stop this lander. Run: dibs land",
+    hint: "Stop this lander: another one works, or will.",
     details: { target: place.target, epoch: lease?.epoch ?? 0 },
   });
 }
@@ -395,7 +397,7 @@ function leaseHeld(lease: LanderLease): Refusal {
 
 function landingIsOff(project: string): Refusal {
   return refuse("INVALID_STATE", `Landing is off in project ${project}.`, {
-    hint: "Run: dibs init --land <branch>",
+    hint: "Run: dibs project set land.target <branch>",
     details: { project },
   });
 }

@@ -19,7 +19,7 @@ import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim } from "./close.js";
-import { childrenOpen, resultProblem } from "./complete.js";
+import { childrenOpen, resultProblem } from "./completable.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
 import { markStarted } from "./start.js";
 
@@ -50,7 +50,7 @@ export function isLandingOn(draft: Draft, project: string): boolean {
 
 function landingOff(task: Task): Refusal {
   return refuse("INVALID_STATE", `Landing is off in project ${task.project}, so nothing can be submitted.`, {
-    hint: `Run: dibs done ${task.id}, or turn landing on with dibs init --land <branch>`,
+    hint: `Run: dibs done ${task.id}`,
     details: { taskId: task.id },
   });
 }
@@ -156,7 +156,7 @@ function noteMissingLander(draft: Draft, task: Task): void {
   const { id: missingId } = draft.notify("LANDING_HELD", {
     task: { project: task.project, id: null },
     title: "No lander is running",
-    message: `Submitted tasks of project ${task.project} wait to land on ${place.target}. Run: dibs land`,
+    message: `Submitted tasks of project ${task.project} wait to land on ${place.target}. Run: dibs list -s submitted`,
   });
   const unheld = { epoch: 0, holder: null, host: null, ttlMs: landerTtlMs, expiresAt: 0 };
   const nothing = { landing: null, lastLanded: null, holds: [] };

@@ -526,7 +526,8 @@ export function landing(driver: Driver): void {
       await landingOn(world);
       const { taskId } = await submitted(world);
       const epoch = await lander(world);
-      const hold = (holds: (typeof red)[]) => world.ok({ type: "hold-landing", ...place, epoch, holds });
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+      const hold = (holds: (typeof red)[]) => world.ok({ type: "hold-landing", id, epoch, holds });
       await hold([red]);
       await hold([red]);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
@@ -543,7 +544,8 @@ export function landing(driver: Driver): void {
       const epoch = await lander(world);
       const tasks = [{ project, taskId: one.taskId }];
       const dirty = { reason: "CHECKOUT_DIRTY", message: "a.ts has changes in the checkout.", tasks };
-      await world.ok({ type: "hold-landing", ...place, epoch, holds: [dirty] });
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+      await world.ok({ type: "hold-landing", id, epoch, holds: [dirty] });
       expect(await world.whyNot(one.taskId)).toEqual(["LANDING_HELD"]);
       expect(await world.whyNot(two.taskId)).toEqual(["WAITING_TO_LAND"]);
       await landed(world, one.taskId);
@@ -556,7 +558,9 @@ export function landing(driver: Driver): void {
       const { taskId } = await submitted(world);
       await submitted(world);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
-      expect(await world.explain(taskId)).toMatchObject([{ code: "NO_LANDER", fix: "dibs land" }]);
+      expect(await world.explain(taskId)).toMatchObject([
+        { code: "NO_LANDER", fix: `dibs withdraw ${taskId}` },
+      ]);
     });
   });
 }
