@@ -37,7 +37,13 @@ export const id = once(() =>
 );
 
 export const path = once(() => text(limits.pathLengthMax).min(1));
-const gitName = once(() => text(limits.gitNameLengthMax).min(1));
+export const gitName = once(() => text(limits.gitNameLengthMax).min(1));
+/** A whole object id of git, by SHA-1 or SHA-256. */
+export const commit = once(() =>
+  z
+    .string()
+    .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, "must be a whole commit id of 40 or 64 hexadecimal digits"),
+);
 // 0 is the epoch of a task that nobody has claimed: as a fencing number it is stale, not malformed.
 export const epoch = once(() => z.number().int().min(0));
 /** Ten years: no duration of ours is longer, and sums with a time stay exact. */

@@ -37,6 +37,8 @@ const values: unknown[] = [
     "30s",
     "hour",
     "task:done",
+    "c".repeat(40),
+    "conflict",
   ],
   ...[0, 1, 5, 50, 101, -1, 0.5, 1e9, Number.NaN, Number.POSITIVE_INFINITY, true, false, null, undefined],
   ...[[], ["a"], ["a", "b", 3], [["a"]], {}, { output: "x" }, { output: "x", filesCreated: ["f"], more: 1 }],

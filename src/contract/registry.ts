@@ -3,6 +3,16 @@
 import { cleanupClaims } from "./claims/cleanup.js";
 import { claimStats } from "./claims/stats.js";
 import { listEvents } from "./events/list.js";
+import { recordChecks } from "./landings/checks.js";
+import { dropLanding } from "./landings/dropped.js";
+import { holdLanding } from "./landings/held.js";
+import { intendLanding } from "./landings/intent.js";
+import { reportLanded } from "./landings/landed.js";
+import { leaseLander } from "./landings/lease.js";
+import { listLandings } from "./landings/list.js";
+import { openLanding } from "./landings/open.js";
+import { releaseLander } from "./landings/release.js";
+import { returnSubmission } from "./landings/returned.js";
 import { acquireLock } from "./locks/acquire.js";
 import { getLock } from "./locks/get.js";
 import { listLocks } from "./locks/list.js";
@@ -54,7 +64,10 @@ import { respondTask } from "./tasks/respond.js";
 import { retryTask } from "./tasks/retry.js";
 import { taskRows } from "./tasks/rows.js";
 import { startTask } from "./tasks/start.js";
+import { taskSubmission } from "./tasks/submission.js";
+import { submitTask } from "./tasks/submit.js";
 import { updateTask } from "./tasks/update.js";
+import { withdrawTask } from "./tasks/withdraw.js";
 import { createToken } from "./tokens/create.js";
 import { listTokens } from "./tokens/list.js";
 import { revokeToken } from "./tokens/revoke.js";
@@ -91,6 +104,12 @@ export const registry = {
     respond: respondTask,
     /** Complete a task; answers what became claimable by it. */
     complete: completeTask,
+    /** Hand in the change of a task. It is completed when the change is on the target branch. */
+    submit: submitTask,
+    /** Show the last submission of a task, with its checks. */
+    submission: taskSubmission,
+    /** Take a submission back: its task is queued again. */
+    withdraw: withdrawTask,
     /** Report a failed attempt; it is retried with backoff while retries last. */
     fail: failTask,
     /** Give a task back to the queue. */
@@ -165,6 +184,28 @@ export const registry = {
     pause: pauseProject,
     /** Resume. */
     resume: resumeProject,
+  },
+  landings: {
+    /** Show what waits to land, in order, and the newest landings. */
+    list: listLandings,
+    /** Become the lander of a target branch, or renew the lease. */
+    lease: leaseLander,
+    /** Give the lander's lease back. */
+    release: releaseLander,
+    /** Begin a landing. */
+    open: openLanding,
+    /** Record the intent to move the target. */
+    intent: intendLanding,
+    /** Record results of checks. */
+    checks: recordChecks,
+    /** Report that the target has moved. */
+    landed: reportLanded,
+    /** Report that the target does not have the intended commit. */
+    dropped: dropLanding,
+    /** Return a submission with a reason. */
+    returned: returnSubmission,
+    /** Report what holds the lander. */
+    held: holdLanding,
   },
   locks: {
     /** Acquire a lock, or renew what one holds. */

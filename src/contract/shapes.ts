@@ -3,6 +3,8 @@
 import { z } from "zod";
 import { eventTypes, notificationTypes } from "../core/event.js";
 import { reasonCodes } from "../core/explain.js";
+import { checkStates, landingStates } from "../core/landing.js";
+import { limits } from "../core/limits.js";
 import { nothingCodes } from "../core/nothing.js";
 import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
@@ -110,6 +112,129 @@ export const attemptShape = once(() =>
     }),
 );
 
+export const landedShape = once(() => z.object({ commit: z.string(), target: z.string(), at: time() }));
+
+export const stageShape = once(() => z.enum(["checking", "review", "landing", "held"]));
+
+export const taskSubmissionShape = once(() =>
+  z.object({
+    number: z.number(),
+    commit: z.string().nullable(),
+    submittedAt: time(),
+    stage: stageShape().nullable().describe("Where it is on its way to the target; null: it has ended"),
+  }),
+);
+
+export const checkResultShape = once(() =>
+  z.object({
+    name: z.string(),
+    state: z.enum(checkStates),
+    exitCode: z.number().nullable(),
+    durationMs: z.number(),
+    tree: z.string(),
+    ranBy: z.string(),
+    logTail: z.string(),
+  }),
+);
+
+export const landingHoldShape = once(() =>
+  z.object({
+    reason: z.string(),
+    message: z.string(),
+    fix: z.string().nullable(),
+    tasks: z.array(z.object({ project: z.string(), taskId: z.string() })),
+    at: time(),
+  }),
+);
+
+export const submissionShape = once(() =>
+  z.object({
+    number: z.number(),
+    commit: z.string().nullable(),
+    branch: z.string().nullable(),
+    base: z.string().nullable(),
+    summary: z.string().nullable(),
+    host: z.string().nullable(),
+    stage: stageShape().nullable().describe("Where it is on its way to the target; null: it has ended"),
+    submittedBy: z.string(),
+    epoch: z.number(),
+    submittedAt: time(),
+    durationMs: z.number().describe("How long the attempt worked"),
+    checks: z.array(checkResultShape()),
+    reviews: z.array(z.never()),
+    landed: landedShape().optional(),
+    heldReason: z.string().optional(),
+    end: z
+      .object({
+        as: z.enum(["landed", "returned", "withdrawn", "cancelled"]),
+        reason: z.string().nullable(),
+        detail: z.string().nullable(),
+        at: time(),
+      })
+      .nullable(),
+  }),
+);
+
+/** A submitted task as the lander sees it. */
+export const queuedSubmissionShape = once(() =>
+  z.object({
+    project: z.string(),
+    taskId: z.string(),
+    title: z.string(),
+    priority: z.number(),
+    stage: stageShape(),
+    number: z.number(),
+    commit: z.string().nullable(),
+    branch: z.string().nullable(),
+    base: z.string().nullable(),
+    summary: z.string().nullable(),
+    submittedBy: z.string(),
+    epoch: z.number(),
+    submittedAt: time(),
+    firstSubmittedAt: time(),
+  }),
+);
+
+export const landingShape = once(() =>
+  z.object({
+    id: z.string(),
+    repository: z.string(),
+    target: z.string(),
+    epoch: z.number(),
+    state: z.enum(landingStates),
+    base: z.string().nullable(),
+    commit: z.string().nullable(),
+    tree: z.string().nullable(),
+    tasks: z.array(
+      z.object({
+        project: z.string(),
+        taskId: z.string(),
+        submission: z.number(),
+        commit: z.string().nullable(),
+      }),
+    ),
+    checks: z.array(checkResultShape()),
+    ranBy: z.string(),
+    openedAt: time(),
+    intendedAt: maybeTime(),
+    landedAt: maybeTime(),
+  }),
+);
+
+export const landerLeaseShape = once(() =>
+  z.object({
+    repository: z.string(),
+    target: z.string(),
+    epoch: z.number(),
+    holder: z.string(),
+    host: z.string().nullable(),
+    expiresAt: time(),
+    landing: landingShape().nullable().describe("The one that is open, or whose intent is not settled"),
+    lastLanded: z.object({ commit: z.string(), at: time() }).nullable(),
+    holds: z.array(landingHoldShape()),
+  }),
+);
+
 export const taskShape = once(() =>
   z.object({
     id: z.string(),
@@ -138,6 +263,10 @@ export const taskShape = once(() =>
     response: z.string().nullable(),
     /** The answer has not been acknowledged by the holder yet. */
     responsePending: z.boolean(),
+    submission: taskSubmissionShape().nullable().describe("What was submitted last"),
+    landed: landedShape().nullable(),
+    noChange: z.boolean().describe("Completed by a submission that changed nothing"),
+    returnCount: z.number(),
     result: resultShape().nullable(),
     error: z.string().nullable(),
     correlationId: z.string(),
@@ -283,12 +412,76 @@ export const settingsShape = once(() =>
     notifications: z.strictObject({
       taskCompleted: z.boolean().describe("Whether a completed task creates a notification"),
     }),
+    land: landShape(),
+    worktree: worktreeShape(),
+  }),
+);
+
+const argv = once(() => z.array(z.string().min(1).max(limits.pathLengthMax)).min(1).max(limits.argumentsMax));
+const globs = once(() => z.array(z.string().min(1).max(limits.pathLengthMax)).max(limits.filesMax));
+/** As git allows it, and never an option. */
+const branchName = once(() =>
+  z
+    .string()
+    .max(limits.gitNameLengthMax)
+    .regex(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: git allows none of them.
+      /^(?![-/.])(?!.*(\.\.|@\{|\/\/|\.lock$|[/.]$))[^\u0000-\u0020~^:?*[\\\u007f]+$/,
+      "must be a branch name",
+    ),
+);
+
+/** Absent fields of a check and of the setup mean: no bound but the default, and every path. */
+const checkTimeoutMs = 10 * 60_000;
+
+const landShape = once(() =>
+  z.strictObject({
+    target: branchName().nullable().describe("Branch that completed work lands on; null: landing is off"),
+    remote: branchName()
+      .nullable()
+      .describe("Git remote of target and task branches, for workers on several machines"),
+    repository: z
+      .string()
+      .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, "must be a commit id")
+      .nullable()
+      .describe("Root commit of the repository; set by dibs init --land"),
+    host: z
+      .string()
+      .max(limits.wordLengthMax)
+      .nullable()
+      .describe("Machine of the repository, if there is no remote"),
+    checks: z
+      .array(
+        z.strictObject({
+          name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be a word"),
+          run: argv(),
+          timeoutMs: positive().default(checkTimeoutMs),
+          paths: globs().default([]),
+        }),
+      )
+      .max(limits.checksMax)
+      .describe("Commands that must exit 0 on the tree that would land"),
+    setup: z
+      .strictObject({ run: argv(), paths: globs().default([]) })
+      .nullable()
+      .describe("Command that prepares the landing worktree; runs again when one of its paths changed"),
+    returnsMax: positive().max(1000).describe("A task that is returned more often asks a human"),
+    batchMax: positive().max(limits.landingTasksMax).describe("How many submissions can share a landing"),
+  }),
+);
+
+const worktreeShape = once(() =>
+  z.strictObject({
+    setup: argv().nullable().describe("Command that runs in every new task worktree"),
+    copy: globs().describe("Files that are copied into every new task worktree"),
   }),
 );
 
 export const settingsPatch = once(() => {
-  const { claim, retry, ageing, notifications, ...scalars } = settingsShape().shape;
+  const { claim, retry, ageing, notifications, land, worktree, ...scalars } = settingsShape().shape;
   return z.strictObject({
+    land: land.partial().optional(),
+    worktree: worktree.partial().optional(),
     claim: claim.partial().optional(),
     retry: retry.partial().optional(),
     ageing: ageing.partial().optional(),

@@ -41,7 +41,15 @@ export interface Claim {
 }
 
 /** How an attempt ended: the move that closed it. */
-export type AttemptEnd = "complete" | "fail" | "release" | "expire" | "orphan" | "cancel" | "abandon";
+export type AttemptEnd =
+  | "complete"
+  | "submit"
+  | "fail"
+  | "release"
+  | "expire"
+  | "orphan"
+  | "cancel"
+  | "abandon";
 
 /** What a claim and the attempt it becomes have in common. */
 export type Lease = Omit<Claim, "silentAt" | "startBy" | "deadlineAt" | "pausedAt" | "acknowledged">;
@@ -68,6 +76,8 @@ export interface AttemptAnswer {
   unblockedCount?: number;
   willRetry?: boolean;
   retryAt?: number | null;
+  /** The number of the submission. */
+  submission?: number;
   /** The notification that told people that the task failed for good. */
   told?: string;
 }

@@ -1,5 +1,6 @@
 // Everything that can change an org, as data. Randomness and ids come with the command; the time comes with the transaction.
 
+import type { CheckResult, LandingTask, ReturnReason } from "./landing.js";
 import type { LockHolder } from "./lock.js";
 import type { SettingsPatch } from "./project.js";
 import type { Role } from "./role.js";
@@ -136,6 +137,81 @@ export interface RespondCommand extends OnTask {
 export interface CompleteCommand extends ByHolder {
   type: "complete";
   result: TaskResult;
+}
+export interface SubmitCommand extends ByHolder {
+  type: "submit";
+  commit?: string | undefined;
+  branch?: string | undefined;
+  base?: string | undefined;
+  summary?: string | undefined;
+  /** The machine that has the commit. */
+  host?: string | undefined;
+  result: TaskResult;
+}
+export interface WithdrawCommand extends OnTask {
+  type: "withdraw";
+  reason?: string | undefined;
+}
+interface ByLander {
+  repository: string;
+  target: string;
+  /** Of the lander's lease. */
+  epoch: number;
+}
+export interface AcquireLanderCommand extends OnProject {
+  type: "acquire-lander";
+  repository: string;
+  target: string;
+  holder: string;
+  host?: string | undefined;
+  ttlMs?: number | undefined;
+}
+export interface ReleaseLanderCommand extends ByLander {
+  type: "release-lander";
+}
+export interface OpenLandingCommand extends ByLander {
+  type: "open-landing";
+  base?: string | undefined;
+  tasks: LandingTask[];
+  /** Given: the intent is recorded at once. */
+  commit?: string | undefined;
+  tree?: string | undefined;
+}
+interface OnLanding {
+  id: string;
+  epoch: number;
+}
+export interface IntendLandingCommand extends OnLanding {
+  type: "intend-landing";
+  commit: string;
+  tree: string | null;
+  tasks: LandingTask[];
+}
+export interface RecordChecksCommand extends OnLanding {
+  type: "record-checks";
+  tasks: Omit<LandingTask, "commit">[];
+  checks: CheckResult[];
+}
+export interface LandCommand extends OnLanding {
+  type: "land";
+}
+export interface DropLandingCommand extends OnLanding {
+  type: "drop-landing";
+}
+export interface ReturnCommand extends OnLanding, OnTask {
+  type: "return";
+  submission: number;
+  reason: ReturnReason;
+  detail?: string | undefined;
+}
+export interface HoldLandingCommand extends OnLanding, OnProject {
+  type: "hold-landing";
+  holds: {
+    reason: string;
+    message: string;
+    fix?: string | undefined;
+    tasks?: { project: string; taskId: string }[] | undefined;
+  }[];
 }
 export interface FailCommand extends ByHolder {
   type: "fail";
@@ -289,6 +365,17 @@ export type Command =
   | AskCommand
   | RespondCommand
   | CompleteCommand
+  | SubmitCommand
+  | WithdrawCommand
+  | AcquireLanderCommand
+  | ReleaseLanderCommand
+  | OpenLandingCommand
+  | IntendLandingCommand
+  | RecordChecksCommand
+  | LandCommand
+  | DropLandingCommand
+  | ReturnCommand
+  | HoldLandingCommand
   | FailCommand
   | ReleaseCommand
   | CancelCommand

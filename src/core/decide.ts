@@ -17,6 +17,17 @@ import { complete } from "./transitions/complete.js";
 import { create } from "./transitions/create.js";
 import { settle, sweep } from "./transitions/expire.js";
 import { fail } from "./transitions/fail.js";
+import {
+  acquireLander,
+  dropLanding,
+  holdLanding,
+  intendLanding,
+  land,
+  openLanding,
+  recordChecks,
+  releaseLander,
+  returnSubmission,
+} from "./transitions/landing.js";
 import { loadPlan } from "./transitions/load-plan.js";
 import { acquireLock, freeLocks, releaseLock } from "./transitions/lock.js";
 import { appendLog } from "./transitions/log.js";
@@ -29,7 +40,9 @@ import { respond } from "./transitions/respond.js";
 import { retry } from "./transitions/retry.js";
 import { endSession, register, sessionHeartbeat } from "./transitions/session.js";
 import { start } from "./transitions/start.js";
+import { submit } from "./transitions/submit.js";
 import { createToken, dropTokens, revokeToken } from "./transitions/token.js";
+import { withdraw } from "./transitions/unsubmit.js";
 import { update } from "./transitions/update.js";
 import type { View } from "./view.js";
 
@@ -44,6 +57,17 @@ const transitions = {
   ask,
   respond,
   complete,
+  submit,
+  withdraw,
+  "acquire-lander": acquireLander,
+  "release-lander": releaseLander,
+  "open-landing": openLanding,
+  "intend-landing": intendLanding,
+  "record-checks": recordChecks,
+  land,
+  "drop-landing": dropLanding,
+  return: returnSubmission,
+  "hold-landing": holdLanding,
   fail,
   release,
   cancel,
@@ -118,6 +142,7 @@ function preparation(view: View, command: Command, now: number): Command | null 
     case "ask":
     case "respond":
     case "complete":
+    case "submit":
     case "fail":
     case "release":
     case "cancel":

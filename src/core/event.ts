@@ -8,6 +8,10 @@ export const eventTypes = [
   "task:progress",
   "task:awaiting-response",
   "task:response-received",
+  "task:submitted",
+  "task:landed",
+  "task:returned",
+  "task:withdrawn",
   "task:completed",
   "task:failed",
   "task:retry-scheduled",
@@ -46,6 +50,7 @@ export const notificationTypes = [
   "TASK_ERROR",
   "WORKER_LOST",
   "AGENT_FAILING",
+  "LANDING_HELD",
   "TASK_COMPLETED",
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
@@ -67,5 +72,6 @@ export const severityOf = {
   TASK_ERROR: "error",
   WORKER_LOST: "warning",
   AGENT_FAILING: "error",
+  LANDING_HELD: "warning",
   TASK_COMPLETED: "info",
 } as const satisfies Record<NotificationType, Notification["severity"]>;

@@ -4,6 +4,7 @@
 import { type Claim, dueAt, isOver } from "./claim.js";
 import { reachable, waitsFor } from "./dependency.js";
 import type { Draft } from "./draft.js";
+import { holdOf, isLeaseLive, landingPlace, leaseOf } from "./landing.js";
 import { limits } from "./limits.js";
 import type { Project } from "./project.js";
 import { type Misfit, misfits, type Who } from "./ready.js";
@@ -15,6 +16,9 @@ export const reasonCodes = [
   "IS_GROUP",
   "CLAIMED",
   "AWAITING_RESPONSE",
+  "WAITING_TO_LAND",
+  "LANDING_HELD",
+  "NO_LANDER",
   "WAITING_ON_DEPENDENCIES",
   "WAITING_ON_CHILDREN",
   "SCHEDULED",
@@ -26,7 +30,10 @@ export const reasonCodes = [
   "NO_LIVE_SESSION_FITS",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
-export type Blocker = Exclude<ReasonCode, "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS">;
+export type Blocker = Exclude<
+  ReasonCode,
+  "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS" | "LANDING_HELD" | "NO_LANDER"
+>;
 
 export interface Reason {
   code: ReasonCode;
@@ -51,6 +58,8 @@ export function blockers(
   const state = stateOf(task, claim);
   const found: Blocker[] = [];
   if (isTerminal(state)) return ["TERMINAL"];
+  if (state === "submitted")
+    return project.paused ? ["WAITING_TO_LAND", "PROJECT_PAUSED"] : ["WAITING_TO_LAND"];
   if (task.type === "group") found.push("IS_GROUP");
   if (state === "awaiting_response") found.push("AWAITING_RESPONSE");
   else if (claim) found.push("CLAIMED");
@@ -128,6 +137,11 @@ function causeOf(draft: Draft, task: Task): Cause | null {
   switch (reason?.code) {
     case "AWAITING_RESPONSE":
       return { rank: causeRanks.asking, says: `${id} is waiting for an answer`, fix: reason.fix! };
+    case "WAITING_TO_LAND":
+    case "LANDING_HELD":
+      return { rank: causeRanks.running, says: `${id} is submitted and has not landed`, fix: reason.fix! };
+    case "NO_LANDER":
+      return { rank: causeRanks.lost, says: `${id} is submitted and no lander runs`, fix: reason.fix! };
     case "SCHEDULED":
       return { rank: causeRanks.scheduled, says: `${id} is scheduled for later`, fix: reason.fix! };
     case "IS_GROUP":
@@ -182,6 +196,23 @@ const describe: Record<Blocker, Describe> = {
     message: `It waits for an answer: ${question?.text.slice(0, 200) ?? ""}${optionsIn(question)}`,
     fix: `dibs answer ${id} ${answerTo(question)}`,
   }),
+  WAITING_TO_LAND: (draft, task) => {
+    const project = draft.project(task.project);
+    const hold = holdOf(draft, task, project);
+    if (hold) {
+      const fix = hold.fix ?? `dibs show ${task.id}`;
+      return { code: "LANDING_HELD", message: `Its landing is held: ${hold.message}`, fix };
+    }
+    const place = landingPlace(project);
+    if (!isLeaseLive(place && leaseOf(draft, place), draft.now)) {
+      const message = `It is submitted, and no lander runs for ${place?.target ?? "this project"}.`;
+      return { code: "NO_LANDER", message, fix: `dibs withdraw ${task.id}` };
+    }
+    const message = task.submission?.landing
+      ? `It is being landed on ${place?.target} by ${task.submission.landing}.`
+      : `It waits to land on ${place?.target}.`;
+    return { code: "WAITING_TO_LAND", message, fix: `dibs show ${task.id}` };
+  },
   WAITING_ON_DEPENDENCIES: (draft, task) => {
     const { project } = task;
     const direct = task.dependsOn.filter((id) => draft.task(project, id)?.state !== "completed");

@@ -63,6 +63,15 @@ function checkTasks(
     check(!isReady(task, claim) || task.readyAt !== null, `I4: ${key} is ready without a place in the queue`);
     check(task.state !== "awaiting_response" || task.question !== null, `${key} waits without a question`);
     check(!claim || task.state === "queued", `${key} is ${task.state} and held`);
+    check(task.state !== "submitted" || task.submission !== null, `${key} is submitted without a submission`);
+    check(
+      task.submission?.landing == null || task.state === "submitted",
+      `L4: ${key} is ${task.state} and being landed`,
+    );
+    check(
+      task.landed === null || (task.state === "completed" && !task.noChange),
+      `L1: ${key} is ${task.state} and landed`,
+    );
     if (task.parentId === null) continue;
     const parent = `${task.project}/${task.parentId}`;
     check(taskOf.has(parent), `I4: the parent of ${key} is lost`);
@@ -107,6 +116,9 @@ const stateAfter: Partial<Record<DibsEvent["type"], string>> = {
   "task:claimed": "claimed",
   "task:started": "running",
   "task:awaiting-response": "awaiting_response",
+  "task:submitted": "submitted",
+  "task:withdrawn": "queued",
+  "task:returned": "queued",
   "task:completed": "completed",
   "task:failed": "failed",
   "task:retry-scheduled": "queued",
@@ -124,6 +136,7 @@ function checkEvents(
   const last = new Map<string, DibsEvent>();
   const retries = new Map<string, number>();
   const gone = new Set<string>();
+  const submitted = new Map<string, unknown>();
   /** The beginning of the log is gone, with some tasks' first events. */
   const isArchived = org.eventMin > 1;
   let seq = org.eventMin - 1;
@@ -134,7 +147,14 @@ function checkEvents(
     // A quick failure costs no retry.
     if (event.type === "task:retry-scheduled" && event.data.quick !== true)
       retries.set(of, (retries.get(of) ?? 0) + 1);
-    if (event.type === "task:retried") retries.delete(of);
+    if (event.type === "task:retried" || event.type === "task:submitted") retries.delete(of);
+    if (event.type === "task:submitted") submitted.set(of, event.data.submission);
+    if (event.type === "task:returned" || event.type === "task:withdrawn") submitted.delete(of);
+    if (event.type === "task:landed") {
+      const isSubmitted = submitted.get(of) === event.data.submission;
+      check(isSubmitted || (isArchived && !submitted.has(of)), `L5: ${of} landed what was not submitted`);
+      submitted.delete(of);
+    }
     if (isArchival(event)) gone.add(of);
     if (event.taskId !== null && stateAfter[event.type]) last.set(`${event.project}/${event.taskId}`, event);
   }
@@ -150,7 +170,7 @@ function checkEvents(
       retried === task.retryCount || (isArchived && retried < task.retryCount),
       `I8: ${key} miscounts its retries`,
     );
-    if (event && ["completed", "failed", "cancelled"].includes(state)) {
+    if (event && ["submitted", "completed", "failed", "cancelled"].includes(state)) {
       check(stateAfter[event.type] === state, `I5: ${key} is ${state}, its last event ${event.type}`);
     }
   }

@@ -18,6 +18,14 @@ export const limits = {
   wordLengthMax: 128,
   pathLengthMax: 4096,
   gitNameLengthMax: 255,
+  summaryLengthMax: 16 * 1024,
+  detailLengthMax: 16 * 1024,
+  logTailLengthMax: 8 * 1024,
+  checksMax: 50,
+  checkResultsMax: 100,
+  argumentsMax: 100,
+  landingTasksMax: 100,
+  holdsMax: 100,
   labelsMax: 50,
   filesMax: 1000,
   requiresMax: 50,
@@ -57,6 +65,9 @@ export const quickMs = 15_000;
 
 /** How long a lock holds without being renewed, unless its process tells better. */
 export const lockTtlMs = 30 * 60_000;
+
+/** How long a lander holds its lease without renewing it. */
+export const landerTtlMs = 60_000;
 
 /** A session's `lastSeenAt` moves in steps of this size, so that a busy session costs no write per call. */
 export const seenStepMs = 5000;

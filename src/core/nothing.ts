@@ -12,6 +12,7 @@ const texts = {
   RUNNING: (n: number) => `${n} running`,
   CLAIMED: (n: number) => `${n} claimed`,
   AWAITING_RESPONSE: (n: number) => `${n} waiting for an answer`,
+  SUBMITTED: (n: number) => `${n} submitted`,
   BLOCKED: (n: number) => `${n} blocked`,
   SCHEDULED: (n: number) => `${n} scheduled`,
   RETRY_SCHEDULED: (n: number) => `${n} waiting for a retry`,
@@ -105,6 +106,7 @@ function reasonCounts(view: Reads, query: Query): Counts {
     RUNNING: open.running,
     CLAIMED: open.claimed,
     AWAITING_RESPONSE: open.awaiting_response,
+    SUBMITTED: open.submitted,
     FAILED: open.failed,
   };
   let fitting = 0;

@@ -45,6 +45,38 @@ export interface AgeingSettings {
 
 export type Order = "priority" | "depth-first";
 
+/** A command that must exit 0 on the tree that would land. */
+export interface LandCheck {
+  name: string;
+  run: string[];
+  timeoutMs: number;
+  /** Limits it to submissions that touch them; empty: every submission. */
+  paths: string[];
+}
+
+export interface LandSettings {
+  /** The branch that work lands on. Null: completing a task ends it. */
+  target: string | null;
+  /** Where target and task branches are, for workers on several machines. Null: all in one local repository. */
+  remote: string | null;
+  /** The root commit of the repository. */
+  repository: string | null;
+  /** Where the repository is, if there is no remote. */
+  host: string | null;
+  checks: LandCheck[];
+  /** Prepares the landing worktree; runs again when one of the paths changed. */
+  setup: { run: string[]; paths: string[] } | null;
+  returnsMax: number;
+  batchMax: number;
+}
+
+export interface WorktreeSettings {
+  /** Run in every new task worktree. */
+  setup: string[] | null;
+  /** Copied into every new task worktree. */
+  copy: string[];
+}
+
 export interface Settings {
   claim: ClaimSettings;
   retry: RetrySettings;
@@ -53,6 +85,8 @@ export interface Settings {
   maxRetries: number;
   maxLost: number;
   notifications: { taskCompleted: boolean };
+  land: LandSettings;
+  worktree: WorktreeSettings;
 }
 
 export interface Project {
@@ -82,7 +116,24 @@ export const defaultSettings: Settings = {
   maxRetries: 3,
   maxLost: 3,
   notifications: { taskCompleted: false },
+  land: {
+    target: null,
+    remote: null,
+    repository: null,
+    host: null,
+    checks: [],
+    setup: null,
+    returnsMax: 5,
+    batchMax: 8,
+  },
+  worktree: { setup: null, copy: [] },
 };
+
+/** Stores and exports of earlier programs have no settings about landing. */
+export function wholeSettings(stored: Partial<Settings>): Settings {
+  const { land, worktree } = defaultSettings;
+  return (stored.land && stored.worktree ? stored : { ...stored, land, worktree }) as Settings;
+}
 
 export type SettingsPatch = {
   [K in keyof Settings]?: Settings[K] extends object ? Partial<Settings[K]> : Settings[K];
@@ -97,6 +148,8 @@ export function mergeSettings(base: Settings, patch: SettingsPatch | undefined):
     retry: { ...base.retry, ...patch.retry },
     ageing: { ...base.ageing, ...patch.ageing },
     notifications: { ...base.notifications, ...patch.notifications },
+    land: { ...base.land, ...patch.land },
+    worktree: { ...base.worktree, ...patch.worktree },
   };
 }
 

@@ -24,6 +24,14 @@ export const refusals = {
   TASK_NOT_AWAITING: { transient: false, means: "The task has no open question." },
   TASK_NOT_RETRYABLE: { transient: false, means: "Only failed and cancelled tasks can be retried." },
   TASK_NOT_CANCELLABLE: { transient: false, means: "The task has already ended." },
+  LANDING_NOW: {
+    transient: true,
+    means: "The task's submission is being landed; try again when that is settled.",
+  },
+  REMOTE_REQUIRED: {
+    transient: false,
+    means: "The commit is on another machine, and the project has no `land.remote` to fetch it from.",
+  },
   CHILDREN_OPEN: {
     transient: true,
     means: "The task has subtasks that are neither completed nor cancelled.",

@@ -292,7 +292,7 @@ const copyOfHistogram = ({ counts, sumMs }: Histogram): Histogram => ({ counts: 
 function copyOfTotals(totals: Totals): Totals {
   return {
     ...totals,
-    states: { ...totals.states },
+    states: { ...noStates(), ...totals.states },
     durations: copyOfHistogram(totals.durations),
     claimWaits: copyOfHistogram(totals.claimWaits),
     questionWaits: copyOfHistogram(totals.questionWaits),

@@ -2,12 +2,14 @@
 // of the open claim (claim.ts): so claiming, starting and renewing touch one small row and leave the task alone.
 
 import type { Claim } from "./claim.js";
+import type { Landed, TaskSubmission } from "./landing.js";
 
 export const taskStates = [
   "queued",
   "claimed",
   "running",
   "awaiting_response",
+  "submitted",
   "completed",
   "failed",
   "cancelled",
@@ -25,6 +27,8 @@ export interface Question {
   options?: string[];
   default?: string;
   askedAt: number;
+  /** Asked by the lander, because the task was returned too often. */
+  aboutLanding?: boolean;
 }
 
 export interface Task {
@@ -70,6 +74,13 @@ export interface Task {
   pendingDeps: number;
   openChildren: number;
   completedChildren: number;
+  /** The last one; null: nothing was ever submitted. */
+  submission: TaskSubmission | null;
+  landed: Landed | null;
+  /** Completed by a submission that changed nothing. */
+  noChange: boolean;
+  /** How often submissions came back since a person was last asked. */
+  returnCount: number;
 }
 
 /** The long texts, kept apart so that a change of state does not rewrite them. */

@@ -90,6 +90,8 @@ function statusOf(task: Task, picture: Picture): Status {
     case "failed":
     case "cancelled":
       return { mark: "   ", word: task.state, detail: plain(task.error), style: "red" };
+    case "submitted":
+      return { mark: "   ", word: "submitted", detail: "", style: "green" };
     case "awaiting_response":
       return {
         mark: claim ? "[*]" : "[!]",

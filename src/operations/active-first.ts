@@ -16,6 +16,7 @@ const sections: Record<string, Section> = {
   running: { states: ["running"] },
   waiting: { states: ["awaiting_response"] },
   claimed: { states: ["claimed"] },
+  submitted: { states: ["submitted"] },
   ready: { states: ["queued"], queued: "ready" },
   blocked: { states: ["queued"], queued: "blocked" },
   scheduled: { states: ["queued"], queued: "scheduled" },

@@ -2,6 +2,7 @@ import type { OperationName } from "../contract/registry.js";
 import { bulkOperations } from "./bulk.js";
 import type { Handler } from "./handler.js";
 import { inFlightQuery } from "./in-flight.js";
+import { landingOperations } from "./landing-operations.js";
 import { lockOperations } from "./lock-operations.js";
 import { logOperations } from "./log-operations.js";
 import { metricsOperations } from "./metrics/operations.js";
@@ -28,6 +29,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   ...projectOperations,
   ...metricsOperations,
   ...tokenOperations,
+  ...landingOperations,
   ...lockOperations,
   ...logOperations,
   ...bulkOperations,

@@ -16,6 +16,7 @@ import type { Attempt, Claim, Lease } from "../core/claim.js";
 import { healthStatus, remainingMs } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Reason } from "../core/explain.js";
+import { stageOf, type TaskSubmission } from "../core/landing.js";
 import { priorityLabel } from "../core/priority.js";
 import { defaultSettings, type Project } from "../core/project.js";
 import type { Session } from "../core/session.js";
@@ -115,10 +116,31 @@ export function wireBreaker({ agentType, failures, taskId, probeAt }: OpenBreake
   return { agentType, failures, taskId, probeAt: iso(probeAt) };
 }
 
+function wireQuestion(question: Task["question"]): WireTask["question"] {
+  if (!question) return null;
+  const { aboutLanding, ...rest } = question;
+  return { ...rest, askedAt: iso(question.askedAt) };
+}
+
+function wireTaskSubmission(
+  view: Reads,
+  task: Task,
+  { number, commit, submittedAt }: TaskSubmission,
+): WireTask["submission"] {
+  const project = task.state === "submitted" ? view.project(task.project) : undefined;
+  return {
+    number,
+    commit,
+    submittedAt: iso(submittedAt),
+    stage: project ? stageOf(view, task, project) : null,
+  };
+}
+
 export function wireTask(view: Reads, task: Task, now: number): WireTask {
   const claim = view.claim(task.project, task.id);
   const text = view.text(task.project, task.id);
-  const attempt = task.state === "completed" ? view.attempt(task.project, task.id, task.epoch) : undefined;
+  const isDone = task.state === "completed" || task.state === "submitted";
+  const attempt = isDone ? view.attempt(task.project, task.id, task.epoch) : undefined;
   return {
     id: task.id,
     project: task.project,
@@ -142,9 +164,13 @@ export function wireTask(view: Reads, task: Task, now: number): WireTask {
     lostCount: task.lostCount,
     notBefore: maybeIso(task.notBefore),
     timeoutMs: task.timeoutMs,
-    question: task.question && { ...task.question, askedAt: iso(task.question.askedAt) },
+    question: wireQuestion(task.question),
     response: task.response,
     responsePending: task.responsePending,
+    submission: task.submission && wireTaskSubmission(view, task, task.submission),
+    landed: task.landed && { ...task.landed, at: iso(task.landed.at) },
+    noChange: task.noChange,
+    returnCount: task.returnCount,
     result: attempt?.result ?? null,
     error: task.error,
     correlationId: task.correlationId,

@@ -58,6 +58,10 @@ const usual = {
   error: null,
   depth: 0,
   sequence: 0,
+  submission: null,
+  landed: null,
+  noChange: false,
+  returnCount: 0,
 } satisfies Partial<Task>;
 const unusual = Object.keys(usual) as (keyof typeof usual)[];
 
@@ -118,6 +122,10 @@ export function toTask(row: Row, ordinal: number, more: Partial<Task>): Task {
     pendingDeps: row[17],
     openChildren: row[18],
     completedChildren: row[19],
+    submission: more.submission ?? null,
+    landed: more.landed ?? null,
+    noChange: more.noChange ?? false,
+    returnCount: more.returnCount ?? 0,
   };
 }
 
@@ -174,7 +182,11 @@ function isSameOtherwise(before: Task, after: Task): boolean {
     before.question === after.question &&
     before.response === after.response &&
     before.responsePending === after.responsePending &&
-    before.error === after.error
+    before.error === after.error &&
+    before.submission === after.submission &&
+    before.landed === after.landed &&
+    before.noChange === after.noChange &&
+    before.returnCount === after.returnCount
   );
 }
 

@@ -11,8 +11,9 @@ import {
   noChanges,
 } from "../core/changes.js";
 import type { DibsEvent } from "../core/event.js";
+import { type SubmissionRecord, submissionDocument, submittedDocument } from "../core/landing.js";
 import { type PlanRecord, planDocument } from "../core/plan.js";
-import type { Org } from "../core/project.js";
+import { type Org, wholeSettings } from "../core/project.js";
 import type { TaskText } from "../core/task.js";
 import type { IdempotencyRecord } from "../core/view.js";
 import type { Rows } from "./format.js";
@@ -21,11 +22,16 @@ import type { Numbered } from "./read.js";
 /** How much goes into one transaction. A result alone may have a megabyte. */
 export const batchMax = { rows: 2000, length: 8 * 1024 * 1024 };
 
+/** What an export omits. */
+const unsubmitted = { submission: null, landed: null, noChange: false, returnCount: 0 };
+
 export class Batch {
   /** With the lines they stand in. */
   readonly tasks: { row: Rows["task"]; line: number }[] = [];
   readonly archived: { row: Rows["archived"]; line: number }[] = [];
   private readonly plans: PlanRecord[] = [];
+  private readonly submissions: SubmissionRecord[] = [];
+  private submittedCounts: ReadonlyMap<string, number> = new Map();
   private readonly projects = new Map<string, Rows["project"]>();
   private readonly texts = new Map<string, TaskText>();
   private readonly claims = new Map<string, Rows["claim"]>();
@@ -57,10 +63,10 @@ export class Batch {
       case "org":
         return;
       case "project":
-        this.projects.set(of.row.id, of.row);
+        this.projects.set(of.row.id, { ...of.row, settings: wholeSettings(of.row.settings) });
         return;
       case "task":
-        this.tasks.push({ row: of.row, line });
+        this.tasks.push({ row: { ...unsubmitted, ...of.row }, line });
         return;
       case "text": {
         const { project, taskId, ...text } = of.row;
@@ -72,6 +78,9 @@ export class Batch {
         return;
       case "attempt":
         this.attempts.set(attemptKey(of.row.project, of.row.taskId, of.row.epoch), of.row);
+        return;
+      case "submission":
+        this.submissions.push(of.row);
         return;
       case "counter":
         this.counters.set(keyOf(of.row.project, of.row.parent), of.row);
@@ -100,8 +109,10 @@ export class Batch {
     }
   }
 
-  addOrg(org: Org): void {
+  /** What the org counts by; how many tasks are submitted, by project. */
+  addOrg(org: Org, submitted: ReadonlyMap<string, number>): void {
     this.orgRow = org;
+    this.submittedCounts = submitted;
   }
 
   *changes(): Generator<Changes> {
@@ -133,6 +144,8 @@ export class Batch {
     const documents = [
       ...this.archived.flatMap(({ row }) => archivedDocuments(row)),
       ...this.plans.map(planDocument),
+      ...this.submissions.map(submissionDocument),
+      ...[...this.submittedCounts].map(([project, count]) => submittedDocument(project, count)),
     ];
     return new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
   }

@@ -4,6 +4,7 @@
 import { type ArchivedTask, archivedTasks } from "../core/archive.js";
 import type { Counter } from "../core/changes.js";
 import type { DibsEvent, Notification } from "../core/event.js";
+import { type Submission, submissionsOf } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { type PlanRecord, planRecords } from "../core/plan.js";
 import type { Session, SessionRecord } from "../core/session.js";
@@ -76,14 +77,24 @@ async function* paged<T>(
   }
 }
 
-const tasks: Look<WholeTask> = (view, limit, last) =>
-  view.wholeTasks({ limit, afterOrdinal: last?.task.ordinal ?? 0 });
+interface SubmittedTask extends WholeTask {
+  submissions: Submission[];
+}
 
-function taskRows({ task, text, claim, attempts }: WholeTask): Row[] {
-  const rows: Row[] = [{ kind: "task", row: task }];
+const tasks: Look<SubmittedTask> = (view, limit, last) =>
+  view
+    .wholeTasks({ limit, afterOrdinal: last?.task.ordinal ?? 0 })
+    .map((whole) => ({ ...whole, submissions: submissionsOf(view, whole.task) }));
+
+function taskRows({ task, text, claim, attempts, submissions }: SubmittedTask): Row[] {
+  // The intent of a landing belongs to an installation, as leases of landers do.
+  const submission = task.submission && { ...task.submission, landing: null };
+  const rows: Row[] = [{ kind: "task", row: { ...task, submission } }];
   if (text) rows.push({ kind: "text", row: { project: task.project, taskId: task.id, ...text } });
   if (claim) rows.push({ kind: "claim", row: claim });
   for (const row of attempts) rows.push({ kind: "attempt", row });
+  for (const each of submissions)
+    rows.push({ kind: "submission", row: { project: task.project, taskId: task.id, ...each } });
   return rows;
 }
 

@@ -13,8 +13,16 @@ import type {
   Progress,
 } from "../core/claim.js";
 import { type DibsEvent, eventTypes, type Notification, notificationTypes } from "../core/event.js";
+import {
+  type CheckResult,
+  checkStates,
+  type Landed,
+  type SubmissionEnd,
+  type SubmissionRecord,
+  type TaskSubmission,
+} from "../core/landing.js";
 import type { PlanEntry, PlanRecord } from "../core/plan.js";
-import type { Org, Project, Settings } from "../core/project.js";
+import { defaultSettings, type LandCheck, type Org, type Project, type Settings } from "../core/project.js";
 import type { PastClaim, Session, SessionRecord } from "../core/session.js";
 import type { Question, RestingState, Task, TaskResult, TaskText, TaskType } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord } from "../core/view.js";
@@ -31,6 +39,7 @@ import {
   text,
   textsByName,
   unlessNull,
+  unlessUsual,
   whole,
   word,
 } from "./shape.js";
@@ -45,6 +54,7 @@ export interface Rows {
   text: ClaimKey & TaskText;
   claim: Claim;
   attempt: Attempt;
+  submission: SubmissionRecord;
   counter: Counter;
   archived: ArchivedTask;
   plan: PlanRecord;
@@ -94,6 +104,27 @@ const settings = object<Settings>({
   maxRetries: real,
   maxLost: real,
   notifications: object<Settings["notifications"]>({ taskCompleted: flag }),
+  land: unlessUsual(
+    defaultSettings.land,
+    object<Settings["land"]>({
+      target: orNull(text),
+      remote: orNull(text),
+      repository: orNull(text),
+      host: orNull(text),
+      checks: listOf(
+        object<LandCheck>({ name: text, run: listOf(text), timeoutMs: whole, paths: listOf(text) }),
+      ),
+      setup: orNull(
+        object<NonNullable<Settings["land"]["setup"]>>({ run: listOf(text), paths: listOf(text) }),
+      ),
+      returnsMax: whole,
+      batchMax: whole,
+    }),
+  ),
+  worktree: unlessUsual(
+    defaultSettings.worktree,
+    object<Settings["worktree"]>({ setup: orNull(listOf(text)), copy: listOf(text) }),
+  ),
 });
 
 const result = object<TaskResult>({
@@ -149,6 +180,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     state: word<RestingState>({
       queued: true,
       awaiting_response: true,
+      submitted: true,
       completed: true,
       failed: true,
       cancelled: true,
@@ -172,6 +204,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
         options: optional(listOf(text)),
         default: optional(text),
         askedAt: whole,
+        aboutLanding: optional(flag),
       }),
     ),
     response: orNull(text),
@@ -190,6 +223,21 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     pendingDeps: whole,
     openChildren: whole,
     completedChildren: whole,
+    submission: unlessUsual(
+      null,
+      orNull(
+        object<TaskSubmission>({
+          number: whole,
+          commit: orNull(text),
+          submittedAt: whole,
+          firstSubmittedAt: whole,
+          landing: orNull(text),
+        }),
+      ),
+    ),
+    landed: unlessUsual(null, orNull(object<Landed>({ commit: text, target: text, at: whole }))),
+    noChange: unlessUsual(false, flag),
+    returnCount: unlessUsual(0, whole),
   }),
   text: object<Rows["text"]>({
     project: id,
@@ -210,6 +258,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     ...held,
     end: word<AttemptEnd>({
       complete: true,
+      submit: true,
       fail: true,
       release: true,
       expire: true,
@@ -228,7 +277,41 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
         unblockedCount: optional(whole),
         willRetry: optional(flag),
         retryAt: optional(orNull(whole)),
+        submission: optional(whole),
         told: optional(text),
+      }),
+    ),
+  }),
+  submission: object<SubmissionRecord>({
+    project: id,
+    taskId: id,
+    number: whole,
+    commit: orNull(text),
+    branch: orNull(text),
+    base: orNull(text),
+    summary: orNull(text),
+    host: orNull(text),
+    submittedBy: id,
+    epoch: whole,
+    submittedAt: whole,
+    durationMs: whole,
+    checks: listOf(
+      object<CheckResult>({
+        name: text,
+        state: words(checkStates),
+        exitCode: orNull(whole),
+        durationMs: whole,
+        tree: text,
+        ranBy: text,
+        logTail: text,
+      }),
+    ),
+    end: orNull(
+      object<SubmissionEnd>({
+        as: word<SubmissionEnd["as"]>({ landed: true, returned: true, withdrawn: true, cancelled: true }),
+        reason: orNull(text),
+        detail: orNull(text),
+        at: whole,
       }),
     ),
   }),

@@ -30,14 +30,17 @@ export async function importOrg(
   await store.open(org, file.org.defaultProject);
   const writing = new Target(store, org, file);
   let batch = new Batch(org, max);
+  const submitted = new Map<string, number>();
   for await (const row of readRows(lines())) {
     if (batch.isFull) {
       await writing.write(batch);
       batch = new Batch(org, max);
     }
     batch.add(row);
+    if (row.kind === "task" && row.row.state === "submitted")
+      submitted.set(row.row.project, (submitted.get(row.row.project) ?? 0) + 1);
   }
-  batch.addOrg({ ...file.org, org });
+  batch.addOrg({ ...file.org, org }, submitted);
   await writing.write(batch);
   return file.counts;
 }

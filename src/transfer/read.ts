@@ -118,8 +118,13 @@ class Reader {
     if (this.eventSeq !== org.eventSeq)
       this.refuse(`events ${this.eventSeq + 1} to ${org.eventSeq} are missing`);
     if (!this.projects.has(org.defaultProject)) this.refuse(`project ${org.defaultProject} is missing`);
-    // Earlier programs left the ids of archived tasks behind, and knew no plans.
-    const told: Record<string, unknown> = { archived: 0, plan: 0, ...(isObject(counts) ? counts : {}) };
+    // Earlier programs left the ids of archived tasks behind, and knew no plans and submissions.
+    const told: Record<string, unknown> = {
+      archived: 0,
+      plan: 0,
+      submission: 0,
+      ...(isObject(counts) ? counts : {}),
+    };
     const wrong = kinds.find((kind) => told[kind] !== this.counts[kind]);
     if (wrong)
       this.refuse(
@@ -164,6 +169,10 @@ class Reader {
       case "attempt":
         if (row.epoch > this.taskOf(row).epoch) this.refuse("row.epoch is beyond that of its task");
         return [2, this.taskOf(row).ordinal, 3, row.epoch];
+      case "submission":
+        if (row.number > (this.taskOf(row).submission?.number ?? 0))
+          this.refuse("row.number is beyond that of its task");
+        return [2, this.taskOf(row).ordinal, 4, row.number];
       case "counter":
         return [3, row.project, row.parent];
       case "archived":

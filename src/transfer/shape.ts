@@ -46,6 +46,18 @@ export function unlessNull<T>(shape: Shape<T>): Shape<T | null> {
   };
 }
 
+/** A field that is omitted when it has its usual value; a reader gets none, and fills it in. */
+export function unlessUsual<T>(usual: T, shape: Shape<T>): Shape<T> {
+  const written = JSON.stringify(shape.ordered(usual));
+  return {
+    problem: (value, path) => (value === undefined ? null : shape.problem(value, path)),
+    ordered: (value) => {
+      const ordered = shape.ordered(value);
+      return JSON.stringify(ordered) === written ? undefined : ordered;
+    },
+  };
+}
+
 /** A field that may be missing. */
 export function optional<T>(shape: Shape<T>): Shape<T | undefined> {
   return {

@@ -38,6 +38,7 @@ export function inQueueOrder(rows: readonly WireTaskRow[], context: Context): Wi
       case "claimed":
       case "running":
       case "awaiting_response":
+      case "submitted":
         held.push({ row, keys: [Date.parse(row.claim?.claimedAt ?? row.updatedAt)] });
         break;
       case "ready":

@@ -92,6 +92,7 @@ function stateTone({ state }: WireTask): Tone | undefined {
     running: "green",
     claimed: "green",
     awaiting_response: "yellow",
+    submitted: "green",
     failed: "red",
     completed: "green",
     cancelled: "dim",

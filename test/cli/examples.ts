@@ -46,6 +46,16 @@ const failed: Prepare = async (prepared) => {
   for (const taskId of ids) await prepared.dibs.tasks.fail({ taskId, ...error });
 };
 
+const landing: Prepare = async (prepared) => {
+  await prepared.dibs.projects.update({ settings: { land: { target: "main" } } } as never);
+  await claimed("agent-1")(prepared);
+};
+
+const submitted: Prepare = async (prepared) => {
+  await landing(prepared);
+  await prepared.dibs.tasks.submit({ taskId: "0001", sessionId: "agent-1" });
+};
+
 const docs: Prepare = ({ dibs }) => dibs.projects.create({ id: "docs" });
 const served: Prepare = ({ place }) => place.serve();
 
@@ -79,6 +89,8 @@ export const preparations: Record<string, Prepare> = {
   "project show": docs,
   release: claimed("agent-1"),
   retry: failed,
+  submit: landing,
+  withdraw: submitted,
   start: claimed("agent-1"),
   "token link": served,
   "token revoke": token,

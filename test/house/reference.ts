@@ -64,6 +64,10 @@ const meanings: Record<EventType, string> = {
   "task:progress": "the holder reported progress",
   "task:awaiting-response": "the holder asked a question",
   "task:response-received": "the question was answered",
+  "task:submitted": "the holder handed in its change, which waits to land",
+  "task:landed": "the change is on the target branch, or there was none",
+  "task:returned": "a submission came back, and the task is queued again or asks a human",
+  "task:withdrawn": "a submission was withdrawn, and the task is queued again",
   "task:completed": "the task was completed",
   "task:failed": "the task failed and is not retried",
   "task:retry-scheduled": "an attempt failed and is retried at `retryAt`",
@@ -104,6 +108,7 @@ async function eventsOfEveryType() {
     tasks: [{ prompt: "do it", ...more }],
   });
   const session = (id: string): Command => ({ type: "register-session", project, session: { id } });
+  const lander = { repository: "r", target: "main", epoch: 1 };
   const script: Command[] = [
     session("s"),
     session("t"),
@@ -134,6 +139,24 @@ async function eventsOfEveryType() {
     { type: "update", ...on("0006"), patch: { priority: 90 } },
     { type: "claim", ...on("0006"), sessionId: "t" },
     { type: "end-session", project, sessionId: "t", reason: "session_ended" },
+    { type: "update-project", project, settings: { land: { target: "main" } } },
+    ...["landed", "returned", "withdrawn"].flatMap((id) => [
+      create({ id }),
+      take(id),
+      { type: "submit" as const, ...held(id), commit: "c1", result },
+    ]),
+    { type: "withdraw", ...on("withdrawn"), reason: "not yet" },
+    { type: "acquire-lander", project, repository: "r", target: "main", holder: "l", ttlMs: 60 * minute },
+    {
+      type: "open-landing",
+      ...lander,
+      tasks: [{ ...on("landed"), submission: 1, commit: "c2" }],
+      commit: "c2",
+    },
+    { type: "land", id: "L1", epoch: 1 },
+    { type: "open-landing", ...lander, tasks: [] },
+    { type: "return", id: "L2", epoch: 1, ...on("returned"), submission: 1, reason: "conflict" },
+    { type: "update-project", project, settings: { land: { target: null } } },
     take("0007"),
     { type: "update-project", project, paused: true },
     { type: "update-project", project, settings: {} },

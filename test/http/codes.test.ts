@@ -249,6 +249,30 @@ const table: Record<Code, Row> = {
     says: { state: "completed" },
     noHint: true,
   },
+  LANDING_NOW: {
+    status: 409,
+    passes: true,
+    provoke: held(async ({ post, settings }, taskId) => {
+      const place = { repository: "a".repeat(40), target: "main" };
+      await settings({ land: place });
+      must(await post(`/api/tasks/${taskId}/submit`, { sessionId: session, commit: "c".repeat(40) }));
+      const { lease } = must(await post("/api/landings/lease", { ...place, holder: "lander" }));
+      const tasks = [{ taskId, submission: 1, commit: "d".repeat(40) }];
+      const intent = { ...place, epoch: lease.epoch, tasks, commit: "d".repeat(40) };
+      must(await post("/api/landings", intent));
+      return () => post(`/api/tasks/${taskId}/withdraw`, {});
+    }),
+    says: { landing: "L1" },
+  },
+  REMOTE_REQUIRED: {
+    status: 409,
+    provoke: held(async ({ post, settings }, id) => {
+      await settings({ land: { target: "main", host: "here" } });
+      const commit = "c".repeat(40);
+      return () => post(`/api/tasks/${id}/submit`, { sessionId: session, commit, host: "there" });
+    }),
+    says: { host: "there" },
+  },
   CHILDREN_OPEN: {
     status: 409,
     passes: true,

@@ -24,10 +24,11 @@ export function beginning(numbers: number[]): Plan[] {
   const pick = new Picker(numbers);
   const more = pick.chance(50) ? projectSettings(pick) : {};
   const order = pick.of(["depth-first", "priority"] as const);
+  const landing: SettingsPatch = pick.chance(35) ? { land: { target: "main" } } : {};
   const commands: Command[] = [
     { type: "create-project", id: "side", settings: { ...short, order } },
     ...(pick.chance(15) ? [] : [{ type: "update-project" as const, project: "demo", settings: short }]),
-    { type: "update-project", project: "demo", settings: more },
+    { type: "update-project", project: "demo", settings: { ...more, ...landing } },
     { type: "register-session", project: "demo", session: { id: "s1" } },
     { type: "register-session", project: "demo", session: { id: "s2", heartbeats: true, capacity: 2 } },
     { type: "register-session", project: "demo", session: { id: "s3", pid: 7, host: "h1", name: "alice" } },

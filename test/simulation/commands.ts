@@ -3,6 +3,7 @@
 
 import type { Attempt, Claim } from "../../src/core/claim.js";
 import type { ByHolder, Command } from "../../src/core/command.js";
+import { type LandingTask, leaseOf } from "../../src/core/landing.js";
 import type { Session } from "../../src/core/session.js";
 import { stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
@@ -69,6 +70,39 @@ const result = (pick: Picker) => {
 };
 const spread = (pick: Picker) => pick.of([0, -1, 1, 0.5]);
 const isOpen = (state: string) => !["completed", "failed", "cancelled"].includes(state);
+
+const place = (pick: Picker) => ({
+  repository: "root",
+  target: pick.chance(10) ? "next" : "main",
+});
+
+const submittedTask = (pick: Picker, scene: Scene) => ({
+  project: scene.project,
+  taskId: taskLike(pick, scene, ({ state }) => state === "submitted"),
+});
+
+function leaseEpoch(pick: Picker, { view }: Scene): number {
+  const epoch = leaseOf(view, { repository: "root", target: "main" })?.epoch ?? 1;
+  return pick.chance(10) ? epoch - 1 : epoch;
+}
+
+function onLanding(pick: Picker, scene: Scene): { id: string; epoch: number } {
+  const open = leaseOf(scene.view, { repository: "root", target: "main" })?.landing;
+  return {
+    id: open && !pick.chance(10) ? open : pick.of(["L1", "L2", "L3", "x"]),
+    epoch: leaseEpoch(pick, scene),
+  };
+}
+
+function landingTasks(pick: Picker, scene: Scene): LandingTask[] {
+  const waiting = scene.tasks.filter(({ state }) => state === "submitted" || pick.chance(3));
+  return pick.some(waiting, 3).map(({ project, id: taskId, submission }) => ({
+    project,
+    taskId,
+    submission: pick.chance(5) ? 1 : (submission?.number ?? 1),
+    commit: submission?.commit === null ? null : "c9",
+  }));
+}
 
 type Made = { [T in Command["type"]]?: (pick: Picker, scene: Scene) => Command };
 
@@ -141,6 +175,84 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     };
   },
   complete: (pick, scene) => ({ type: "complete", ...holder(pick, scene), result: result(pick) }),
+  submit: (pick, scene) => ({
+    type: "submit",
+    ...holder(pick, scene),
+    result: result(pick),
+    ...present({
+      commit: pick.of(["c1", "c2", "c1", undefined]),
+      base: pick.of([undefined, "c0", "c1"]),
+      branch: pick.maybe(50, () => "dibs/0001"),
+      summary: pick.maybe(50, () => "ünï"),
+      host: pick.maybe(20, () => "h1"),
+    }),
+  }),
+  withdraw: (pick, scene) => ({ type: "withdraw", ...submittedTask(pick, scene) }),
+  "acquire-lander": (pick, scene) => ({
+    type: "acquire-lander",
+    project: scene.project,
+    ...place(pick),
+    holder: pick.of(["l1", "l1", "l2"]),
+    ...present({ ttlMs: pick.of([undefined, 1000, 5000]) }),
+  }),
+  "release-lander": (pick, scene) => ({
+    type: "release-lander",
+    ...place(pick),
+    epoch: leaseEpoch(pick, scene),
+  }),
+  "open-landing": (pick, scene) => ({
+    type: "open-landing",
+    ...place(pick),
+    epoch: leaseEpoch(pick, scene),
+    tasks: landingTasks(pick, scene),
+    ...present({ base: pick.of([undefined, "c0"]), commit: pick.of(["c9", "c9", undefined]) }),
+  }),
+  "intend-landing": (pick, scene) => ({
+    type: "intend-landing",
+    ...onLanding(pick, scene),
+    commit: "c9",
+    tree: pick.of([null, "t1"]),
+    tasks: landingTasks(pick, scene),
+  }),
+  "record-checks": (pick, scene) => ({
+    type: "record-checks",
+    ...onLanding(pick, scene),
+    tasks: landingTasks(pick, scene),
+    checks: [
+      {
+        name: pick.of(["test", "lint"]),
+        state: pick.of(["passed", "failed", "flaky"] as const),
+        exitCode: pick.of([0, 1, null]),
+        durationMs: 5,
+        tree: pick.of(["t1", "t2"]),
+        ranBy: "l1",
+        logTail: "ünï — 日本",
+      },
+    ],
+  }),
+  land: (pick, scene) => ({ type: "land", ...onLanding(pick, scene) }),
+  "drop-landing": (pick, scene) => ({ type: "drop-landing", ...onLanding(pick, scene) }),
+  return: (pick, scene) => {
+    const on = submittedTask(pick, scene);
+    return {
+      type: "return",
+      ...onLanding(pick, scene),
+      ...on,
+      submission: pick.of([scene.view.task(on.project, on.taskId)?.submission?.number ?? 1, 1]),
+      reason: pick.of(["conflict", "check-failed"] as const),
+      ...present({ detail: pick.maybe(50, () => "a.ts") }),
+    };
+  },
+  "hold-landing": (pick, scene) => ({
+    type: "hold-landing",
+    project: scene.project,
+    ...onLanding(pick, scene),
+    holds: pick.of([
+      [],
+      [{ reason: "TARGET_RED", message: "Check test fails on main.", fix: "dibs check run" }],
+      [{ reason: "DIRTY", message: "a.ts has changes.", tasks: [submittedTask(pick, scene)] }],
+    ]),
+  }),
   fail: (pick, scene) => ({
     type: "fail",
     ...holder(pick, scene),
@@ -242,12 +354,37 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
 };
 
 /** What makes sense instead while there is nothing yet for the word to act on. */
-function insteadOf(word: keyof typeof made, { tasks, claims }: Scene): keyof typeof made {
+function insteadOf(word: keyof typeof made, scene: Scene): keyof typeof made {
+  const { tasks, claims } = scene;
   if (onTask.has(word) && tasks.length === 0) return "create";
   const isClosed = ({ state }: Task) => state === "failed" || state === "cancelled";
   if (word === "retry" && !tasks.some(isClosed)) word = claims.length > 0 ? "fail" : "cancel";
   if (word === "respond" && !tasks.some(({ question }) => question)) word = "ask";
+  if (onSubmission.has(word)) word = towardsLanding(word, scene);
   return onClaim.has(word) && claims.length === 0 ? "claim-next" : word;
+}
+
+const onSubmission = new Set<string>([
+  "withdraw",
+  "release-lander",
+  "open-landing",
+  "return",
+  "land",
+  "intend-landing",
+  "drop-landing",
+  "record-checks",
+  "hold-landing",
+]);
+
+/** What must come first: a submission, a lander, a landing, its intent. */
+function towardsLanding(word: keyof typeof made, { view, tasks, project }: Scene): keyof typeof made {
+  if (view.project(project)?.settings.land.target !== "main") return "complete";
+  if (!tasks.some(({ state }) => state === "submitted")) return "submit";
+  const lease = leaseOf(view, { repository: "root", target: "main" });
+  if (word === "withdraw") return word;
+  if (!lease?.holder) return "acquire-lander";
+  if (word === "open-landing" || word === "release-lander") return word;
+  return lease.landing === null ? "open-landing" : word;
 }
 
 const onClaim = new Set<string>([
@@ -256,6 +393,7 @@ const onClaim = new Set<string>([
   "progress",
   "ask",
   "complete",
+  "submit",
   "fail",
   "release",
   "settle",

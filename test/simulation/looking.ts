@@ -2,6 +2,7 @@
 
 import { archivedKind } from "../../src/core/archive.js";
 import type { Everything } from "../../src/core/invariants.js";
+import { landingKind, leaseKind, submissionKind, submittedKind } from "../../src/core/landing.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
@@ -30,7 +31,7 @@ export function stateOf(view: Reads, now: number) {
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
-    documents: [...documentKinds, archivedKind, breakerKind].map((kind) =>
+    documents: [...documentKinds, archivedKind, breakerKind, ...landingKinds].map((kind) =>
       view.documents({ kind, limit: all }),
     ),
     due: view.due(now, all),
@@ -40,11 +41,15 @@ export function stateOf(view: Reads, now: number) {
   };
 }
 
+const landingKinds = [submissionKind, landingKind, leaseKind, submittedKind];
+
 const filters = [
   { states: ["queued"] as const },
   { states: ["claimed", "running"] as const },
   { states: ["queued", "failed"] as const },
   { states: ["completed"] as const },
+  { states: ["submitted"] as const },
+  { states: ["running", "submitted"] as const },
   { label: "ui" },
   { assignee: "s1" },
   { parentId: null },

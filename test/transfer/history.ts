@@ -1,6 +1,7 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
-import { documentKey, noChanges } from "../../src/core/changes.js";
+import { documentKey, keyOf, noChanges } from "../../src/core/changes.js";
+import { landingKind, leaseKind } from "../../src/core/landing.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import type { Store, Transaction } from "../../src/store/store.js";
@@ -52,10 +53,26 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
 }
 
 /** What an export leaves behind, so that both stores can go on alike. */
+/** Intents of landers stay behind: what they name waits again. */
+export async function forgetIntents(store: Store): Promise<void> {
+  const landings = await store.read(org, (view) =>
+    view
+      .tasks({ project: null, afterOrdinal: 0, limit: 1000 })
+      .filter(({ submission }) => submission?.landing),
+  );
+  const tasks = new Map(
+    landings.map((task) => [
+      keyOf(task.project, task.id),
+      { ...task, submission: { ...task.submission!, landing: null } },
+    ]),
+  );
+  await store.commit(org, [({ apply }) => apply({ ...noChanges(), tasks })]);
+}
+
 export async function carryDocuments(from: Store, to: Store): Promise<void> {
   const documentsOf = (store: Store) =>
     store.read(org, (view) =>
-      [...documentKinds, breakerKind].flatMap((kind) =>
+      [...documentKinds, breakerKind, landingKind, leaseKind].flatMap((kind) =>
         view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each })),
       ),
     );

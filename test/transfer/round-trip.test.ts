@@ -9,7 +9,7 @@ import { firstDifference } from "../simulation/difference.js";
 import { everything, snapshot } from "../simulation/looking.js";
 import { script } from "../simulation/script.js";
 import { pairs, withStores } from "./drivers.js";
-import { carryDocuments, goOn, live, org } from "./history.js";
+import { carryDocuments, forgetIntents, goOn, live, org } from "./history.js";
 import { again, exported, smallBatches, smallPages } from "./lines.js";
 
 const numRuns = Number(process.env.DIBS_RUNS ?? 24);
@@ -49,6 +49,7 @@ describe.each(pairs)("from $from.name to $to.name", ({ from, to }) => {
     const property = fc.asyncProperty(script, script, (before, after) =>
       withStores([from, to, from], async ([original, copy, back], clock) => {
         await live(original!, clock, before);
+        await forgetIntents(original!);
         const lines = await exported(original!);
         note(lines);
         const counts = await importOrg(copy!, org, again(lines), smallBatches);

@@ -181,6 +181,8 @@ function decideState(sides: Sides): Decided {
   }
 }
 
+const submittedAlready = "It is submitted, and completed when its change has landed.";
+
 const isOver = ({ state }: WireTask) => state === "completed" || state === "failed" || state === "cancelled";
 
 /** Whose claim an entry tells of, with the epoch that we wrote there. */
@@ -211,6 +213,7 @@ function speaker({ entry, origin, dialect }: Sides): { by: Holder | null; isNew:
 function ending(sides: Sides, to: "completed" | "failed"): Decided {
   const { task, entry, origin, dialect } = sides;
   if (isOver(task)) return { refused: `It is ${task.state} already.` };
+  if (task.state === "submitted") return { refused: submittedAlready };
   const { by, isNew } = speaker(sides);
   if (by === null && task.claim && task.claim.sessionId !== ownSession) {
     const { sessionId, expiresAt } = task.claim;
@@ -228,6 +231,7 @@ function ending(sides: Sides, to: "completed" | "failed"): Decided {
 function beginning(sides: Sides): Decided {
   const { task, entry, origin, dialect } = sides;
   if (isOver(task)) return { refused: `It is ${task.state} already.` };
+  if (task.state === "submitted") return { refused: submittedAlready };
   const by = holderIn(entry, dialect);
   if (!by) return { refused: "It says in progress, but not by whom: a claim needs a session." };
   const endedAt = instantIn(entry, "expiresAt", dialect);
@@ -248,6 +252,7 @@ function sessionProblem({ sessionId }: Holder): string | null {
 function reopening({ task, origin }: Sides): Decided {
   if (task.claim) return { refused: `${task.claim.sessionId} holds it; dibs release gives it back.` };
   if (task.state === "awaiting_response") return { refused: "It waits for an answer; dibs answer gives it." };
+  if (task.state === "submitted") return { refused: `${submittedAlready} dibs withdraw queues it again.` };
   if (task.state === "completed") return { refused: "It is already completed. Add a new task instead." };
   // Without a base nobody can tell an old file from a wish to try again.
   return origin ? { edit: { to: "retried" } } : { refused: `It is ${task.state} already.` };

@@ -81,6 +81,7 @@ const stageOf: Record<State, Stage> = {
   claimed: "in_progress",
   running: "in_progress",
   awaiting_response: "in_progress",
+  submitted: "in_progress",
   completed: "completed",
   failed: "failed",
   cancelled: "cancelled",

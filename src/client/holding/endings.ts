@@ -8,6 +8,7 @@ const endings = new Map<WireEvent["type"], DibsError["code"]>([
   ["task:cancelled", "TASK_CANCELLED"],
   ["task:released", "TASK_NOT_CLAIMED"],
   ["task:completed", "TASK_NOT_CLAIMED"],
+  ["task:submitted", "TASK_NOT_CLAIMED"],
   ["task:failed", "TASK_NOT_CLAIMED"],
   ["task:retry-scheduled", "TASK_NOT_CLAIMED"],
   ["task:claim-expired", "CLAIM_EXPIRED"],

@@ -18,6 +18,7 @@ export const isWords = [
   "running",
   "working",
   "waiting",
+  "submitted",
   "done",
   "failed",
   "cancelled",

@@ -80,6 +80,7 @@ const isTests: Record<IsWord, (row: WireTaskRow, now: number) => boolean> = {
   running: ({ state }) => state === "running",
   working: ({ state }) => state === "claimed" || state === "running",
   waiting: ({ state }) => state === "awaiting_response",
+  submitted: ({ state }) => state === "submitted",
   done: ({ state }) => state === "completed",
   failed: ({ state }) => state === "failed",
   cancelled: ({ state }) => state === "cancelled",

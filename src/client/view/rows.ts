@@ -52,7 +52,7 @@ const backoffMs = { base: 500, max: 30_000 };
 type State = WireTaskRow["state"];
 /** What people act on comes first. */
 const stages: readonly State[][] = [
-  ["queued", "claimed", "running", "awaiting_response", "failed"],
+  ["queued", "claimed", "running", "awaiting_response", "submitted", "failed"],
   ["completed", "cancelled"],
 ];
 

@@ -19,6 +19,7 @@ const stateWords = {
   in_progress: "running",
   inprogress: "running",
   awaiting_response: "awaiting_response",
+  submitted: "submitted",
   awaiting: "awaiting_response",
   completed: "completed",
   complete: "completed",

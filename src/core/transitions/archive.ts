@@ -4,6 +4,7 @@ import { noteArchived } from "../archive.js";
 import type { ArchiveEventsCommand, ArchiveTasksCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import type { DibsEvent } from "../event.js";
+import { removeSubmissions } from "../landing.js";
 import { latestLogKey, logKey, logKind, toLatestLog } from "../log.js";
 import { accept, type Outcome } from "../refusal.js";
 import type { Task } from "../task.js";
@@ -64,6 +65,7 @@ function archive(draft: Draft, task: Task): void {
   const { project, id, state } = task;
   draft.removeTask(task);
   removeLogs(draft, task);
+  removeSubmissions(draft, task);
   noteArchived(draft, project, id);
   draft.emit("task:updated", { project, taskId: id, actor: "system", data: { archived: true, from: state } });
 }

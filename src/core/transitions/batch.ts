@@ -138,6 +138,12 @@ export class Batch {
         },
       );
     }
+    if (parent && "state" in parent && parent.state === "submitted") {
+      return refuse("INVALID_STATE", `Parent ${parent.id} is submitted; it can have no more subtasks.`, {
+        hint: `Run: dibs withdraw ${parent.id}`,
+        details: { taskId: parent.id, state: parent.state },
+      });
+    }
     plan.parentId = parent?.id ?? null;
     plan.depth = parent ? parent.depth + 1 : 0;
     if (plan.depth > limits.depthMax) {

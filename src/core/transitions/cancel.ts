@@ -7,6 +7,7 @@ import { closeClaim } from "./close.js";
 import { setFree } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
+import { endSubmission, landingNow } from "./unsubmit.js";
 
 export interface Cancelled {
   cancelled: string[];
@@ -28,6 +29,8 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
   const family = [task];
   for (let at = 0; at < family.length; at++) {
     const member = family[at]!;
+    const now = landingNow(member);
+    if (now) return now;
     if (!isTerminal(stateOf(member, draft.claim(project, member.id)))) {
       cancelled.push(endByCancel(draft, member, reason));
     }
@@ -42,6 +45,7 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
   const claim = draft.claim(task.project, task.id);
   const rest = claim ? closeClaim(draft, task, claim, { end: "cancel", reason: "cancelled" }) : task;
   closeQuestion(draft, task);
+  if (task.state === "submitted") endSubmission(draft, task, { as: "cancelled", reason, detail: null });
   draft.emit("task:cancelled", {
     project: task.project,
     taskId: task.id,

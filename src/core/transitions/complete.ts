@@ -1,14 +1,16 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { beginningOf, limits, utf8Length } from "../limits.js";
-import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { beginningOf, limits } from "../limits.js";
+import { accept, type Outcome } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
+import { childrenOpen, resultProblem } from "./completable.js";
 import { setFree } from "./finish.js";
-import { holderOf, keepLate, repeated } from "./holder.js";
+import { type Holding, holderOf, keepLate, repeated } from "./holder.js";
 import { markStarted } from "./start.js";
+import { isLandingOn, submitHeld } from "./submit.js";
 
 export interface Completed {
   unblocked: string[];
@@ -18,7 +20,7 @@ export interface Completed {
 export function complete(draft: Draft, command: CompleteCommand): Outcome<Completed> {
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) {
-    const before = repeated(draft, command, "complete");
+    const before = repeated(draft, command, "complete", "submit");
     if (before) {
       return accept({
         unblocked: before.answer?.unblocked ?? [],
@@ -28,36 +30,30 @@ export function complete(draft: Draft, command: CompleteCommand): Outcome<Comple
     keepLate(draft, command, holding, { result: command.result, error: null });
     return holding;
   }
-  const refusal = resultProblem(command.result) ?? childrenOpen(holding.task);
+  return completeHeld(draft, holding, command.result);
+}
+
+/** With landing on, a result is handed in; it is completed when it is on the target branch. */
+export function completeHeld(
+  draft: Draft,
+  { task, claim, session }: Holding,
+  result: TaskResult,
+): Outcome<Completed> {
+  if (isLandingOn(draft, task.project)) {
+    const { branch, commit } = result;
+    const submitted = submitHeld(draft, task, claim, result, {
+      branch,
+      commit,
+      host: session.host ?? undefined,
+    });
+    return submitted.ok ? accept({ unblocked: [], unblockedCount: 0 }) : submitted;
+  }
+  const refusal = resultProblem(result) ?? childrenOpen(task);
   if (refusal) return refusal;
-  return accept(finish(draft, holding.task, holding.claim, command.result));
+  return accept(finish(draft, task, claim, result));
 }
 
-export function childrenOpen(task: Task): Refusal | null {
-  if (task.openChildren === 0) return null;
-  const subtasks = task.openChildren === 1 ? "1 open subtask" : `${task.openChildren} open subtasks`;
-  return refuse("CHILDREN_OPEN", `Task ${task.id} has ${subtasks}, so it can't be completed yet.`, {
-    hint: `Run: dibs list --parent ${task.id}`,
-    details: { taskId: task.id, openChildren: task.openChildren },
-  });
-}
-
-export function resultProblem(result: TaskResult): Refusal | null {
-  const bytes = [result.output, ...result.filesCreated, ...result.filesModified].reduce(
-    (sum, text) => sum + utf8Length(text),
-    0,
-  );
-  if (bytes <= limits.resultBytesMax) return null;
-  return refuse(
-    "PAYLOAD_TOO_LARGE",
-    `The result has ${bytes} bytes; at most ${limits.resultBytesMax} are kept.`,
-    {
-      hint: "Write long output to a file and name the file in the result.",
-    },
-  );
-}
-
-export function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
+function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {
   const claim = held.state === "claimed" ? markStarted(draft, held, task) : held;
   closeBreaker(draft, claim);
   const done = draft.putTask({

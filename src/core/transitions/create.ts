@@ -108,6 +108,10 @@ function put(draft: Draft, plan: Plan, origin: Origin): void {
     pendingDeps: pending.length,
     openChildren: 0,
     completedChildren: 0,
+    submission: null,
+    landed: null,
+    noChange: false,
+    returnCount: 0,
   };
   draft.putTask(isReady(task, undefined) ? withReadiness(draft, task, { keep: false }) : task);
   const prompt = input.prompt ?? input.description ?? plan.title;

@@ -107,14 +107,18 @@ function seen(draft: Draft, session: Session, { project, taskId }: Claim): Claim
 }
 
 /** The same call was accepted before: the attempt it closed, whose answer is to be repeated. */
-export function repeated(draft: Draft, command: ByHolder, end: AttemptEnd): Attempt | undefined {
+export function repeated(
+  draft: Draft,
+  command: ByHolder,
+  ...ends: readonly AttemptEnd[]
+): Attempt | undefined {
   const { project, taskId, sessionId, epoch } = command;
   const task = draft.task(project, taskId);
   if (!task || !isLive(draft.session(project, sessionId))) return undefined;
   const claim = draft.claim(project, taskId);
   if (claim && (epoch === undefined || epoch === claim.epoch)) return undefined;
   const attempt = draft.attempt(project, taskId, epoch ?? task.epoch);
-  return attempt?.sessionId === sessionId && attempt.end === end ? attempt : undefined;
+  return attempt?.sessionId === sessionId && ends.includes(attempt.end) ? attempt : undefined;
 }
 
 const tooLate: readonly Code[] = [
@@ -142,7 +146,7 @@ export function keepLate(
       ?.epoch;
   const attempt = ofEpoch === undefined ? undefined : draft.attempt(project, taskId, ofEpoch);
   if (!attempt || attempt.sessionId !== sessionId || attempt.lateResult) return;
-  if (attempt.end === "complete" || attempt.end === "fail") return;
+  if (attempt.end === "complete" || attempt.end === "submit" || attempt.end === "fail") return;
   const result = late.result && {
     ...late.result,
     output: beginningOf(late.result.output, limits.lateResultBytesMax / 4),

@@ -117,6 +117,10 @@ export function notClaimed(task: Task, sessionId = ""): Refusal {
 function standing(task: Task, sessionId: string): { message: string; run: string } {
   const { id, state } = task;
   if (state === "completed") return { message: `Task ${id} is already completed.`, run: `dibs show ${id}` };
+  if (state === "submitted") {
+    const message = `Task ${id} is submitted and waits to land; no session holds it.`;
+    return { message, run: `dibs withdraw ${id}` };
+  }
   if (task.type === "group" && state !== "cancelled") {
     const message = `Task ${id} is a group: it completes by itself when its subtasks are completed.`;
     return { message, run: `dibs list --parent ${id}` };

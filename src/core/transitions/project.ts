@@ -1,7 +1,8 @@
 import type { CreateProjectCommand, UpdateProjectCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { idProblem } from "../ids.js";
-import { defaultSettings, mergeSettings, type Settings, settingsProblem } from "../project.js";
+import { submittedCount } from "../landing.js";
+import { defaultSettings, mergeSettings, type Project, type Settings, settingsProblem } from "../project.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 
 export function projectNotFound(project: string): Refusal {
@@ -32,7 +33,7 @@ export function createProject(draft: Draft, command: CreateProjectCommand): Outc
 export function updateProject(draft: Draft, command: UpdateProjectCommand): Outcome<null> {
   const project = draft.project(command.project);
   const settings = mergeSettings(project.settings, command.settings);
-  const invalid = invalidSettings(settings);
+  const invalid = invalidSettings(settings) ?? targetProblem(draft, project, settings);
   if (invalid) return invalid;
   const paused = command.paused ?? project.paused;
   draft.putProject({ ...project, settings, paused, updatedAt: draft.now });
@@ -45,6 +46,18 @@ export function updateProject(draft: Draft, command: UpdateProjectCommand): Outc
     },
   });
   return accept(null);
+}
+
+/** What was submitted was made for the target it was submitted to. */
+function targetProblem(draft: Draft, { id, settings: { land } }: Project, after: Settings): Refusal | null {
+  const count = submittedCount(draft, id);
+  if (count === 0 || (land.target === after.land.target && land.repository === after.land.repository))
+    return null;
+  const tasks = count === 1 ? "1 task is" : `${count} tasks are`;
+  return refuse("INVALID_STATE", `land.target of project ${id} cannot change while ${tasks} submitted.`, {
+    hint: "Land or withdraw them first. Run: dibs list -s submitted",
+    details: { project: id, submitted: count },
+  });
 }
 
 function invalidSettings(settings: Settings): Refusal | null {

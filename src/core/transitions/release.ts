@@ -5,7 +5,8 @@ import { avoidMs, limits } from "../limits.js";
 import { accept, type Outcome } from "../refusal.js";
 import type { Task } from "../task.js";
 import { closeClaim, requeue } from "./close.js";
-import { childrenOpen, finish, resultProblem } from "./complete.js";
+import { childrenOpen, resultProblem } from "./completable.js";
+import { completeHeld } from "./complete.js";
 import { failAttempt } from "./fail.js";
 import { holderOf, keepLate, repeated, taskNotFound } from "./holder.js";
 import { notClaimed } from "./not-holder.js";
@@ -29,10 +30,10 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
   const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);
   if (!holding.ok) {
-    const before = repeated(draft, by, end);
+    const before = end === "complete" ? repeated(draft, by, end, "submit") : repeated(draft, by, end);
     if (before) {
       return accept({
-        reason: before.releaseReason,
+        reason: end === "complete" ? reason : before.releaseReason,
         claimDurationMs: Math.max(0, before.releasedAt - before.claimedAt),
       });
     }
@@ -46,7 +47,8 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
     const refusal = resultProblem(result) ?? childrenOpen(task);
     if (refusal) return refusal;
     emitReleased(draft, task, claim, { reason });
-    finish(draft, task, claim, result);
+    const completed = completeHeld(draft, holding, result);
+    if (!completed.ok) return completed;
   } else if (end === "fail") {
     emitReleased(draft, task, claim, { reason });
     failAttempt(draft, task, claim, { error: command.error ?? "released as failed", spread: command.spread });

@@ -2,9 +2,11 @@ import type { RespondCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
 import { stateOf, type Task } from "../task.js";
+import { cancel } from "./cancel.js";
 import { withReadiness } from "./close.js";
 import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
+import { wantsCancel } from "./unsubmit.js";
 
 /** awaiting_response → running with a fresh lease, or → queued with the answer kept, if nobody holds it any more. */
 export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
@@ -53,7 +55,8 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
     });
     draft.putTask(answered);
   } else {
-    draft.putTask(withReadiness(draft, { ...answered, state: "queued", startedAt: null }, { keep: false }));
+    const queued: Task = { ...answered, state: "queued", startedAt: null, returnCount: 0 };
+    draft.putTask(withReadiness(draft, queued, { keep: false }));
   }
   draft.emit("task:response-received", {
     project,
@@ -68,5 +71,7 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
     },
   });
   closeQuestion(draft, task);
+  if (question.aboutLanding && wantsCancel(command.response))
+    cancel(draft, { type: "cancel", project, taskId, reason: "cancelled by the answer" });
   return accept(null);
 }

@@ -18,6 +18,7 @@ export function retry(draft: Draft, command: RetryCommand): Outcome<null> {
       "TASK_NOT_RETRYABLE",
       `Task ${taskId} is ${state}; only failed and cancelled tasks can be retried.`,
       {
+        ...(state === "submitted" ? { hint: `Run: dibs withdraw ${taskId}` } : {}),
         details: { taskId, state },
       },
     );
@@ -60,6 +61,7 @@ function revive(draft: Draft, task: Task): void {
         endedAt: null,
         retryCount: 0,
         lostCount: 0,
+        returnCount: 0,
         notBefore: null,
         updatedAt: draft.now,
       },

@@ -11,6 +11,7 @@ import { endGroupIfOver } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 
 const notWhileHeld = ["dependsOn", "requires"] as const;
+const whileSubmitted = ["priority", "labels"];
 const textFields = ["prompt", "description", "metadata"] as const;
 
 export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed: string[] }> {
@@ -59,6 +60,12 @@ function stateProblem(draft: Draft, task: Task, patch: TaskPatch): Refusal | nul
   if (state === "completed") {
     const message = `Task ${task.id} is completed and cannot be edited.`;
     return refuse("INVALID_STATE", message, { hint: "Create a new task instead.", details });
+  }
+  if (state === "submitted") {
+    const locked = Object.keys(patch).filter((field) => !whileSubmitted.includes(field));
+    if (locked.length === 0) return null;
+    const message = `Task ${task.id} is submitted: only its priority and labels can be edited, not ${locked.join(", ")}.`;
+    return refuse("INVALID_STATE", message, { hint: `Run: dibs withdraw ${task.id}`, details });
   }
   // Failed and cancelled tasks are edited so that their retry goes better.
   if (state === "failed" || state === "cancelled") {

@@ -14,6 +14,7 @@ const statusOf = {
   claimed: "claimed",
   running: "in_progress",
   awaiting_response: "in_progress",
+  submitted: "in_progress",
   completed: "done",
   failed: "failed",
   cancelled: "cancelled",

@@ -10,6 +10,7 @@ import { explaining } from "./explaining.js";
 import type { Driver } from "./harness.js";
 import { hierarchy } from "./hierarchy.js";
 import { ids } from "./ids.js";
+import { landing } from "./landing.js";
 import { lifecycle } from "./lifecycle.js";
 import { locks } from "./locks.js";
 import { logs } from "./logs.js";
@@ -56,4 +57,5 @@ export function conformance(driver: Driver): void {
   logs(driver);
   archiving(driver);
   plans(driver);
+  landing(driver);
 }

@@ -12,10 +12,11 @@ import {
 
 /** A task in the given state, last or still held by session `a`. */
 export async function inState(world: World, state: TaskState): Promise<Hold> {
+  if (state === "submitted") await world.settings({ land: { target: "main" } });
   const hold = await world.hold("a", { maxRetries: 0 }, { start: state !== "claimed" });
   if (state === "queued") await world.ok({ type: "release", ...hold, spread: 0 });
   if (state === "awaiting_response") await world.ok({ type: "ask", ...hold, question: "Which one?" });
-  if (state === "completed") await world.complete(hold);
+  if (state === "completed" || state === "submitted") await world.complete(hold);
   if (state === "failed") await world.ok({ type: "fail", ...hold, error: "it broke", spread: 0 });
   if (state === "cancelled") await world.ok({ type: "cancel", taskId: hold.taskId });
   expect(await world.stateOf(hold.taskId)).toBe(state);
@@ -34,7 +35,13 @@ const allowed: Record<HolderMove, readonly TaskState[]> = {
 
 /** What the last holder is told in a state without a holder, where the call is no repetition. */
 function refusalAtRest(move: HolderMove, state: TaskState) {
-  const closing = { queued: "release", completed: "complete", failed: "fail", cancelled: "" } as const;
+  const closing = {
+    queued: "release",
+    submitted: "complete",
+    completed: "complete",
+    failed: "fail",
+    cancelled: "",
+  } as const;
   if (state === "cancelled") return "TASK_CANCELLED";
   return closing[state as keyof typeof closing] === move ? null : "TASK_NOT_CLAIMED";
 }
@@ -79,8 +86,8 @@ export function states(driver: Driver): void {
         if (over) {
           await world.refused("TASK_NOT_CANCELLABLE", { type: "cancel", taskId });
         }
-        if (state === "completed") {
-          await world.refused("INVALID_STATE", { type: "update", taskId, patch: { priority: 1 } });
+        if (state === "completed" || state === "submitted") {
+          await world.refused("INVALID_STATE", { type: "update", taskId, patch: { title: "new" } });
         } else await world.ok({ type: "update", taskId, patch: { priority: 1, title: "new" } });
         if (!retryable) await world.refused("TASK_NOT_RETRYABLE", { type: "retry", taskId });
         expect(await world.stateOf(taskId)).toBe(state);

@@ -2,7 +2,7 @@
 
 import { type Claim, dueAt } from "../../core/claim.js";
 import type { DibsEvent } from "../../core/event.js";
-import type { Project } from "../../core/project.js";
+import { type Project, wholeSettings } from "../../core/project.js";
 import type { ReadyEntry } from "../../core/ready.js";
 import type { PastClaim, Session, SessionRecord } from "../../core/session.js";
 import type { Task, TaskText } from "../../core/task.js";
@@ -20,7 +20,7 @@ export const toProject = readable(
   (row: Row) => String(row[0]),
   ([id, settings, paused, createdAt, updatedAt]: Row): Project => {
     need(isObject(settings), "settings");
-    return { id, settings, paused, createdAt, updatedAt };
+    return { id, settings: wholeSettings(settings), paused, createdAt, updatedAt };
   },
 );
 

@@ -188,7 +188,7 @@ export function openCounts(org: string, project: string): Statement {
   return {
     text: `SELECT coalesce(c.state, t.state), count(*) FROM dibs.task t
       LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
-      WHERE t.org = $1 AND t.project = $2 AND t.state IN ('queued', 'awaiting_response', 'failed') AND t.state <> 'completed'
+      WHERE t.org = $1 AND t.project = $2 AND t.state IN ('queued', 'awaiting_response', 'submitted', 'failed') AND t.state <> 'completed'
         AND t.type <> 'group' GROUP BY 1`,
     values: [org, project],
   };

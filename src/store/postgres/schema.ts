@@ -263,6 +263,14 @@ ${swept("document")}
 ALTER TABLE dibs.document SET (toast.autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_cost_delay = 0);
 `,
   },
+  {
+    version: 3,
+    name: "submitted tasks",
+    // Tasks carry submissions in `more`, which an earlier program would drop: it must refuse this store.
+    sql: `
+CREATE INDEX task_submitted ON dibs.task (org, no) WHERE state = 'submitted';
+`,
+  },
 ];
 
 export const schemaVersion = migrations[migrations.length - 1]!.version;

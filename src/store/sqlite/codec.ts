@@ -3,7 +3,7 @@
 
 import type { Attempt, Claim } from "../../core/claim.js";
 import { dueAt } from "../../core/claim.js";
-import type { Org, Project } from "../../core/project.js";
+import { type Org, type Project, wholeSettings } from "../../core/project.js";
 import type { Task, TaskText } from "../../core/task.js";
 import type { DocumentValue } from "../../core/view.js";
 import { attemptOf, toTask as decodeTask, type Row, type Value } from "../row-codec.js";
@@ -55,7 +55,7 @@ export const toProject = readable("project", ofFirst, (row: Row): Project => {
   need(isObject(settings), "settings");
   return {
     id,
-    settings: settings as unknown as Project["settings"],
+    settings: wholeSettings(settings),
     paused: paused === 1,
     createdAt,
     updatedAt,

@@ -359,7 +359,7 @@ export class SqliteReads {
   /** Equality with one state at a time: by several, SQLite would sort what it finds. */
   openCounts(project: string): OpenCounts {
     const counts: OpenCounts = {};
-    for (const state of ["queued", "awaiting_response", "failed"] as const) {
+    for (const state of ["queued", "awaiting_response", "submitted", "failed"] as const) {
       const text = `SELECT count(*) FROM task WHERE org = ? AND project = ? AND state = '${state}' AND state <> 'completed'
         AND type <> 'group'`;
       const [row] = this.db.all(text, this.orgId, project);

@@ -262,6 +262,14 @@ CREATE TABLE store (id TEXT NOT NULL) STRICT;
 INSERT INTO store VALUES (lower(hex(randomblob(16))));
 `,
   },
+  {
+    version: 5,
+    name: "submitted tasks",
+    // Tasks carry submissions in `more`, which an earlier program would drop: it must refuse this store.
+    sql: `
+CREATE INDEX task_submitted ON task (org, no) WHERE state = 'submitted';
+`,
+  },
 ];
 
 export const migrationTable =

@@ -43,6 +43,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     edit: { summary: "edit tasks", load: edit },
     cancel: { summary: "cancel tasks", load: edit },
     retry: { summary: "queue failed or cancelled tasks again", load: edit },
+    withdraw: { summary: "withdraw a submission and queue its task again", load: edit },
     inbox: { summary: "list what needs a human", load: people },
   },
   "Inspect tasks": {
@@ -66,6 +67,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     heartbeat: { summary: "renew the lease of a claim", load: holder },
     progress: { summary: "add a progress note and renew the lease", load: holder },
     ask: { summary: "ask a human a question", load: holder },
+    submit: { summary: "hand in the change of a task", load: holder },
     fail: { summary: "report a failed attempt", load: holder },
     release: { summary: "return tasks to the queue", load: holder },
     lock: {

@@ -42,7 +42,7 @@ const derivedWords = new Map(
 );
 
 export const stateHelp =
-  "queued, claimed, running, awaiting_response, completed, failed, cancelled; blocked, scheduled, ready, stale; or another tool's word";
+  "queued, claimed, running, awaiting_response, submitted, completed, failed, cancelled; blocked, scheduled, ready, stale; or another tool's word";
 
 /** Tasks in any of these states, in any seed's words. */
 export async function tasksBy(

@@ -31,6 +31,8 @@ const next = {
   TASK_NOT_AWAITING: "The question was already answered: call get_task.",
   TASK_NOT_RETRYABLE: "Call get_task to see its state.",
   TASK_NOT_CANCELLABLE: "The task has already ended.",
+  LANDING_NOW: "Its change is being landed: call get_task in a minute.",
+  REMOTE_REQUIRED: tellHuman,
   CHILDREN_OPEN:
     "Its subtasks come first: claim and complete them, then complete_task this one. Or release_task it.",
   DEPENDENCY_NOT_FOUND: "Create that task first, or check its id with list_tasks.",

@@ -131,7 +131,10 @@ export const tools: Record<ToolName, ToolSpec> = {
   list_tasks: {
     description: "List tasks, one line each.",
     fields: {
-      state: said(strings, "queued, claimed, running, awaiting_response, completed, failed, cancelled"),
+      state: said(
+        strings,
+        "queued, claimed, running, awaiting_response, submitted, completed, failed, cancelled",
+      ),
       ready: said({ type: "boolean" }, "Only tasks that can be claimed now"),
       query: said(string, "Part of id, title or text"),
       parent_id: string,

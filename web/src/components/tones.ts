@@ -8,6 +8,7 @@ const tones: Record<string, string> = {
   running: "link",
   ready: "good",
   completed: "good",
+  submitted: "good",
   done: "good",
   waiting: "wait",
   awaiting_response: "wait",

@@ -221,6 +221,22 @@ export const commands: Record<string, SingleCommand> = {
       return 0;
     },
   },
+  withdraw: {
+    name: "withdraw",
+    args: "<id>",
+    summary: "Withdraw a submission and queue its task again",
+    details: "What was handed in is kept. The task is ready again, in its old place.",
+    flags: { reason: { value: "<text>", help: "reason, shown with the task" } },
+    exits: { 1: "not submitted, or being landed" },
+    examples: ['dibs withdraw 0001 --reason "the approach changed"'],
+    async run(context) {
+      const reason = given({ reason: context.text("reason") });
+      const dibs = await context.dibs();
+      const answer = await dibs.tasks.withdraw({ taskId: context.taskId, ...reason });
+      context.say(answer, () => `withdrew ${plain(answer.task.id)}`);
+      return 0;
+    },
+  },
   retry: {
     name: "retry",
     args: "[id...]",

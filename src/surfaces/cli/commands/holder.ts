@@ -12,7 +12,7 @@ import { nothingLine } from "../idle-notice.js";
 import type { Display } from "../print/display.js";
 import { furtherText, plain, plainLines } from "../print/text.js";
 import { span } from "../print/time.js";
-import { complete, fail, lostExit, resultFlags, start } from "../result.js";
+import { complete, fail, lostExit, resultFlags, start, submit } from "../result.js";
 import { usageError } from "../spec.js";
 
 /** One call waits no longer on the server; a longer wait is several of them. */
@@ -317,6 +317,20 @@ export const commands: Record<string, SingleCommand> = {
     exits: { 1: "claim lost, wrong state, or open subtasks" },
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     run: withWords(complete),
+  },
+  submit: {
+    name: "submit",
+    args: "[id] [summary...]",
+    summary: "Hand in the change of a task, to be landed on the project's target branch",
+    details:
+      "The commit is the last one of the current directory's branch, unless --commit names another. The task is completed when its change is on the target branch (project setting land.target).",
+    flags: {
+      commit: { value: "<commit>", help: "commit to hand in; default: HEAD" },
+      ...resultFlags,
+    },
+    exits: { 1: "claim lost, wrong state, open subtasks, or landing is off" },
+    examples: ['dibs submit 0001 "Created the user model" --session agent-1'],
+    run: withWords(submit),
   },
   fail: {
     name: "fail",

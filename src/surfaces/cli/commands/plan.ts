@@ -150,7 +150,7 @@ function sayAllDone(context: Context, plan: Plan): number {
 
 /** A plan that was loaded before Dibs remembered plans is new, but its tasks are there. */
 async function openWithSameTitles(dibs: Dibs, plan: Plan): Promise<string[]> {
-  const state = ["queued", "claimed", "running", "awaiting_response"] as const;
+  const state = ["queued", "claimed", "running", "awaiting_response", "submitted"] as const;
   const { tasks } = await dibs.tasks.list({ state: [...state], limit: 1000 });
   return withTitlesOf(plan, tasks).map(({ id }) => id);
 }

@@ -8,6 +8,7 @@ const colours: Record<string, string> = {
   claimed: "lightskyblue",
   running: "lightskyblue",
   awaiting_response: "gold",
+  submitted: "darkseagreen1",
 };
 
 /** For Graphviz: an arrow leads from what must be completed first; dotted ones from a part to its whole. */

@@ -137,6 +137,7 @@ const marks: Record<string, [string, Style | undefined]> = {
   claimed: ["[*]", "cyan"],
   running: ["[*]", "cyan"],
   awaiting_response: ["[?]", "yellow"],
+  submitted: ["[>]", "green"],
 };
 
 /** Of those it waits for, the one that decides when it can begin. */

@@ -18,7 +18,7 @@ export type Listed = StateFacts &
   };
 
 export function styleOf({ state, claim }: Pick<Listed, "state" | "claim">): Style | undefined {
-  if (state === "completed") return "green";
+  if (state === "completed" || state === "submitted") return "green";
   if (state === "failed") return "red";
   if (state === "cancelled") return "dim";
   if (state === "awaiting_response") return "yellow";

@@ -115,6 +115,7 @@ const kinds: Record<Notification["type"], [string, string]> = {
   TASK_ERROR: ["failed", "bad"],
   WORKER_LOST: ["lost", "bad"],
   AGENT_FAILING: ["agent", "bad"],
+  LANDING_HELD: ["landing", "wait"],
   TASK_COMPLETED: ["completed", "good"],
 };
 

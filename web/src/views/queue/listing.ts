@@ -227,6 +227,7 @@ const chipsOf: Record<Standing, readonly Chip[]> = {
   claimed: ["open", "working"],
   running: ["open", "working"],
   awaiting_response: ["open", "waiting"],
+  submitted: ["open"],
   ready: ["open", "ready"],
   scheduled: ["open"],
   blocked: ["open", "blocked"],

@@ -51,6 +51,17 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     tone: "good",
     text: textOf(response),
   }),
+  "task:submitted": ({ submission, durationMs }) => ({
+    what: after(`submitted ${submission}`, durationMs),
+    tone: "good",
+  }),
+  "task:landed": ({ commit, target }) => ({
+    what: commit === null ? "completed without a change" : `landed on ${textOf(target)}`,
+    tone: "good",
+    text: textOf(commit),
+  }),
+  "task:returned": (data) => ({ what: `returned${why(data, "")}`, tone: "bad" }),
+  "task:withdrawn": (data) => ({ what: `withdrawn${why(data, "")}` }),
   "task:completed": (data) => ({
     what: after("completed", data.durationMs) + why(data, "completed"),
     tone: "good",
@@ -93,6 +104,7 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
 /** An attempt is over with these; what was released as completed or failed says so itself. */
 const endings: readonly DibsEvent["type"][] = [
   "task:completed",
+  "task:submitted",
   "task:failed",
   "task:retry-scheduled",
   "task:cancelled",

@@ -1,0 +1,138 @@
+// What ends a submission: it is landed, returned, withdrawn or cancelled. Everything handed in is kept.
+
+import type { WithdrawCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import {
+  countSubmitted,
+  type LandingTask,
+  putSubmission,
+  type ReturnReason,
+  type Submission,
+  type SubmissionEnd,
+  submissionOf,
+} from "../landing.js";
+import { beginningOf, limits } from "../limits.js";
+import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { stateOf, type Task } from "../task.js";
+import { requeue } from "./close.js";
+import { setFree } from "./finish.js";
+import { noSuchTask } from "./holder.js";
+
+export function withdraw(draft: Draft, command: WithdrawCommand): Outcome<null> {
+  const { project, taskId, reason } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return noSuchTask(draft, project, taskId);
+  if (task.state !== "submitted") {
+    const state = stateOf(task, draft.claim(project, taskId));
+    return refuse("INVALID_STATE", `Task ${taskId} is ${state}; only a submitted task can be withdrawn.`, {
+      hint: `Run: dibs show ${taskId}`,
+      details: { taskId, state },
+    });
+  }
+  const refusal = landingNow(task);
+  if (refusal) return refusal;
+  endSubmission(draft, task, { as: "withdrawn", reason: reason ?? null, detail: null });
+  requeue(draft, { ...task, updatedAt: draft.now });
+  draft.emit("task:withdrawn", {
+    project,
+    taskId,
+    data: { submission: task.submission!.number, ...(reason === undefined ? {} : { reason }) },
+  });
+  return accept(null);
+}
+
+/** From the recorded intent until the landing is settled, nothing else moves the task. */
+export function landingNow({ id: taskId, submission }: Task): Refusal | null {
+  if (!submission?.landing) return null;
+  return refuse("LANDING_NOW", `Task ${taskId} is being landed by ${submission.landing}.`, {
+    hint: `Try again in a moment. Run: dibs show ${taskId}`,
+    details: { taskId, landing: submission.landing },
+  });
+}
+
+export function endSubmission(draft: Draft, task: Task, end: Omit<SubmissionEnd, "at">): Submission {
+  const submission = submissionOf(draft, task);
+  assert(submission, `the submission of ${task.id} exists`);
+  const detail = end.detail && beginningOf(end.detail, limits.detailLengthMax);
+  const ended = { ...submission, end: { ...end, detail, at: draft.now } };
+  putSubmission(draft, task, ended);
+  countSubmitted(draft, task.project, -1);
+  return ended;
+}
+
+/** submitted → queued; after too many returns a person is asked. */
+export function returnTask(
+  draft: Draft,
+  task: Task,
+  { reason, detail }: { reason: ReturnReason; detail: string | null },
+): void {
+  const { project, id: taskId } = task;
+  const { number } = endSubmission(draft, task, { as: "returned", reason, detail });
+  const returnCount = task.returnCount + 1;
+  const { returnsMax } = draft.project(project).settings.land;
+  const asks = returnCount > returnsMax;
+  draft.emit("task:returned", {
+    project,
+    taskId,
+    data: { submission: number, reason, returnCount, ...(asks ? {} : { to: "queued" }) },
+  });
+  const returned = { ...task, returnCount, updatedAt: draft.now };
+  if (asks) askPerson(draft, returned, reason);
+  else requeue(draft, returned);
+}
+
+const tryAgain = "try again";
+const giveUp = "cancel";
+
+/** Whether a person wants the task cancelled instead of returned once more. */
+export const wantsCancel = (response: string) => response.trim().toLowerCase() === giveUp;
+
+function askPerson(draft: Draft, task: Task, reason: ReturnReason): void {
+  const { project, id: taskId, returnCount } = task;
+  const number = draft.nextNotificationNumber();
+  const text = `Task ${taskId} was returned ${returnCount} times, last because of ${inWords[reason]}. Try again?`;
+  const options = [tryAgain, giveUp];
+  const question = { id: `q${number}`, text, options, askedAt: draft.now, aboutLanding: true };
+  draft.putTask({ ...task, state: "awaiting_response", question, response: null, readyAt: null });
+  draft.emit("task:awaiting-response", {
+    project,
+    taskId,
+    actor: "system",
+    data: { questionId: question.id, question: text, from: "submitted" },
+  });
+  draft.notify("TASK_AWAITING_RESPONSE", { task, number, title: "Task needs response", message: text });
+}
+
+const inWords: Record<ReturnReason, string> = {
+  conflict: "a merge conflict",
+  "check-failed": "a failed check",
+  "changes-requested": "requested changes",
+};
+
+/** submitted → completed: its change is on the target, or there was none. Returns the tasks that became ready. */
+export function landTask(draft: Draft, task: Task, { commit }: LandingTask, target: string): string[] {
+  const { project, id: taskId } = task;
+  const ended = endSubmission(draft, task, { as: "landed", reason: null, detail: commit });
+  const { submittedBy: sessionId, epoch, durationMs, number } = ended;
+  const done = draft.putTask({
+    ...task,
+    state: "completed",
+    endedAt: draft.now,
+    updatedAt: draft.now,
+    readyAt: null,
+    submission: { ...task.submission!, landing: null },
+    landed: commit === null ? null : { commit, target, at: draft.now },
+    noChange: commit === null,
+  });
+  const by = { project, taskId, sessionId, epoch };
+  draft.emit("task:landed", { ...by, data: { submission: number, commit, target } });
+  draft.emit("task:completed", { ...by, data: { reason: "landed", from: "submitted", durationMs } });
+  const known = draft.record(project, sessionId);
+  if (known) draft.putRecord({ ...known, completed: known.completed + 1 });
+  const freed = setFree(draft, done);
+  if (draft.project(project).settings.notifications.taskCompleted) {
+    const message = ended.summary ? beginningOf(ended.summary, 500) : `Task ${taskId} is done.`;
+    draft.notify("TASK_COMPLETED", { task: done, title: "Task completed", message });
+  }
+  return freed;
+}

@@ -1,0 +1,566 @@
+// A task is done when its change is on the target branch: what is submitted, who moves it, and what comes back.
+
+import { describe, expect } from "vitest";
+import type { Command } from "../../core/command.js";
+import { type Hold as LandingHold, leaseOf, submissionOf, submittedCount } from "../../core/landing.js";
+import {
+  type Driver,
+  type Hold,
+  holderMoves,
+  minute,
+  project,
+  resultOf,
+  teller,
+  type World,
+} from "./harness.js";
+
+const repository = "a".repeat(40);
+const target = "main";
+const place = { repository, target };
+const commitOf = (number: number) => String(number).padStart(40, "c");
+
+async function landingOn(world: World): Promise<void> {
+  await world.settings({ land: { target, repository } });
+}
+
+async function submitted(world: World, input: object = {}, more: object = {}): Promise<Hold> {
+  const hold = await world.hold("a", input, { start: true });
+  await world.ok({ type: "submit", ...hold, commit: commitOf(1), result: resultOf("done"), ...more });
+  return hold;
+}
+
+async function lander(world: World, holder = "lander-1"): Promise<number> {
+  const { epoch } = await world.ok({ type: "acquire-lander", ...place, holder });
+  return epoch;
+}
+
+const inLanding = (taskId: string, submission = 1, commit: string | null = commitOf(9)) => ({
+  project,
+  taskId,
+  submission,
+  commit,
+});
+
+/** Opens a landing with these tasks, its intent recorded. */
+async function intended(world: World, epoch: number, ...taskIds: string[]): Promise<string> {
+  const tasks = taskIds.map((taskId) => inLanding(taskId));
+  const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks, commit: commitOf(9) });
+  return id;
+}
+
+async function landed(world: World, ...taskIds: string[]): Promise<void> {
+  const epoch = await lander(world);
+  await world.ok({ type: "land", id: await intended(world, epoch, ...taskIds), epoch });
+}
+
+async function returned(world: World, taskId: string, submission = 1): Promise<void> {
+  const epoch = await lander(world);
+  const { id } = await world.ok({
+    type: "open-landing",
+    ...place,
+    epoch,
+    tasks: [inLanding(taskId, submission)],
+  });
+  await world.ok({ type: "return", id, epoch, taskId, submission, reason: "conflict", detail: "a.ts" });
+}
+
+async function holds(world: World): Promise<LandingHold[]> {
+  return world.read((view) => leaseOf(view, place)?.holds ?? []);
+}
+
+const unread = async (world: World, type: string) =>
+  (await world.notifications()).filter((each) => each.type === type && each.readAt === null);
+
+export function landing(driver: Driver): void {
+  const it = teller(driver);
+
+  describe(`${driver.name}: landing, what is submitted`, () => {
+    it("without a target, complete completes, and nothing can be submitted", async (world) => {
+      const hold = await world.hold("a");
+      await world.refused("INVALID_STATE", {
+        type: "submit",
+        ...hold,
+        commit: commitOf(1),
+        result: resultOf("x"),
+      });
+      await world.complete(hold);
+      expect(await world.look(hold.taskId)).toMatchObject({
+        now: "completed",
+        submission: null,
+        landed: null,
+      });
+      expect(await world.eventTypes(hold.taskId)).not.toContain("task:submitted");
+    });
+
+    it("complete submits, ends the claim, and unblocks nothing", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a", {}, { start: true });
+      const dependent = await world.task({ dependsOn: [hold.taskId] });
+      const result = { ...resultOf("did it"), commit: commitOf(1), branch: "dibs/0001" };
+      const answer = await world.ok({ type: "complete", ...hold, result });
+      expect(answer).toEqual({ unblocked: [], unblockedCount: 0 });
+      const task = await world.look(hold.taskId);
+      expect(task).toMatchObject({
+        now: "submitted",
+        endedAt: null,
+        submission: { number: 1, commit: commitOf(1) },
+      });
+      expect(await world.attemptOf(hold)).toMatchObject({ end: "submit", result });
+      expect(await world.whyNot(dependent)).toEqual(["WAITING_ON_DEPENDENCIES"]);
+      expect(await world.read((view) => submissionOf(view, task))).toMatchObject({
+        branch: "dibs/0001",
+        summary: "did it",
+        submittedBy: "a",
+        end: null,
+      });
+    });
+
+    it("release as completed submits as well", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a");
+      await world.ok({ type: "release", ...hold, reason: "completed", spread: 0 });
+      expect(await world.stateOf(hold.taskId)).toBe("submitted");
+    });
+
+    it("retries and losses before it are forgotten", async (world) => {
+      await world.settings({ retry: { delayMs: 0 }, land: { target, repository } });
+      const first = await world.hold("a");
+      await world.ok({ type: "fail", ...first, error: "it broke", quick: false, spread: 0 });
+      world.clock.advance(minute);
+      const epoch = await world.claim(first.taskId, "a");
+      await world.ok({ type: "submit", ...first, epoch, commit: commitOf(1), result: resultOf("") });
+      expect(await world.look(first.taskId)).toMatchObject({ retryCount: 0, lostCount: 0 });
+    });
+
+    it("a commit that is its own base, or none, hands in nothing", async (world) => {
+      await landingOn(world);
+      const same = await submitted(world, {}, { base: commitOf(1) });
+      const none = await world.hold("b");
+      await world.complete(none);
+      for (const { taskId } of [same, none])
+        expect((await world.look(taskId)).submission).toMatchObject({ commit: null });
+    });
+
+    it("a repeated complete or submit answers like the first time", async (world) => {
+      await landingOn(world);
+      const hold = await submitted(world);
+      await world.unchanged(async () => {
+        expect(
+          await world.ok({ type: "submit", ...hold, commit: commitOf(2), result: resultOf("again") }),
+        ).toEqual({ number: 1 });
+        await world.complete(hold);
+        await world.ok({ type: "release", ...hold, reason: "completed", spread: 0 });
+      });
+    });
+
+    it("open subtasks keep it from being submitted", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a");
+      await world.task({ parentId: hold.taskId });
+      await world.refused("CHILDREN_OPEN", {
+        type: "submit",
+        ...hold,
+        commit: commitOf(1),
+        result: resultOf(""),
+      });
+    });
+
+    it("without a remote, a commit of another machine is refused", async (world) => {
+      await world.settings({ land: { target, repository, host: "here" } });
+      const hold = await world.hold("a");
+      const submit = { type: "submit", ...hold, commit: commitOf(1), result: resultOf("") } as const;
+      await world.refused("REMOTE_REQUIRED", { ...submit, host: "there" });
+      await world.settings({ land: { remote: "origin" } });
+      await world.ok({ ...submit, host: "there" });
+    });
+
+    it("what comes after the lease is refused and kept on the attempt", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a", {}, { start: true, ttlMs: minute });
+      world.clock.advance(2 * minute);
+      await world.refused("CLAIM_EXPIRED", {
+        type: "submit",
+        ...hold,
+        commit: commitOf(1),
+        result: resultOf("late"),
+      });
+      expect((await world.attemptOf(hold)).lateResult?.result?.output).toBe("late");
+    });
+  });
+
+  describe(`${driver.name}: landing, while submitted`, () => {
+    for (const [move, told] of Object.entries(holderMoves).filter(([move]) => move !== "complete"))
+      it(`${move} is refused as TASK_NOT_CLAIMED`, async (world) => {
+        await landingOn(world);
+        const hold = await submitted(world);
+        await world.refused("TASK_NOT_CLAIMED", { ...told, ...hold });
+      });
+
+    it("a forced release names withdraw", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const refusal = await world.refused("TASK_NOT_CLAIMED", {
+        type: "release",
+        taskId,
+        force: true,
+        spread: 0,
+      });
+      expect(refusal.hint).toContain(`dibs withdraw ${taskId}`);
+    });
+
+    it("only priority and labels can be edited, it gets no subtasks, and it cannot be claimed or retried", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      await world.ok({ type: "update", taskId, patch: { priority: 90, addLabels: ["x"] } });
+      await world.refused("INVALID_STATE", { type: "update", taskId, patch: { title: "other" } });
+      await world.refused("INVALID_STATE", { type: "update", taskId, patch: { dependsOn: [] } });
+      const tasks = [{ prompt: "part", parentId: taskId }];
+      await world.refused("INVALID_STATE", { type: "create", correlationId: "c", tasks });
+      await world.refused("TASK_NOT_CLAIMABLE", { type: "claim", taskId, sessionId: "b", register: {} });
+      await world.refused("TASK_NOT_RETRYABLE", { type: "retry", taskId });
+      expect(await world.next("b")).toBeNull();
+      expect(await world.look(taskId)).toMatchObject({ now: "submitted", priority: 90, labels: ["x"] });
+    });
+
+    it("its timeout has stopped", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world, { timeoutMs: minute });
+      world.clock.advance(60 * minute);
+      await world.sweep();
+      expect(await world.stateOf(taskId)).toBe("submitted");
+    });
+
+    it("a subtask that is submitted is open", async (world) => {
+      await landingOn(world);
+      const group = await world.task({ type: "group", title: "all", prompt: "all" });
+      const { taskId } = await submitted(world, { parentId: group });
+      expect((await world.look(group)).openChildren).toBe(1);
+      await landed(world, taskId);
+      expect(await world.stateOf(group)).toBe("completed");
+    });
+
+    it("withdraw queues it in its old place, and what was handed in is kept", async (world) => {
+      await landingOn(world);
+      const before = await world.task();
+      const { readyAt } = await world.look(before);
+      const hold = { taskId: before, sessionId: "a", epoch: await world.claim(before, "a", { start: true }) };
+      await world.ok({ type: "submit", ...hold, commit: commitOf(1), result: resultOf("") });
+      world.clock.advance(minute);
+      await world.ok({ type: "withdraw", taskId: before, reason: "not yet" });
+      const task = await world.look(before);
+      expect(task).toMatchObject({ now: "queued", readyAt, returnCount: 0 });
+      expect(await world.read((view) => submissionOf(view, task, 1))).toMatchObject({
+        commit: commitOf(1),
+        end: { as: "withdrawn", reason: "not yet" },
+      });
+      await world.refused("INVALID_STATE", { type: "withdraw", taskId: before });
+      expect(await world.next("b")).toBe(before);
+    });
+
+    it("cancel keeps what was handed in", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      await world.ok({ type: "cancel", taskId });
+      const task = await world.look(taskId);
+      expect(task.now).toBe("cancelled");
+      expect(await world.read((view) => submissionOf(view, task))).toMatchObject({
+        end: { as: "cancelled" },
+      });
+      expect(await world.read((view) => submittedCount(view, project))).toBe(0);
+    });
+
+    it("the target cannot change", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const change = { type: "update-project", settings: { land: { target: "next" } } } as const;
+      await world.refused("INVALID_STATE", change);
+      await world.ok({ type: "update-project", settings: { land: { batchMax: 2 } } });
+      await world.ok({ type: "withdraw", taskId });
+      await world.ok(change);
+    });
+
+    it("a second submission has the next number, and keeps the first one's time", async (world) => {
+      await landingOn(world);
+      const first = await submitted(world);
+      const { firstSubmittedAt } = (await world.look(first.taskId)).submission!;
+      await returned(world, first.taskId);
+      world.clock.advance(minute);
+      const epoch = await world.claim(first.taskId, "b", { start: true });
+      const again = { taskId: first.taskId, sessionId: "b", epoch };
+      await world.ok({ type: "submit", ...again, commit: commitOf(2), result: resultOf("") });
+      expect((await world.look(first.taskId)).submission).toMatchObject({ number: 2, firstSubmittedAt });
+    });
+  });
+
+  describe(`${driver.name}: landing, the lander`, () => {
+    it("one lander works; another takes over when the lease has expired, under a new epoch", async (world) => {
+      await landingOn(world);
+      const epoch = await lander(world);
+      expect(await lander(world)).toBe(epoch);
+      await world.refused("SESSION_BUSY", { type: "acquire-lander", ...place, holder: "lander-2" });
+      world.clock.advance(2 * minute);
+      expect(await lander(world, "lander-2")).toBe(epoch + 1);
+      const { taskId } = await submitted(world);
+      const open = { type: "open-landing", ...place, commit: commitOf(9) } as const;
+      const tasks = [inLanding(taskId)];
+      await world.refused("STALE_EPOCH", { ...open, tasks, epoch });
+      await world.ok({ ...open, tasks, epoch: epoch + 1 });
+    });
+
+    it("a lander that stops gives its lease back", async (world) => {
+      await landingOn(world);
+      const epoch = await lander(world);
+      await world.ok({ type: "release-lander", ...place, epoch });
+      await world.refused("STALE_EPOCH", { type: "release-lander", ...place, epoch });
+      expect(await lander(world, "lander-2")).toBe(epoch + 1);
+    });
+
+    it("the first lander binds the project to its repository", async (world) => {
+      await world.settings({ land: { target } });
+      const { taskId } = await submitted(world);
+      expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      await lander(world);
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
+      const other = { type: "acquire-lander", repository: "b".repeat(40), target, holder: "x" } as const;
+      await world.refused("INVALID_STATE", other);
+      expect(await world.whyNot(taskId)).toEqual(["WAITING_TO_LAND"]);
+    });
+
+    it("a landing completes its tasks, unblocks dependents, and counts for the author", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const dependent = await world.task({ dependsOn: [taskId] });
+      const epoch = await lander(world);
+      const id = await intended(world, epoch, taskId);
+      const answer = await world.ok({ type: "land", id, epoch });
+      expect(answer).toMatchObject({ unblocked: [dependent], unblockedCount: 1 });
+      expect(await world.look(taskId)).toMatchObject({
+        now: "completed",
+        noChange: false,
+        landed: { commit: commitOf(9), target },
+      });
+      expect(await world.eventTypes(taskId)).toEqual(
+        expect.arrayContaining(["task:landed", "task:completed"]),
+      );
+      expect((await world.read((view) => view.record(project, "a")))?.completed).toBe(1);
+      await world.unchanged(() => world.ok({ type: "land", id, epoch }));
+      expect(await world.next("b")).toBe(dependent);
+    });
+
+    it("a submission without a change completes as such", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a");
+      await world.complete(hold);
+      const epoch = await lander(world);
+      const tasks = [inLanding(hold.taskId, 1, null)];
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks, commit: commitOf(9) });
+      await world.ok({ type: "land", id, epoch });
+      expect(await world.look(hold.taskId)).toMatchObject({ now: "completed", noChange: true, landed: null });
+    });
+
+    it("from the intent until it is settled, nothing else moves the task", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const parent = await world.task({ type: "group", title: "all", prompt: "all" });
+      const child = await submitted(world, { parentId: parent });
+      const epoch = await lander(world);
+      const id = await intended(world, epoch, taskId, child.taskId);
+      await world.unchanged(async () => {
+        await world.refused("LANDING_NOW", { type: "withdraw", taskId });
+        await world.refused("LANDING_NOW", { type: "cancel", taskId });
+        await world.refused("LANDING_NOW", { type: "cancel", taskId: parent, cascade: true });
+        await world.refused("LANDING_NOW", { type: "open-landing", ...place, epoch, tasks: [] });
+      });
+      await world.ok({ type: "drop-landing", id, epoch });
+      await world.ok({ type: "withdraw", taskId });
+    });
+
+    it("an intent names what is submitted, by its number, and nothing else", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const open = await world.task();
+      const epoch = await lander(world);
+      const intend = (tasks: ReturnType<typeof inLanding>[]) =>
+        ({ type: "open-landing", ...place, epoch, tasks, commit: commitOf(9) }) as const;
+      await world.refused("INVALID_STATE", intend([inLanding(taskId, 2)]));
+      await world.refused("INVALID_STATE", intend([inLanding(taskId), inLanding(open)]));
+      await world.refused("TASK_NOT_FOUND", intend([inLanding("none")]));
+      await world.refused("VALIDATION_FAILED", intend([inLanding(taskId), inLanding(taskId)]));
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [inLanding(taskId)] });
+      await world.refused("INVALID_STATE", { type: "land", id, epoch });
+      await world.ok({ type: "withdraw", taskId });
+      const tasks = [inLanding(taskId)];
+      await world.refused("INVALID_STATE", {
+        type: "intend-landing",
+        id,
+        epoch,
+        commit: commitOf(9),
+        tree: null,
+        tasks,
+      });
+      expect(await world.stateOf(taskId)).toBe("queued");
+    });
+
+    it("the next lander finds the intent of the one before, and finishes it", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const first = await lander(world);
+      const id = await intended(world, first, taskId);
+      world.clock.advance(2 * minute);
+      const lease = await world.ok({ type: "acquire-lander", ...place, holder: "lander-2" });
+      expect(lease).toMatchObject({ landing: id, epoch: first + 1 });
+      await world.refused("STALE_EPOCH", { type: "land", id, epoch: first });
+      await world.ok({ type: "land", id, epoch: lease.epoch });
+      expect(await world.stateOf(taskId)).toBe("completed");
+    });
+
+    it("what the lander before was only checking is begun again", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const epoch = await lander(world);
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [inLanding(taskId)] });
+      world.clock.advance(2 * minute);
+      const lease = await world.ok({ type: "acquire-lander", ...place, holder: "lander-2" });
+      expect(lease.landing).toBeNull();
+      await world.refused("NOT_FOUND", { type: "land", id, epoch: lease.epoch });
+    });
+
+    it("a paused project lands nothing new, but an intent is finished", async (world) => {
+      await landingOn(world);
+      const one = await submitted(world);
+      const two = await submitted(world);
+      const epoch = await lander(world);
+      const id = await intended(world, epoch, one.taskId);
+      await world.ok({ type: "update-project", paused: true });
+      await world.ok({ type: "land", id, epoch });
+      const tasks = [inLanding(two.taskId)];
+      await world.refused("INVALID_STATE", {
+        type: "open-landing",
+        ...place,
+        epoch,
+        tasks,
+        commit: commitOf(9),
+      });
+    });
+
+    it("checks are kept with the submission, the last run of each", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const epoch = await lander(world);
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [inLanding(taskId)] });
+      const check = {
+        name: "test",
+        state: "failed" as const,
+        exitCode: 1,
+        durationMs: 5,
+        tree: "t1",
+        ranBy: "lander-1",
+        logTail: "no",
+      };
+      const tasks = [inLanding(taskId)];
+      for (const again of [check, { ...check, state: "flaky" as const, exitCode: 0 }])
+        await world.ok({ type: "record-checks", id, epoch, tasks, checks: [again] });
+      const task = await world.look(taskId);
+      const submission = await world.read((view) => submissionOf(view, task));
+      expect(submission?.checks).toEqual([{ ...check, state: "flaky", exitCode: 0 }]);
+    });
+  });
+
+  describe(`${driver.name}: landing, what comes back`, () => {
+    it("a returned task is queued in its old place, with the reason, and costs no retry", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world, { maxRetries: 0 });
+      const { readyAt } = await world.look(taskId);
+      await returned(world, taskId);
+      const task = await world.look(taskId);
+      expect(task).toMatchObject({ now: "queued", readyAt, returnCount: 1, retryCount: 0 });
+      expect(await world.read((view) => submissionOf(view, task))).toMatchObject({
+        end: { as: "returned", reason: "conflict", detail: "a.ts" },
+      });
+      expect(await world.next("b")).toBe(taskId);
+    });
+
+    it("a repeated return changes nothing", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      await returned(world, taskId);
+      const epoch = await lander(world);
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+      const again: Command = {
+        type: "return",
+        id,
+        epoch,
+        project,
+        taskId,
+        submission: 1,
+        reason: "conflict",
+      };
+      await world.unchanged(() => world.ok(again));
+    });
+
+    for (const [answer, state] of [
+      ["try again", "queued"],
+      ["Cancel", "cancelled"],
+    ] as const)
+      it(`after too many returns a person is asked once; '${answer}' makes it ${state}`, async (world) => {
+        await world.settings({ land: { target, repository, returnsMax: 1 } });
+        const { taskId } = await submitted(world);
+        await returned(world, taskId);
+        const epoch = await world.claim(taskId, "b", { start: true });
+        const submit = { type: "submit", taskId, sessionId: "b", epoch, commit: commitOf(2) } as const;
+        await world.ok({ ...submit, result: resultOf("") });
+        await returned(world, taskId, 2);
+        const task = await world.look(taskId);
+        expect(task).toMatchObject({ now: "awaiting_response", returnCount: 2 });
+        expect(task.question?.options).toEqual(["try again", "cancel"]);
+        expect(await unread(world, "TASK_AWAITING_RESPONSE")).toHaveLength(1);
+        await world.ok({ type: "respond", taskId, response: answer });
+        expect(await world.look(taskId)).toMatchObject({ now: state, returnCount: 0 });
+      });
+  });
+
+  describe(`${driver.name}: landing, holds`, () => {
+    const red = { reason: "TARGET_RED", message: "Check test fails on main.", fix: "dibs check run" };
+
+    it("a hold is shown once, explained, and gone when it has ended", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const epoch = await lander(world);
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+      const hold = (holds: (typeof red)[]) => world.ok({ type: "hold-landing", id, epoch, holds });
+      await hold([red]);
+      await hold([red]);
+      expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      expect(await world.explain(taskId)).toMatchObject([{ code: "LANDING_HELD", fix: "dibs check run" }]);
+      await hold([]);
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
+      expect(await world.whyNot(taskId)).toEqual(["WAITING_TO_LAND"]);
+    });
+
+    it("a hold of one submission holds no other, and ends with it", async (world) => {
+      await landingOn(world);
+      const one = await submitted(world);
+      const two = await submitted(world);
+      const epoch = await lander(world);
+      const tasks = [{ project, taskId: one.taskId }];
+      const dirty = { reason: "CHECKOUT_DIRTY", message: "a.ts has changes in the checkout.", tasks };
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+      await world.ok({ type: "hold-landing", id, epoch, holds: [dirty] });
+      expect(await world.whyNot(one.taskId)).toEqual(["LANDING_HELD"]);
+      expect(await world.whyNot(two.taskId)).toEqual(["WAITING_TO_LAND"]);
+      await landed(world, one.taskId);
+      expect(await holds(world)).toEqual([]);
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
+    });
+
+    it("without a lander, an inbox item says so, and explain names the command", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      await submitted(world);
+      expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      expect(await world.explain(taskId)).toMatchObject([
+        { code: "NO_LANDER", fix: `dibs withdraw ${taskId}` },
+      ]);
+    });
+  });
+}
