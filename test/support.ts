@@ -3,6 +3,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const patienceMs = 90_000;
@@ -24,6 +25,11 @@ export async function saveEvidence(directory: string): Promise<void> {
       writeFileSync(join(directory, `${at + 1}-${name}.missing`), String(error));
     }
   }
+}
+
+/** All of its standard input. A process that ends before it has read everything is no failure of the test. */
+export function sendInput(child: { stdin: Writable }, text: string): void {
+  child.stdin.on("error", () => undefined).end(text);
 }
 
 /** Runs after the test, the latest first. */

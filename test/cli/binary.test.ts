@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.js";
-import { tempDir } from "../support.js";
+import { sendInput, tempDir } from "../support.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -43,7 +43,7 @@ async function ended(child: ChildProcessWithoutNullStreams, input = ""): Promise
   child.stderr.setEncoding("utf8").on("data", (text) => {
     err += text;
   });
-  child.stdin.on("error", () => undefined).end(input);
+  sendInput(child, input);
   const [code] = await once(child, "close");
   return { code, out, err };
 }
@@ -141,7 +141,7 @@ describe("in a shell script", () => {
     expect(other.out).toBe("1\n");
     expect(other.err).toContain(`held by process ${script.pid}`);
     const over = once(script, "exit");
-    script.stdin.end("go on\n");
+    sendInput(script, "go on\n");
     await over;
     expect((await dibs(["lock", "status", "build"], here)).out).toBe("build is free\n");
   });

@@ -8,7 +8,7 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
-import { onFailure, tempDir, until } from "../support.js";
+import { onFailure, sendInput, tempDir, until } from "../support.js";
 import { createStore, type Way } from "./desk.js";
 
 export { until } from "../support.js";
@@ -51,7 +51,6 @@ export class Running {
     child.stderr.setEncoding("utf8").on("data", (text) => {
       this.err += text;
     });
-    child.stdin.on("error", () => undefined);
     this.ended = once(child, "close").then(([code]) => {
       this.isOver = true;
       return { code, out: this.out, err: this.err };
@@ -132,7 +131,7 @@ export class Place {
   start(file: string, args: string[], { env = {}, cwd = this.cwd, input }: Calling = {}): Running {
     const child = spawn(file, args, { cwd, env: { ...this.env, ...env } });
     const running = new Running(child);
-    child.stdin.end(input ?? "");
+    sendInput(child, input ?? "");
     return running;
   }
 

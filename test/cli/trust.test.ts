@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
 import { migrations, migrationTable } from "../../src/store/sqlite/schema.js";
 import { Serving } from "../http/program.js";
-import { afterwards, tempDir } from "../support.js";
+import { afterwards, sendInput, tempDir } from "../support.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
@@ -43,7 +43,7 @@ async function dibs(cwd: string, args: string[], { env = {}, input = "" }: Calli
   child.stderr.setEncoding("utf8").on("data", (text) => {
     called.err += text;
   });
-  child.stdin.end(input);
+  sendInput(child, input);
   called.code = await new Promise((done) => child.on("close", done));
   return called;
 }

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.js";
+import { sendInput } from "../support.js";
 import { type Calling, deskWithStore, openDesk, ways } from "./desk.js";
 
 const as: Calling = { env: { DIBS_SESSION: "agent-1" } };
@@ -212,7 +213,7 @@ describe("completion", () => {
   test("bash understands its script", async () => {
     const desk = await openDesk();
     const bash = spawn("bash", ["-n"], { stdio: ["pipe", "ignore", "pipe"] });
-    bash.stdin.end(await desk.says(["completion", "bash"]));
+    sendInput(bash, await desk.says(["completion", "bash"]));
     expect((await once(bash, "exit"))[0]).toBe(0);
   });
 

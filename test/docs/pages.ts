@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { onFailure, tempDir } from "../support.js";
+import { onFailure, sendInput, tempDir } from "../support.js";
 
 export const root = resolve(import.meta.dirname, "../..");
 
@@ -62,7 +62,7 @@ export async function run(script: string): Promise<Ran> {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (part) => (output += part));
   onFailure("output.txt", () => output);
-  child.stdin.end(begin + script);
+  sendInput(child, begin + script);
   const [code] = await once(child, "close");
   return { code, output };
 }

@@ -57,6 +57,18 @@ test("terminals are read through test/terminal.ts, which loses nothing at the en
   );
 });
 
+test("input goes to a process through sendInput: one that ends early must not fail the run", () => {
+  const others = testCode.filter(({ path }) => path !== "test/support.ts");
+  const sent = others.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, at) =>
+        /stdin[!?]?\.end\([^)]/.test(line) ? [`${path}:${at + 1} ends stdin itself. Use sendInput.`] : [],
+      ),
+  );
+  expectNone(sent);
+});
+
 test("each pattern is found where it is, and nowhere else", () => {
   const source = (text: string): Source => ({ path: "test/x.test.ts", text });
   const inTest = (line: string) =>

@@ -8,6 +8,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
 import { serveDibs } from "../../src/serve.js";
+import { sendInput } from "../support.js";
 import { type Agent, bin, connectAgent, inWorld, type McpWorld, tokens } from "./support.js";
 
 interface Heard {
@@ -73,9 +74,7 @@ class Claude {
     let err = "";
     child.stdout.on("data", (chunk) => (out += chunk));
     child.stderr.on("data", (chunk) => (err += chunk));
-    // Whoever has heard enough may leave.
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(input);
+    sendInput(child, input);
     return new Promise((resolve) =>
       child.on("close", (code) => {
         const answer = out.startsWith("{") ? JSON.parse(out) : {};

@@ -9,6 +9,7 @@ import { dialects, names, stateWord } from "../../src/bridges/tasks-json/dialect
 import { happenings } from "../../src/bridges/tasks-json/index.js";
 import { taskStates } from "../../src/core/task.js";
 import { tempDir } from "../faults/support.js";
+import { sendInput } from "../support.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const text = readFileSync(join(root, "docs/guides/tasks-json.md"), "utf8");
@@ -39,7 +40,7 @@ test("the worked example works", async () => {
   let said = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (part) => (said += part));
-  child.stdin.end(script);
+  sendInput(child, script);
   const [code] = await once(child, "close");
   expect([code, said]).toEqual([0, expect.stringContaining("exit 1: look at tasks.json.conflicts")]);
   for (const line of [
