@@ -131,8 +131,9 @@ export const defaultSettings: Settings = {
 
 /** Stores and exports of earlier programs have no settings about landing. */
 export function wholeSettings(stored: Partial<Settings>): Settings {
+  if (stored.land && stored.worktree) return stored as Settings;
   const { land, worktree } = defaultSettings;
-  return (stored.land && stored.worktree ? stored : { ...stored, land, worktree }) as Settings;
+  return { land, worktree, ...stored } as Settings;
 }
 
 export type SettingsPatch = {
