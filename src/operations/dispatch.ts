@@ -25,9 +25,11 @@ export function dispatch<N extends OperationName>(
   try {
     const handler: Handler<N> = handlers[name];
     const call = admit(handler, input, caller, options);
-    const run = () => handler.run(executor, call as never);
     const prepared = handler.prepare?.(executor, call);
-    return (prepared ? prepared.then(run) : run()).catch(rethrow);
+    const answer = prepared
+      ? prepared.then(() => handler.run(executor, call as never))
+      : handler.run(executor, call as never);
+    return answer.catch(rethrow);
   } catch (error) {
     return Promise.reject(asDibsError(error));
   }

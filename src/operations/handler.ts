@@ -9,7 +9,7 @@ import type { ValueOf } from "../core/decide.js";
 import type { Outcome } from "../core/refusal.js";
 import type { Reads } from "../core/view.js";
 import type { Caller, Environment } from "./environment.js";
-import type { Executor } from "./execute.js";
+import type { Executed, Executor } from "./execute.js";
 
 export interface CallOptions {
   /** For a day, the same key and input return the same answer, and the operation runs once. */
@@ -99,17 +99,26 @@ type QueryMembers<N extends OperationName> = Pick<QueryHandler<N>, "query"> &
 
 export function forCommand<N extends OperationName, C extends Command>(
   name: N,
-  members: CommandMembers<N, C>,
+  { command, answer, prepare, isRemembered = always, run = inOneTransaction }: CommandMembers<N, C>,
 ): CommandHandler<N, C> {
-  return {
-    kind: "command",
-    name,
-    isRemembered: () => true,
-    run: (executor, call) => executor.transact(call).then(({ answer }) => answer),
-    ...members,
-  };
+  return { kind: "command", name, prepare, command, answer, isRemembered, run };
 }
 
-export function forQuery<N extends OperationName>(name: N, members: QueryMembers<N>): QueryHandler<N> {
-  return { kind: "query", name, sweeps: true, run: (executor, call) => executor.query(call), ...members };
+export function forQuery<N extends OperationName>(
+  name: N,
+  { query, prepare, sweeps = true, run = inOneRead }: QueryMembers<N>,
+): QueryHandler<N> {
+  return { kind: "query", name, prepare, query, sweeps, run };
+}
+
+const always = () => true;
+
+function inOneTransaction<N extends OperationName>(executor: Executor, call: CommandCall<N>) {
+  return executor.transact(call).then(answerOf<N>);
+}
+
+const answerOf = <N extends OperationName>({ answer }: Executed<N>) => answer;
+
+function inOneRead<N extends OperationName>(executor: Executor, call: QueryCall<N>) {
+  return executor.query(call);
 }
