@@ -85,7 +85,7 @@ const story: Step[] = [
   { line: "token revoke {token}", json: "tokens.revoke", people: /^revoked / },
   { line: "leader add-task Four -p 1", json: "tasks.create", people: /^0005 {2}Four/ },
   { line: "leader list -s available", json: "tasks.list", people: /0005 {2}Four/ },
-  { line: "leader status", json: "stats.get", people: /available/ },
+  { line: "leader status", json: "stats.get", people: /ready +/ },
   { line: "worker claim terminal-2", json: "tasks.claimNext", people: /dibs worker start terminal-2 0005/ },
   { line: "worker start terminal-2 0005", json: "tasks.start", people: /started 0005/ },
   { line: "worker complete terminal-2 0005 ok", json: "tasks.complete", people: /completed 0005/ },

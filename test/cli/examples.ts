@@ -113,7 +113,7 @@ export const stops: Record<string, (running: Running, prepared: Prepared) => Pro
   },
   "dibs serve": (running) => running.says("listening on"),
   "dibs spool --agent claude --dir ai_comms": (running) => running.says("placed"),
-  "dibs sync tasks.json": (running) => running.says("ctrl-c"),
+  "dibs sync tasks.json": (running) => running.says("Syncing"),
   "dibs work --agent": (_running, { dibs }) =>
     until("both tasks are completed", async () => {
       const { tasks } = await dibs.tasks.list({ state: ["completed"] });

@@ -155,7 +155,7 @@ describe("width", () => {
       const [head = "", first = "", ...rest] = screen.allLines;
       const third = rest.find((each) => each.includes("0003")) ?? "";
       const column = widthBefore(head, "STATE");
-      expect([widthBefore(first, "awaiting"), widthBefore(third, "ready")]).toEqual([column, column]);
+      expect([widthBefore(first, "waiti"), widthBefore(third, "ready")]).toEqual([column, column]);
       return third.length;
     });
     // What there is room for is shown.

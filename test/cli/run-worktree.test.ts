@@ -149,7 +149,7 @@ test("the fence's own answers: held, not held, nobody meant, switched off, and n
   expect(await ask({})).toEqual({ code: 0, out: "", err: "" });
   expect((await ask({ DIBS_EPOCH: "2" })).code).toBe(1);
   expect((await ask({ DIBS_TASK: "0009" })).code).toBe(1);
-  expect((await ask({ DIBS_TASK: "" })).err).toContain("which claim is meant");
+  expect((await ask({ DIBS_TASK: "" })).err).toContain("must name a claim");
   expect((await ask({ DIBS_EPOCH: "2", DIBS_FENCE: "off" })).code).toBe(0);
   expect((await ask({ DIBS_URL: "http://127.0.0.1:1" })).err).toContain("cannot check whether task");
   await place.says(["release", "0001", "--session", "s"]);
