@@ -39,6 +39,8 @@ const lines: string[][] = [
   ["progress", "0001", "half", ...a],
   ["ask", "0001", "Which?", ...a],
   ["done", "0001", ...a],
+  ["submit", "0001", ...a],
+  ["withdraw", "0001"],
   ["fail", "0001", ...a],
   ["release", "0001", ...a],
   ["lock", "acquire", "build", ...a],

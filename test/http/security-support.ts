@@ -41,6 +41,7 @@ export async function setTheStage(world: World): Promise<Stage> {
   }
   await world.post("/api/tasks/to-respond/ask", { sessionId: "holder", question: "secret?" }, asWorker);
   await world.post("/api/tasks/to-retry/cancel");
+  for (const word of ["submit", ...landings]) await setForLanding(world, word, asWorker);
   await world.post("/api/locks", { name: "door", sessionId: "holder" }, asWorker);
   const { notifications } = (await world.get("/api/notifications")).body;
   return {
@@ -50,6 +51,50 @@ export async function setTheStage(world: World): Promise<Stage> {
     notificationId: notifications[0].id,
   };
 }
+
+/** Each in a project and on a branch of its own: only one landing of a branch is open. */
+const landings = [
+  "withdraw",
+  "lease",
+  "release",
+  "open",
+  "intent",
+  "checks",
+  "landed",
+  "dropped",
+  "returned",
+  "held",
+];
+const repository = "a".repeat(40);
+const commit = "c".repeat(40);
+const landingTasks = (word: string) => [{ taskId: `to-${word}`, submission: 1, commit }];
+const lander = (word: string) => ({ repository, target: word });
+const landingId = (word: string) => `L${landings.indexOf(word) - landings.indexOf("intent") + 1}`;
+
+async function setForLanding(world: World, word: string, asWorker: { token: string }): Promise<void> {
+  const project = `?project=to-${word}`;
+  await world.post("/api/projects", { id: `to-${word}`, settings: { land: lander(word) } });
+  await world.post(`/api/sessions${project}`, { id: "holder", capacity: 100 }, asWorker);
+  await world.post(`/api/tasks${project}`, { id: `to-${word}`, prompt: `secret prompt ${word}` }, asWorker);
+  await world.post(`/api/tasks/to-${word}/claim${project}`, { sessionId: "holder" }, asWorker);
+  if (word === "submit") return;
+  await world.post(`/api/tasks/to-${word}/submit${project}`, { sessionId: "holder", commit }, asWorker);
+  if (word === "withdraw" || word === "lease") return;
+  const lease = { ...lander(word), holder: "lander", ttlMs: 600_000 };
+  await world.post(`/api/landings/lease${project}`, lease);
+  if (word === "release" || word === "open") return;
+  const isIntended = word === "landed" || word === "dropped";
+  const landing = { ...lander(word), epoch: 1, tasks: landingTasks(word), ...(isIntended ? { commit } : {}) };
+  const { status, body } = await world.post(`/api/landings${project}`, landing);
+  if (status !== 201 || body.landing.id !== landingId(word)) throw new Error(JSON.stringify(body));
+}
+
+const inLanding = (word: string, body: object = {}): Sample => ({
+  at: { id: landingId(word), taskId: `to-${word}` },
+  query: `project=to-${word}`,
+  body,
+});
+const onLanding = (word: string, body: object = {}) => inLanding(word, { epoch: 1, ...body });
 
 interface Sample {
   /** Values of the path's placeholders. */
@@ -78,6 +123,20 @@ export const samples: Record<string, (stage: Stage) => Sample> = {
   "tasks.ask": () => byHolder("ask", { question: "which?" }),
   "tasks.respond": () => onTask("respond", { response: "this" }),
   "tasks.complete": () => byHolder("complete", { result: "done" }),
+  "tasks.submit": () => inLanding("submit", { sessionId: "holder", commit }),
+  "tasks.submission": () => ({ at: { taskId: "to-checks" }, query: "project=to-checks" }),
+  "tasks.withdraw": () => inLanding("withdraw"),
+  "landings.list": () => ({}),
+  "landings.lease": () => inLanding("lease", { ...lander("lease"), holder: "lander" }),
+  "landings.release": () => onLanding("release", lander("release")),
+  "landings.open": () => onLanding("open", { ...lander("open"), tasks: landingTasks("open") }),
+  "landings.intent": () => onLanding("intent", { commit, tasks: landingTasks("intent") }),
+  "landings.checks": () => onLanding("checks", { tasks: landingTasks("checks"), checks: [] }),
+  "landings.landed": () => onLanding("landed"),
+  "landings.dropped": () => onLanding("dropped"),
+  "landings.returned": () =>
+    onLanding("returned", { taskId: "to-returned", submission: 1, reason: "conflict" }),
+  "landings.held": () => onLanding("held", { holds: [] }),
   "tasks.fail": () => byHolder("fail", { error: "broken" }),
   "tasks.release": () => byHolder("release"),
   "tasks.cancel": () => onTask("cancel"),

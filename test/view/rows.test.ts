@@ -98,8 +98,8 @@ describe("an index of tasks", () => {
       Array.from({ length: 1100 }, (_, at) => String(at + 1).padStart(4, "0")),
     );
     expect(calls.map((call) => [call?.state?.length, call?.cursor !== undefined])).toEqual([
-      [5, false],
-      [5, true],
+      [6, false],
+      [6, true],
       [2, false],
     ]);
   });

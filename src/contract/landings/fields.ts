@@ -11,7 +11,7 @@ export const leaseEpoch = once(() => epoch().describe("Of the lander's lease"));
 
 export const onLanding = once(() => ({ id: id(), epoch: leaseEpoch() }));
 
-export const landingTask = once(() =>
+const landingTask = once(() =>
   z.strictObject({
     project: id().optional(),
     taskId: id(),

@@ -5,11 +5,15 @@ import type { Draft } from "../draft.js";
 import {
   countSubmitted,
   type LandingTask,
+  landingPlace,
+  leaseOf,
+  putLease,
   putSubmission,
   type ReturnReason,
   type Submission,
   type SubmissionEnd,
   submissionOf,
+  submittedCount,
 } from "../landing.js";
 import { beginningOf, limits } from "../limits.js";
 import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
@@ -17,6 +21,7 @@ import { stateOf, type Task } from "../task.js";
 import { requeue } from "./close.js";
 import { setFree } from "./finish.js";
 import { noSuchTask } from "./holder.js";
+import { markRead } from "./notification.js";
 
 export function withdraw(draft: Draft, command: WithdrawCommand): Outcome<null> {
   const { project, taskId, reason } = command;
@@ -57,7 +62,17 @@ export function endSubmission(draft: Draft, task: Task, end: Omit<SubmissionEnd,
   const ended = { ...submission, end: { ...end, detail, at: draft.now } };
   putSubmission(draft, task, ended);
   countSubmitted(draft, task.project, -1);
+  if (submittedCount(draft, task.project) === 0) closeMissingLander(draft, task.project);
   return ended;
+}
+
+/** Nothing waits for a lander any more: its notification leaves the inbox. */
+function closeMissingLander(draft: Draft, project: string): void {
+  const place = landingPlace(draft.project(project));
+  const lease = place && leaseOf(draft, place);
+  if (!lease?.missingId) return;
+  markRead(draft, lease.missingId);
+  putLease(draft, { ...lease, missingId: null });
 }
 
 /** submitted → queued; after too many returns a person is asked. */

@@ -556,11 +556,13 @@ export function landing(driver: Driver): void {
     it("without a lander, an inbox item says so, and explain names the command", async (world) => {
       await landingOn(world);
       const { taskId } = await submitted(world);
-      await submitted(world);
+      const other = await submitted(world);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
       expect(await world.explain(taskId)).toMatchObject([
         { code: "NO_LANDER", fix: `dibs withdraw ${taskId}` },
       ]);
+      for (const id of [taskId, other.taskId]) await world.ok({ type: "withdraw", taskId: id });
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
     });
   });
 }

@@ -21,6 +21,8 @@ function flat(settings: Settings): [string, unknown][] {
 }
 
 function shown(name: string, value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return "not set";
+  if (typeof value === "object") return JSON.stringify(value);
   return name.endsWith("Ms") ? `${value} (${span(Number(value))})` : String(value);
 }
 
@@ -30,11 +32,24 @@ function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject
   return `${display.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, display.now)], ...fields], display)}`;
 }
 
-/** A number, a truth, a duration, or a word. A name that ends with Ms is the unit of a bare number. */
+/** A number, a truth, a duration, JSON, or a word; empty: not set. A name that ends with Ms is the unit of a bare number. */
 function typed(key: string, text: string): unknown {
+  if (text === "") return null;
+  if (/^[[{]/.test(text)) return json(key, text);
   if (text === "true" || text === "false") return text === "true";
   if (key.endsWith("Ms") && !/^\d+$/.test(text)) return durationMs(text, key);
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function json(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usageError(
+      `The value of ${key} is not valid JSON.`,
+      `Usage: dibs project set ${key} '["npm", "ci"]'`,
+    );
+  }
 }
 
 /** `claim.defaultTtlMs 2000` as `{ claim: { defaultTtlMs: 2000 } }`. */
