@@ -55,7 +55,8 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
     });
     draft.putTask(answered);
   } else {
-    const queued: Task = { ...answered, state: "queued", startedAt: null, returnCount: 0 };
+    const returnCount = question.aboutLanding ? 0 : task.returnCount;
+    const queued: Task = { ...answered, state: "queued", startedAt: null, returnCount };
     draft.putTask(withReadiness(draft, queued, { keep: false }));
   }
   draft.emit("task:response-received", {

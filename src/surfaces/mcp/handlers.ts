@@ -169,6 +169,11 @@ const completeTask: Handler = async (agents, input) => {
   };
   const answer = await asHolder(agents, input, (dibs, holder) => dibs.tasks.complete({ ...holder, result }));
   agents.letGo(agents.nameOf(input.agent_id), answer.task.id);
+  if (answer.task.state === "submitted")
+    return [
+      `Submitted task ${answer.task.id}. It is completed when its change has landed.`,
+      "Next: claim_task.",
+    ];
   const { unblocked, unblockedCount } = answer;
   const more = unblockedCount > 10 ? ` and ${unblockedCount - 10} more` : "";
   const freed = unblockedCount > 0 ? ` Now ready: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
