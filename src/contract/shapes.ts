@@ -444,7 +444,7 @@ const landShape = once(() =>
       .string()
       .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, "must be a commit id")
       .nullable()
-      .describe("Root commit of the repository; set by dibs init --land"),
+      .describe("Root commit of the repository; the first lander sets it"),
     host: z
       .string()
       .max(limits.wordLengthMax)

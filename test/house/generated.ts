@@ -167,16 +167,20 @@ export function projectSettings(): ProjectSetting[] {
   });
 }
 
-function boundsOf(name: string, { type, enum: words, minimum, maximum }: Schema): string {
+function boundsOf(name: string, schema: Schema): string {
+  const { type, enum: words, minimum, maximum } = schema;
   if (words) return words.map((word) => `\`${word}\``).join(", ");
   if (type === "boolean") return "`true`, `false`";
   const shown = (value: number) => (name.endsWith("Ms") ? exactDuration(value) : String(value));
-  return `${shown(minimum!)} to ${shown(maximum!)}`;
+  if (minimum === undefined || maximum === undefined) return typeOf(schema).replace(" or null", "");
+  return `${shown(minimum)} to ${shown(maximum)}`;
 }
 
 export function projectSettingsTable(): string {
   const rows = projectSettings().map(({ name, schema, default: usual }) => {
-    const shown = name.endsWith("Ms") ? `${exactDuration(Number(usual))} (${usual})` : String(usual);
+    const isUnset = usual === null || (Array.isArray(usual) && usual.length === 0);
+    const value = name.endsWith("Ms") ? `${exactDuration(Number(usual))} (${usual})` : String(usual);
+    const shown = isUnset ? "not set" : value;
     return `| \`${name}\` | ${shown} | ${boundsOf(name, schema)} | ${schema.description} |`;
   });
   return ["| setting | default | values | meaning |", "|---|---|---|---|", ...rows].join("\n");
