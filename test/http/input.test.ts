@@ -37,6 +37,9 @@ const typed: Record<string, [text: string, value: unknown]> = {
   from: ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00.000Z"],
   to: ["1769860800000", 1769860800000],
   step: ["hour", "hour"],
+  number: ["2", 2],
+  repository: ["a".repeat(40), "a".repeat(40)],
+  target: ["main", "main"],
 };
 
 describe("query text becomes an operation's input", () => {
