@@ -26,7 +26,7 @@ test("kill -9 of the sync while both sides change", { timeout: 240_000 + rounds 
   for (let round = 0; round < rounds; round++) {
     const program = new Program(["sync", file, "--db", db]);
     // Some are killed while they start, most while they write.
-    const isRunning = () => existsSync(file) && (round % 4 === 3 || program.stderr.includes("keeping"));
+    const isRunning = () => existsSync(file) && (round % 4 === 3 || program.stderr.includes("Syncing"));
     await until("it runs", () => {
       if (program.isOver) throw new Error(program.stderr);
       return isRunning();
