@@ -113,12 +113,17 @@ export function submissionDocument({ project, taskId, ...submission }: Submissio
   return { kind: submissionKind, key, value: { ...submission } };
 }
 
-/** A submission within a landing. */
-export interface LandingTask {
+export interface TaskName {
   project: string;
   taskId: string;
+}
+
+export const isSameTask = (a: TaskName, b: TaskName) => a.project === b.project && a.taskId === b.taskId;
+
+/** A submission within a landing. */
+export interface LandingTask extends TaskName {
   submission: number;
-  /** What it becomes on the target. Null: not known yet, or nothing changes. */
+  /** What it becomes on the target. Null: it is part of the landing's commit, or changes nothing. */
   commit: string | null;
 }
 
@@ -192,7 +197,7 @@ export interface Hold {
   /** The command that helps. */
   fix: string | null;
   /** The submissions that wait for it; none: all. */
-  tasks: { project: string; taskId: string }[];
+  tasks: TaskName[];
   at: number;
   notificationId: string;
 }
@@ -278,9 +283,10 @@ export function stageOf(view: Pick<View, "document">, task: Task, project: Proje
 export function holdOf(view: Pick<View, "document">, task: Task, project: Project): Hold | null {
   const place = landingPlace(project);
   const holds = place ? (leaseOf(view, place)?.holds ?? []) : [];
-  const isOf = (each: { project: string; taskId: string }) =>
-    each.project === task.project && each.taskId === task.id;
-  return holds.find(({ tasks }) => tasks.length === 0 || tasks.some(isOf)) ?? null;
+  const name = { project: task.project, taskId: task.id };
+  return (
+    holds.find(({ tasks }) => tasks.length === 0 || tasks.some((each) => isSameTask(each, name))) ?? null
+  );
 }
 
 /** A base that is the commit itself hands in nothing. */

@@ -119,16 +119,16 @@ class Reader {
       this.refuse(`events ${this.eventSeq + 1} to ${org.eventSeq} are missing`);
     if (!this.projects.has(org.defaultProject)) this.refuse(`project ${org.defaultProject} is missing`);
     // Earlier programs left the ids of archived tasks behind, and knew no plans and submissions.
-    const told: Record<string, unknown> = {
+    const expected: Record<string, unknown> = {
       archived: 0,
       plan: 0,
       submission: 0,
       ...(isObject(counts) ? counts : {}),
     };
-    const wrong = kinds.find((kind) => told[kind] !== this.counts[kind]);
+    const wrong = kinds.find((kind) => expected[kind] !== this.counts[kind]);
     if (wrong)
       this.refuse(
-        `there should be ${told[wrong]} rows of kind '${wrong}', and there are ${this.counts[wrong]}`,
+        `there should be ${expected[wrong]} rows of kind '${wrong}', and there are ${this.counts[wrong]}`,
       );
     this.ended = true;
   }

@@ -18,7 +18,7 @@ export const recordChecks = operation({
       checks: z.array(checkResult()).max(limits.checksMax),
     }),
   output: () => z.object({ success: success(), landing: landingShape() }),
-  refusals: ["NOT_FOUND", "STALE_EPOCH"],
+  refusals: ["NOT_FOUND", "STALE_EPOCH", "INVALID_STATE"],
   repeatable: true,
   http: { method: "POST", path: "/api/landings/:id/checks" },
 });

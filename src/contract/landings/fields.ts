@@ -19,7 +19,9 @@ const landingTask = once(() =>
     commit: commit()
       .nullable()
       .default(null)
-      .describe("What it becomes on the target; null: nothing changes"),
+      .describe(
+        "What it becomes on the target; null: it is part of the landing's commit, or changes nothing",
+      ),
   }),
 );
 

@@ -1,7 +1,7 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
-import { beginningOf, limits } from "../limits.js";
+import { limits } from "../limits.js";
 import { accept, type Outcome } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
@@ -9,6 +9,7 @@ import { closeClaim, rememberAnswer } from "./close.js";
 import { childrenOpen, resultProblem } from "./completable.js";
 import { setFree } from "./finish.js";
 import { type Holding, holderOf, keepLate, repeated } from "./holder.js";
+import { notifyCompleted } from "./notification.js";
 import { markStarted } from "./start.js";
 import { isLandingOn, submitHeld } from "./submit.js";
 
@@ -78,10 +79,7 @@ function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Comp
     },
   });
   const freed = setFree(draft, done);
-  if (draft.project(task.project).settings.notifications.taskCompleted) {
-    const message = beginningOf(result.output, 500) || `Task ${task.id} is done.`;
-    draft.notify("TASK_COMPLETED", { task: done, title: "Task completed", message });
-  }
+  notifyCompleted(draft, done, result.output);
   const answer = { unblocked: freed.slice(0, limits.unblockedMax), unblockedCount: freed.length };
   if (freed.length > 0) rememberAnswer(draft, claim, answer);
   return answer;

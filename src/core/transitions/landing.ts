@@ -17,6 +17,7 @@ import {
   type CheckResult,
   type Hold,
   isLeaseLive,
+  isSameTask,
   type LanderLease,
   type Landing,
   type LandingPlace,
@@ -32,6 +33,7 @@ import {
   removeLanding,
   removeLease,
   submissionOf,
+  type TaskName,
 } from "../landing.js";
 import { beginningOf, landerTtlMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
@@ -204,6 +206,7 @@ const taskOf = (draft: Draft, { project, taskId }: LandingTask): Task => draft.t
 export function recordChecks(draft: Draft, command: RecordChecksCommand): Outcome<Landing> {
   const found = openUnder(draft, command);
   if ("ok" in found) return found;
+  if (found.landing.state === "landed") return settledAlready(found.landing);
   const checks = command.checks.map((check) => ({
     ...check,
     logTail: beginningOf(check.logTail, limits.logTailLengthMax),
@@ -226,7 +229,7 @@ function withChecks(before: CheckResult[], added: CheckResult[]): CheckResult[] 
   return [...before.filter((old) => !isReplaced(old)), ...added].slice(-limits.checkResultsMax);
 }
 
-/** The target has moved: what the intent names is completed. Repeated: the same answer. */
+/** The target has moved: what the intent names is completed. Repeated: nothing changes. */
 export function land(
   draft: Draft,
   command: LandCommand,
@@ -247,15 +250,13 @@ export function land(
   const landed: Landing = { ...landing, state: "landed", landedAt: draft.now };
   putLanding(draft, landed);
   const freed: string[] = [];
-  for (const each of landing.tasks) freed.push(...landTask(draft, taskOf(draft, each), each, landing.target));
-  const isOf = (task: { project: string; taskId: string }) =>
-    landing.tasks.some(({ project, taskId }) => project === task.project && taskId === task.taskId);
+  for (const each of landing.tasks) freed.push(...landTask(draft, taskOf(draft, each), each.commit, landing));
   const moved = landing.commit === null ? null : { commit: landing.commit, at: draft.now };
   putLease(draft, {
     ...lease,
     landing: null,
     lastLanded: moved ?? lease.lastLanded,
-    holds: withoutTasks(draft, lease.holds, isOf),
+    holds: withoutTasks(draft, lease.holds, landing.tasks),
   });
   return accept({
     landing: landed,
@@ -292,9 +293,7 @@ export function returnSubmission(draft: Draft, command: ReturnCommand): Outcome<
   const refusal = tasksProblem(draft, [of], lease);
   if (refusal) return refusal;
   returnTask(draft, task!, { reason, detail });
-  const isOf = (each: { project: string; taskId: string }) =>
-    each.project === command.project && each.taskId === taskId;
-  putLease(draft, { ...lease, holds: withoutTasks(draft, lease.holds, isOf) });
+  putLease(draft, { ...lease, holds: withoutTasks(draft, lease.holds, [of]) });
   return accept(null);
 }
 
@@ -302,14 +301,10 @@ const isReturned = (draft: Draft, task: Task, number: number) =>
   submissionOf(draft, task, number)?.end?.as === "returned";
 
 /** Holds name what waits; one that names no task any more is gone, with its inbox item. */
-function withoutTasks(
-  draft: Draft,
-  holds: readonly Hold[],
-  isOf: (task: { project: string; taskId: string }) => boolean,
-): Hold[] {
+function withoutTasks(draft: Draft, holds: readonly Hold[], settled: readonly TaskName[]): Hold[] {
   return holds.flatMap((hold) => {
     if (hold.tasks.length === 0) return [hold];
-    const tasks = hold.tasks.filter((task) => !isOf(task));
+    const tasks = hold.tasks.filter((task) => !settled.some((each) => isSameTask(each, task)));
     if (tasks.length > 0) return [{ ...hold, tasks }];
     markRead(draft, hold.notificationId);
     return [];

@@ -1,5 +1,6 @@
 import type { ReadNotificationCommand } from "../command.js";
 import type { Draft } from "../draft.js";
+import { beginningOf } from "../limits.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
 import type { Task } from "../task.js";
 
@@ -25,6 +26,13 @@ export function closeQuestion(draft: Draft, { question }: Task): void {
 export function closeFailure(draft: Draft, { project, id, epoch }: Task): void {
   const told = draft.attempt(project, id, epoch)?.answer?.told;
   if (told !== undefined) markRead(draft, told);
+}
+
+/** For projects that ask for it. */
+export function notifyCompleted(draft: Draft, task: Task, output: string): void {
+  if (!draft.project(task.project).settings.notifications.taskCompleted) return;
+  const message = beginningOf(output, 500) || `Task ${task.id} is done.`;
+  draft.notify("TASK_COMPLETED", { task, title: "Task completed", message });
 }
 
 export function readNotification(draft: Draft, { id }: ReadNotificationCommand): Outcome<null> {

@@ -5,7 +5,6 @@ import { avoidMs, limits } from "../limits.js";
 import { accept, type Outcome } from "../refusal.js";
 import type { Task } from "../task.js";
 import { closeClaim, requeue } from "./close.js";
-import { childrenOpen, resultProblem } from "./completable.js";
 import { completeHeld } from "./complete.js";
 import { failAttempt } from "./fail.js";
 import { holderOf, keepLate, repeated, taskNotFound } from "./holder.js";
@@ -44,8 +43,7 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
   const { task, claim } = holding;
   const answer = { reason, claimDurationMs: Math.max(0, draft.now - claim.claimedAt) };
   if (end === "complete") {
-    const refusal = resultProblem(result) ?? childrenOpen(task);
-    if (refusal) return refusal;
+    // A refusal takes the event back.
     emitReleased(draft, task, claim, { reason });
     const completed = completeHeld(draft, holding, result);
     if (!completed.ok) return completed;

@@ -4,7 +4,7 @@ import type { WithdrawCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import {
   countSubmitted,
-  type LandingTask,
+  type Landing,
   landingPlace,
   leaseOf,
   putLease,
@@ -21,7 +21,7 @@ import { stateOf, type Task } from "../task.js";
 import { requeue } from "./close.js";
 import { setFree } from "./finish.js";
 import { noSuchTask } from "./holder.js";
-import { markRead } from "./notification.js";
+import { markRead, notifyCompleted } from "./notification.js";
 
 export function withdraw(draft: Draft, command: WithdrawCommand): Outcome<null> {
   const { project, taskId, reason } = command;
@@ -125,8 +125,11 @@ const inWords: Record<ReturnReason, string> = {
 };
 
 /** submitted → completed: its change is on the target, or there was none. Returns the tasks that became ready. */
-export function landTask(draft: Draft, task: Task, { commit }: LandingTask, target: string): string[] {
+export function landTask(draft: Draft, task: Task, own: string | null, landing: Landing): string[] {
   const { project, id: taskId } = task;
+  const { target } = landing;
+  // A change is on the target under its own commit, or within the tip; only a submission without one lands nothing.
+  const commit = task.submission!.commit === null ? null : (own ?? landing.commit);
   const ended = endSubmission(draft, task, { as: "landed", reason: null, detail: commit });
   const { submittedBy: sessionId, epoch, durationMs, number } = ended;
   const done = draft.putTask({
@@ -145,9 +148,6 @@ export function landTask(draft: Draft, task: Task, { commit }: LandingTask, targ
   const known = draft.record(project, sessionId);
   if (known) draft.putRecord({ ...known, completed: known.completed + 1 });
   const freed = setFree(draft, done);
-  if (draft.project(project).settings.notifications.taskCompleted) {
-    const message = ended.summary ? beginningOf(ended.summary, 500) : `Task ${taskId} is done.`;
-    draft.notify("TASK_COMPLETED", { task: done, title: "Task completed", message });
-  }
+  notifyCompleted(draft, done, ended.summary ?? "");
   return freed;
 }

@@ -189,11 +189,11 @@ export function landing(driver: Driver): void {
   });
 
   describe(`${driver.name}: landing, while submitted`, () => {
-    for (const [move, told] of Object.entries(holderMoves).filter(([move]) => move !== "complete"))
+    for (const [move, command] of Object.entries(holderMoves).filter(([move]) => move !== "complete"))
       it(`${move} is refused as TASK_NOT_CLAIMED`, async (world) => {
         await landingOn(world);
         const hold = await submitted(world);
-        await world.refused("TASK_NOT_CLAIMED", { ...told, ...hold });
+        await world.refused("TASK_NOT_CLAIMED", { ...command, ...hold });
       });
 
     it("a forced release names withdraw", async (world) => {
@@ -345,6 +345,17 @@ export function landing(driver: Driver): void {
       expect((await world.read((view) => view.record(project, "a")))?.completed).toBe(1);
       await world.unchanged(() => world.ok({ type: "land", id, epoch }));
       expect(await world.next("b")).toBe(dependent);
+    });
+
+    it("a change that has no commit of its own has landed with the tip", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      const epoch = await lander(world);
+      const tasks = [inLanding(taskId, 1, null)];
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks, commit: commitOf(9) });
+      await world.ok({ type: "land", id, epoch });
+      expect(await world.look(taskId)).toMatchObject({ noChange: false, landed: { commit: commitOf(9) } });
+      await world.refused("INVALID_STATE", { type: "record-checks", id, epoch, tasks, checks: [] });
     });
 
     it("a submission without a change completes as such", async (world) => {

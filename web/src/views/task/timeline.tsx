@@ -40,8 +40,8 @@ export const Timeline = memo(function Timeline({ project, taskId, claim }: Timel
     () => entriesOf({ events, hasOlder, hasNewer, attempts: attempts.data?.attempts ?? [] }),
     [events, hasOlder, hasNewer, attempts.data],
   );
-  const told = useMemo(() => (order === "newest" ? entries.toReversed() : entries), [entries, order]);
-  const stable = useStableList(told, keyOf, order === "newest" ? "before" : "after");
+  const ordered = useMemo(() => (order === "newest" ? entries.toReversed() : entries), [entries, order]);
+  const stable = useStableList(ordered, keyOf, order === "newest" ? "before" : "after");
   const current = claim && !hasNewer && (
     <CurrentAttempt key="now" project={project} claim={claim} logs={logs} now={now} />
   );
