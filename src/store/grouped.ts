@@ -16,9 +16,8 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-const groupMaxDefault = 256;
-
-export function groupCommits(store: Store, groupMax = groupMaxDefault): GroupedCommits {
+export function groupCommits(store: Store): GroupedCommits {
+  const { groupMax } = store.capabilities;
   const queues = new Map<string, Pending[]>();
   const drains = new Set<Promise<void>>();
   let closed = false;

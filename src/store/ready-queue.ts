@@ -18,14 +18,7 @@ export const busyChunk = 16;
 const chunkSize = { first: 8, max: 64 };
 const rowsKeptMax = 4 * chunkSize.max;
 
-/** The same row. Depth first, the time is no part of the key, but it must be right all the same. */
-export function samePlace(a: ReadyEntry, b: ReadyEntry): boolean {
-  return (
-    a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2 && a.notBefore === b.notBefore
-  );
-}
-
-export function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
+function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
   return a.k1 - b.k1 || a.k2 - b.k2;
 }
 
@@ -254,7 +247,7 @@ export class ReadyQueue {
     this.touched.clear();
   }
 
-  /** The rows of a project are written anew. What is pending in the others is known here only, where the store has not got it yet. */
+  /** The rows of a project were written again. */
   forget(project: string): void {
     this.projects.delete(project);
   }

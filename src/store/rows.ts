@@ -1,4 +1,4 @@
-// What a SQL adapter provides to the workspace: rows in, rows out. No rule lives here or behind it.
+// What a database provides to the workspace: rows in, rows out. No rule is in here or behind it.
 
 import type { Counter, Document, Edge } from "../core/changes.js";
 import type { Attempt, Claim } from "../core/claim.js";
@@ -7,8 +7,9 @@ import type { Org, Project } from "../core/project.js";
 import type { ReadyEntry } from "../core/ready.js";
 import type { Session, SessionRecord } from "../core/session.js";
 import type { Task, TaskText } from "../core/task.js";
-import type { ClaimKey, IdempotencyRecord, Reads } from "../core/view.js";
+import type { ClaimKey, IdempotencyRecord, View } from "../core/view.js";
 import type { ReadySource } from "./ready-queue.js";
+import type { Guessing } from "./table.js";
 
 /** Before and after a transaction; `undefined` means absent. */
 export interface Change<T> {
@@ -16,7 +17,7 @@ export interface Change<T> {
   after: T | undefined;
 }
 
-/** What hangs on a task is stored under the task's ordinal. */
+/** Rows that belong to a task are stored under the task's ordinal. */
 export interface OfTask<T, Ordinal = number> {
   ordinal: Ordinal;
   row: T;
@@ -28,11 +29,12 @@ export interface Queued {
   entry: ReadyEntry;
 }
 
+/** All that a transaction changes. */
 export interface Flush {
   org: Org | null;
   projects: Iterable<Project>;
   tasks: Iterable<Change<Task>>;
-  /** They go, with their texts and attempts; what else is told of them does not matter. */
+  /** Deleted with their texts and attempts, whatever else is in here about them. */
   removed: Iterable<Task>;
   texts: Iterable<OfTask<TaskText>>;
   claims: Iterable<OfTask<Change<Claim>>>;
@@ -44,25 +46,27 @@ export interface Flush {
   notifications: Iterable<Notification>;
   /** Some are not about a task. */
   events: Iterable<OfTask<DibsEvent, number | null>>;
-  /** From the one number up to, not with, the other: they go. */
+  /** Events from the first number up to the second, exclusive, are deleted. */
   archived: { from: number; below: number } | null;
   idempotency: readonly IdempotencyRecord[];
   documents: Iterable<Document>;
   leftQueue: readonly Queued[];
   joinedQueue: readonly Queued[];
+  /** Projects whose whole queue is written again, after all else: their order has changed. */
+  reordered: ReadonlySet<string>;
 }
 
 /** A task that is about to be claimed; its text only if it is short. */
 export interface Fetched {
   task: Task;
   text: TaskText | null;
-  /** Known to have nothing that depends on it. */
+  /** Known to have no dependents. */
   isFree?: boolean;
 }
 
 export interface Chunk {
   entries: ReadyEntry[];
-  /** The tasks of a large chunk come along. */
+  /** The tasks of a large chunk are fetched along. */
   tasks: Fetched[];
 }
 
@@ -70,7 +74,7 @@ export interface ReadyRows extends Omit<ReadySource, "chunk"> {
   chunk(...where: Parameters<ReadySource["chunk"]>): Chunk;
 }
 
-/** An open claim, by when its lease is over. */
+/** An open claim, by when its lease expires. */
 export interface DueClaim extends ClaimKey {
   dueAt: number;
 }
@@ -86,23 +90,19 @@ type AskedOtherwise =
   | "due"
   | "nextDue";
 
-export interface Rows extends Omit<Reads, AskedOtherwise> {
+/** Lookups of stored rows. A store that fetches them later answers with guesses until it has them. */
+export interface Rows extends Omit<View, AskedOtherwise>, Guessing {
+  /** Transactions are undone and run again; false: every lookup is answered from the database at once. */
+  readonly canGuess: boolean;
   readonly ready: ReadyRows;
   text(task: Task): TaskText | undefined;
   claim(task: Task): Claim | undefined;
   attempt(task: Task, epoch: number): Attempt | undefined;
   attempts(task: Task, limit: number): Attempt[];
-  /** Open claims whose lease is over, earliest first. */
+  /** Open claims whose lease has expired, earliest first. */
   due(now: number, limit: number): DueClaim[];
-  /** No stored lease is over before this instant; where it is known without asking. */
+  /** No stored lease expires before this instant; where it is known without a query. */
   earliestDue?(): number;
-  /** Those whose lease is over after `now`, earliest first. */
+  /** Those whose lease expires after `now`, earliest first. */
   nextDue(now: number, limit: number): DueClaim[];
-  write(flush: Flush): void;
-  /** Lists are asked of the database, which must know of what is pending: a store that cannot write at once is given it. */
-  lookAhead?(pending: () => Flush | null): void;
-  /** How many answers were only guessed, to go on and find what else to ask; a guess is not kept. */
-  readonly guesses: number;
-  /** Writes the ready rows of a project anew, after its order has changed. */
-  rebuildReady(project: string): void;
 }

@@ -3,12 +3,12 @@
 
 import type { Changes } from "../core/changes.js";
 import type { Code } from "../core/refusal.js";
-import type { Reads } from "../core/view.js";
+import type { Reads, View } from "../core/view.js";
 
 export interface Transaction {
   /** The store's clock: it decides about expiry, never a caller's. The same for all jobs of a commit. */
   readonly now: number;
-  readonly view: Reads;
+  readonly view: View;
   apply(changes: Changes): void;
 }
 
@@ -22,6 +22,10 @@ export interface Capabilities {
   shared: boolean;
   /** What is acknowledged survives the end of this process. */
   durable: boolean;
+  /** How many jobs one commit should have at most. */
+  groupMax: number;
+  /** How many rows one commit should write at most; larger imports are split. */
+  commitRowsMax: number;
 }
 
 /** One state of an org, to be looked at for as long as needed while others go on writing. */

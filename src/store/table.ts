@@ -1,7 +1,7 @@
 import type { Key } from "../core/changes.js";
 import type { Change } from "./rows.js";
 
-/** What is known of a row; `undefined` means absent. `before` holds only while `isDirty`. */
+/** What is known of a row; `undefined` means absent. `before` is valid only while `isDirty`. */
 interface Cell<T> extends Change<T> {
   key: Key;
   isDirty: boolean;
@@ -9,12 +9,21 @@ interface Cell<T> extends Change<T> {
   isFresh: boolean;
 }
 
-/** Rows by key, with those that the transaction changed. One look finds what is known, was, and has changed of a row. */
+/** How many answers were guessed. A row is not kept if a guess was made while it was loaded. */
+export interface Guessing {
+  readonly guesses: number;
+}
+
+/** Cached rows by key, with those that the transaction changed. Rows that are not cached are loaded. */
 export class Table<T> {
   private readonly cells = new Map<Key, Cell<T>>();
   private dirty: Cell<T>[] = [];
 
-  /** How many rows are known. */
+  constructor(
+    private readonly source: Guessing,
+    private readonly load: (key: Key) => T | undefined,
+  ) {}
+
   get size(): number {
     return this.cells.size;
   }
@@ -23,7 +32,16 @@ export class Table<T> {
     return this.dirty.length;
   }
 
-  /** What is known of a row; `null` when it has not been read yet. */
+  /** The row, from the cache or loaded. */
+  get(key: Key): T | undefined {
+    const cell = this.cells.get(key);
+    if (cell !== undefined) return cell.after;
+    const { guesses } = this.source;
+    const row = this.load(key);
+    return this.source.guesses === guesses ? this.keep(key, row) : row;
+  }
+
+  /** The cached row; `null` when it has not been read yet. */
   known(key: Key): T | undefined | null {
     const cell = this.cells.get(key);
     return cell === undefined ? null : cell.after;
@@ -99,7 +117,7 @@ export class Table<T> {
     this.dirty = [];
   }
 
-  /** Back to what was before the changes. */
+  /** Back to the rows before the changes. */
   undo(): void {
     for (const cell of this.dirty) {
       if (cell.isFresh) this.cells.delete(cell.key);
@@ -112,7 +130,6 @@ export class Table<T> {
   keepAbsent(max: number): void {
     for (const { key, after } of this.cells.values()) if (after !== undefined) this.cells.delete(key);
     if (this.cells.size > max) this.cells.clear();
-    this.dirty = [];
   }
 
   clear(): void {

@@ -1,7 +1,7 @@
 // A stored row that no decoder can read: another program wrote it, or the disk damaged it. Reading it fails with the table and
 // the id; other rows are not concerned.
 
-import type { Row } from "./row-codec.js";
+import type { Row } from "./columns.js";
 import { StoreError } from "./store.js";
 
 export class UnreadableRowError extends StoreError {

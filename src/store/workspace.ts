@@ -1,83 +1,61 @@
-// A SQL store's view of one org: rows that were read, overlaid with what jobs have applied, written out at the end of the
-// transaction in one go. Between transactions the rows stay, as a cache, for as long as the adapter can tell that nobody
-// else has written; a failed transaction or a foreign one clears it. Sets that are rarely read are not overlaid: the
-// pending changes are written first, inside the same transaction, and the database answers.
+// One org in a transaction: jobs look at `view` and apply changes, which later lookups see; at the end `pending` is written in one go.
+// Between transactions the rows stay cached for as long as the adapter can tell that no other process has written.
 
 import { type Changes, type Key, keyOf } from "../core/changes.js";
-import { type Claim, dueAt } from "../core/claim.js";
 import type { DibsEvent } from "../core/event.js";
-import { type ReadyEntry, readyEntries } from "../core/ready.js";
+import { mayFree } from "../core/may-free.js";
+import { movesBetween, type ReadyEntry, readyEntries } from "../core/ready.js";
 import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
-import { tokenKind } from "../core/token.js";
-import { breakerKind } from "../core/transitions/breaker.js";
-import { KnownRows } from "./known-rows.js";
-import { movesBetween, QueueMoves } from "./queue-moves.js";
-import { canDoMore, edgeKey, eventsOfTasks, lengthOf, ofTasks } from "./row-facts.js";
-import type { Flush, OfTask } from "./rows.js";
-
-const absentDocumentsMax = 100;
-const rowsCachedMax = 50_000;
-const textLengthCachedMax = 16 * 1024 * 1024;
+import { edgeKey, OrgTables } from "./org-tables.js";
+import { OrgView } from "./org-view.js";
+import { QueueMoves } from "./queue-moves.js";
+import type { Change, Flush, OfTask, Rows } from "./rows.js";
 
 interface Place {
   key: Key;
   entries: ReadyEntry[];
 }
 
-export class Workspace extends KnownRows {
-  private orgDirty = false;
-  private isReordered = false;
+export class Workspace {
+  readonly view: OrgView;
+  private readonly tables: OrgTables;
   private readonly queueMoves = new QueueMoves();
-  private newEvents: DibsEvent[] = [];
-  private archived: Flush["archived"] = null;
-  private wrote = false;
-  /** Something in this transaction may have made a task claimable for somebody. */
   private mayFree = false;
-  /** Tasks that ended in this transaction: nobody will look at them soon. */
-  private ended: Key[] = [];
 
-  apply(changes: Changes): void {
-    const before = this.placesBefore(changes);
-    const reordered = changes.projects.size > 0 ? this.applyProjects(changes) : [];
-    this.mayFree ||= changes.projects.size > 0;
-    if (changes.org) {
-      this.archiveBelow(changes.org.eventMin);
-      this.orgRow = changes.org;
-      this.orgDirty = true;
-    }
-    for (const [key, task] of changes.tasks) this.applyTask(key, task);
-    for (const text of changes.texts.values()) this.textLength += lengthOf(text);
-    this.textRows.putAll(changes.texts);
-    for (const [key, claim] of changes.claims) this.applyClaim(key, claim ?? undefined);
-    this.attemptRows.putAll(changes.attempts);
-    for (const [key, session] of changes.sessions) {
-      const before = this.sessionRows.put(key, session);
-      this.mayFree ||= canDoMore(before, session);
-    }
-    this.recordRows.putAll(changes.records);
-    this.counterRows.putAll(changes.counters);
-    this.notificationRows.putAll(changes.notifications);
-    // Claims that wait with a token end with it; those that heed a breaker try again when it has changed.
-    for (const { kind, value } of changes.documents.values()) {
-      this.mayFree ||= kind === breakerKind || (kind === tokenKind && value === null);
-    }
-    this.documentRows.putAll(changes.documents);
-    if (changes.removed.size > 0) this.applyRemoved(changes.removed);
-    for (const edge of changes.edgesAdded) this.edges.set(edgeKey(edge), { edge, isAdded: true });
-    for (const edge of changes.edgesRemoved) this.edges.set(edgeKey(edge), { edge, isAdded: false });
-    for (const event of changes.events) this.newEvents.push(event);
-    if (changes.idempotency) this.newKeys.push(changes.idempotency);
-    for (const place of before) this.moveInQueue(place);
-    if (reordered.length === 0) return;
-    this.beforeList();
-    for (const project of reordered) {
-      this.rows.rebuildReady(project);
-      this.queue.forget(project);
-    }
-    this.isReordered = true;
+  constructor(rows: Rows) {
+    this.tables = new OrgTables(rows);
+    this.view = new OrgView(this.tables);
   }
 
-  /** Where the tasks stand in the queue that these changes may move. */
+  apply(changes: Changes): void {
+    const { tables } = this;
+    const { pending } = tables;
+    const places = this.placesBefore(changes);
+    if (changes.projects.size > 0) this.applyProjects(changes);
+    if (changes.org) {
+      this.archiveBelow(changes.org.eventMin);
+      pending.org = changes.org;
+    }
+    for (const [key, task] of changes.tasks) this.applyTask(key, task);
+    tables.texts.putAll(changes.texts);
+    for (const [key, claim] of changes.claims) tables.claims.put(key, claim ?? undefined);
+    tables.attempts.putAll(changes.attempts);
+    tables.sessions.putAll(changes.sessions);
+    tables.records.putAll(changes.records);
+    tables.counters.putAll(changes.counters);
+    tables.notifications.putAll(changes.notifications);
+    tables.documents.putAll(changes.documents);
+    if (changes.removed.size > 0) this.applyRemoved(changes.removed);
+    for (const edge of changes.edgesAdded) pending.edges.set(edgeKey(edge), { edge, isAdded: true });
+    for (const edge of changes.edgesRemoved) pending.edges.set(edgeKey(edge), { edge, isAdded: false });
+    for (const event of changes.events) pending.events.push(event);
+    if (changes.idempotency) pending.keys.push(changes.idempotency);
+    let joinedQueue = false;
+    for (const place of places) joinedQueue = this.moveInQueue(place) || joinedQueue;
+    this.mayFree ||= mayFree(changes, { joinedQueue, session: (key) => tables.sessions.before(key) });
+  }
+
+  /** The places in the queue of the tasks that these changes may move. */
   private placesBefore({ tasks, claims }: Changes): Place[] {
     const places: Place[] = [];
     for (const key of tasks.keys()) places.push({ key, entries: this.entriesAt(key) });
@@ -87,226 +65,172 @@ export class Workspace extends KnownRows {
     return places;
   }
 
-  private applyProjects(changes: Changes): string[] {
-    const reordered: string[] = [];
-    for (const [id, project] of changes.projects) {
-      const known = this.project(id);
-      if (known && known.settings.order !== project.settings.order) reordered.push(id);
-      this.projectRows.put(id, project);
+  private applyProjects({ projects }: Changes): void {
+    for (const [id, project] of projects) {
+      const known = this.view.project(id);
+      if (known && known.settings.order !== project.settings.order) this.tables.pending.reordered.add(id);
+      this.tables.projects.put(id, project);
     }
-    return reordered;
   }
 
   private archiveBelow(eventMin: number): void {
-    const from = this.org().eventMin;
+    const from = this.view.org().eventMin;
     if (eventMin <= from) return;
-    this.newEvents = this.newEvents.filter(({ seq }) => seq >= eventMin);
-    this.archived = { from: this.archived?.from ?? from, below: eventMin };
+    const { pending } = this.tables;
+    pending.events = pending.events.filter(({ seq }) => seq >= eventMin);
+    pending.archived = { from: pending.archived?.from ?? from, below: eventMin };
   }
 
   private applyTask(key: Key, task: Task): void {
-    const known = this.taskRows.put(key, task);
-    if (!known && task.parentId !== null) {
-      const parent = keyOf(task.project, task.parentId);
-      const siblings = this.newChildren.get(parent);
-      if (siblings) siblings.push(task.id);
-      else this.newChildren.set(parent, [task.id]);
-    }
-    if (!known) this.claimRows.keep(key, undefined);
+    if (this.tables.tasks.put(key, task)) return;
+    this.tables.claims.table.keep(key, undefined);
+    if (task.parentId === null) return;
+    const { newChildren } = this.tables.pending;
+    const parent = keyOf(task.project, task.parentId);
+    const siblings = newChildren.get(parent);
+    if (siblings) siblings.push(task.id);
+    else newChildren.set(parent, [task.id]);
   }
 
   private applyRemoved(removed: Changes["removed"]): void {
+    const { tasks, texts, attempts, pending } = this.tables;
     for (const [key, task] of removed) {
-      this.removed.set(key, task);
-      this.taskRows.put(key, undefined);
-      this.textRows.put(key, undefined);
+      pending.removed.set(key, task);
+      tasks.put(key, undefined);
+      texts.remove(key);
     }
-    for (const [key, attempt] of this.attemptRows.rows()) {
-      if (attempt && removed.has(keyOf(attempt.project, attempt.taskId)))
-        this.attemptRows.put(key, undefined);
+    for (const [key, attempt] of attempts.rows()) {
+      if (attempt && removed.has(keyOf(attempt.project, attempt.taskId))) attempts.put(key, undefined);
     }
-  }
-
-  private applyClaim(key: Key, claim: Claim | undefined): void {
-    const known = this.claimRows.put(key, claim);
-    // A claim that closes gives its session room for another.
-    this.mayFree ||= claim === undefined;
-    const owner = claim ?? known;
-    if (!owner) return;
-    const held = this.claimsBySession.get(keyOf(owner.project, owner.sessionId));
-    if (claim) held?.add(claim.taskId);
-    else held?.delete(owner.taskId);
-    const due = claim ? dueAt(claim) : null;
-    if (due !== null && due < this.dueFloor) this.dueFloor = due;
   }
 
   /** The place in the ready queue that a task has now. */
   private entriesAt(key: Key): ReadyEntry[] {
-    const task = this.taskRows.known(key) ?? this.loadByKey(key);
-    if (!task || !isReady(task, undefined) || this.claim(task.project, task.id)) return [];
-    return readyEntries(task, this.project(task.project)!.settings.order);
+    const task = this.tables.tasks.get(key);
+    if (!task || !isReady(task, undefined) || this.tables.claims.table.get(key)) return [];
+    return readyEntries(task, this.view.project(task.project)!.settings.order);
   }
 
-  private loadByKey(key: Key): Task | undefined {
-    const slash = key.indexOf("/");
-    return this.task(key.slice(0, slash), key.slice(slash + 1));
-  }
-
-  private moveInQueue({ key, entries: before }: Place): void {
+  /** Returns whether the task has joined the queue, or moved within it. */
+  private moveInQueue({ key, entries: before }: Place): boolean {
     const after = this.entriesAt(key);
-    if (before.length === 0 && after.length === 0) return;
+    if (before.length === 0 && after.length === 0) return false;
     const project = key.slice(0, key.indexOf("/"));
     const { left, joined } = movesBetween(before, after);
-    for (const entry of left) this.queue.take(project, entry);
-    for (const entry of joined) this.queue.add(project, entry);
-    this.mayFree ||= joined.length > 0;
+    const { queue, pending } = this.tables;
+    // A queue in another order is written again, and looked at by no job before that.
+    if (pending.reordered.size === 0 || !pending.reordered.has(project)) {
+      for (const entry of left) queue.take(project, entry);
+      for (const entry of joined) queue.add(project, entry);
+    }
     this.queueMoves.note(key, { project, before, after });
+    return joined.length > 0;
   }
 
-  protected beforeList(): void {
-    if (this.rows.lookAhead) this.rows.lookAhead(() => (this.isDirty() ? this.pending() : null));
-    else this.flush();
+  get isDirty(): boolean {
+    return this.tables.isDirty;
   }
 
-  private pending(): Flush {
-    const tasks = this.removed.size === 0 ? this : { task: this.taskOrRemoved.bind(this) };
+  /** What the transaction has changed so far; null: nothing. To be written before the next change. */
+  pending(): Flush | null {
+    const { tables } = this;
+    if (!tables.isDirty) return null;
+    const { pending } = tables;
     return {
-      org: this.orgDirty ? this.orgRow : null,
-      projects: this.projectRows.changed(),
-      tasks: this.taskRows.changes(),
-      removed: this.removed.values(),
+      org: pending.org,
+      projects: tables.projects.changed(),
+      tasks: tables.tasks.changes(),
+      removed: pending.removed.values(),
       texts: this.changedTexts(),
-      claims: ofTasks(this.claimRows.changes(), tasks),
-      attempts: ofTasks(this.attemptRows.changes(), tasks),
-      sessions: this.sessionRows.changed(),
-      records: this.recordRows.changed(),
-      counters: this.counterRows.changed(),
-      edges: this.edges.values(),
-      notifications: this.notificationRows.changed(),
-      events: eventsOfTasks(this.newEvents, tasks),
-      archived: this.archived,
-      idempotency: this.newKeys,
-      documents: this.documentRows.changed(),
-      ...this.queueMoves.sum(),
+      claims: this.ofTasks(tables.claims.table.changes()),
+      attempts: this.ofTasks(tables.attempts.changes()),
+      sessions: tables.sessions.changed(),
+      records: tables.records.changed(),
+      counters: tables.counters.changed(),
+      edges: pending.edges.values(),
+      notifications: tables.notifications.changed(),
+      events: this.newEvents(),
+      archived: pending.archived,
+      idempotency: pending.keys,
+      documents: tables.documents.changed(),
+      ...this.queueMoves.sum(pending.reordered),
+      reordered: pending.reordered,
     };
   }
 
-  private taskOrRemoved(project: string, id: string): Task | undefined {
-    return this.removed.get(keyOf(project, id)) ?? this.task(project, id);
-  }
-
-  /** Looks up the tasks that writing needs, so that a store which must fetch them learns of it in time. */
-  lookBeforeFlush(): void {
-    for (const { key } of this.textRows.changes()) this.loadByKey(key);
-    for (const { key } of this.claimRows.changes()) this.loadByKey(key);
-    for (const attempt of this.attemptRows.changed()) {
-      if (attempt) this.task(attempt.project, attempt.taskId);
-    }
-    for (const { project, taskId } of this.newEvents) {
-      if (project !== null && taskId !== null) this.task(project, taskId);
-    }
-  }
-
-  /** Writes all pending changes into the open transaction. */
-  flush(): void {
-    if (!this.isDirty()) return;
-    this.wrote = true;
-    this.rows.write(this.pending());
-    for (const { key, after: task } of this.taskRows.changes()) {
-      if (!task || isTerminal(task.state)) this.ended.push(key);
-    }
-    for (const key of this.removed.keys()) {
-      const text = this.textRows.before(key);
-      if (text) this.textLength -= lengthOf(text);
-    }
-    for (const { edge } of this.edges.values()) this.knownFree.delete(keyOf(edge.project, edge.dependsOn));
-    for (const table of this.tables) table.settle();
-    this.forgetPending();
-    this.queue.settle();
-  }
-
-  private isDirty(): boolean {
-    const added = this.newKeys.length + this.newEvents.length + this.edges.size;
-    return this.orgDirty || added > 0 || this.tables.some((table) => table.dirtyCount > 0);
+  private taskOrRemoved(key: Key): Task | undefined {
+    return this.tables.pending.removed.get(key) ?? this.tables.tasks.get(key);
   }
 
   private *changedTexts(): Generator<OfTask<TaskText>> {
-    for (const { key, after: row } of this.textRows.changes()) {
-      if (row) yield { ordinal: this.loadByKey(key)!.ordinal, row };
+    for (const { key, after: row } of this.tables.texts.table.changes()) {
+      if (row) yield { ordinal: this.tables.tasks.get(key)!.ordinal, row };
     }
   }
 
-  /** The transaction is committed: keep the rows as a cache, within bounds. Says what was written, or null for nothing. */
+  private ofTasks<T extends { project: string; taskId: string }>(
+    changes: readonly Change<T>[],
+  ): OfTask<Change<T>>[] {
+    const found: OfTask<Change<T>>[] = [];
+    for (const row of changes) {
+      const either = row.after ?? row.before;
+      if (!either) continue;
+      const task = this.taskOrRemoved(keyOf(either.project, either.taskId))!;
+      found.push({ ordinal: task.ordinal, row });
+    }
+    return found;
+  }
+
+  private newEvents(): OfTask<DibsEvent, number | null>[] {
+    return this.tables.pending.events.map((row) => {
+      const { project, taskId } = row;
+      const task =
+        project === null || taskId === null ? undefined : this.taskOrRemoved(keyOf(project, taskId));
+      return { ordinal: task?.ordinal ?? null, row };
+    });
+  }
+
+  /** Looks up the tasks that `pending` needs, so that a store which must fetch them learns of it in time. */
+  lookBeforeFlush(): void {
+    const { tasks, texts, claims, attempts, pending } = this.tables;
+    for (const { key } of texts.table.changes()) tasks.get(key);
+    for (const { key } of claims.table.changes()) tasks.get(key);
+    for (const attempt of attempts.changed()) {
+      if (attempt) this.view.task(attempt.project, attempt.taskId);
+    }
+    for (const { project, taskId } of pending.events) {
+      if (project !== null && taskId !== null) this.view.task(project, taskId);
+    }
+  }
+
+  /** The transaction is committed: keeps the rows as a cache, within bounds. Returns null if nothing was written. */
   committed(): { mayFree: boolean } | null {
-    const written = this.wrote ? { mayFree: this.mayFree } : null;
-    this.wrote = false;
-    this.mayFree = false;
-    this.attemptRows.clear();
-    this.notificationRows.clear();
-    // Documents can be large. That there is none costs nothing to know: every completion looks for a breaker.
-    this.documentRows.keepAbsent(absentDocumentsMax);
-    for (const key of this.ended) {
-      const text = this.textRows.known(key);
-      if (text) this.textLength -= lengthOf(text);
-      this.taskRows.forget(key);
-      this.textRows.forget(key);
-      this.claimRows.forget(key);
-      this.knownFree.delete(key);
+    const { tables } = this;
+    const written = tables.isDirty ? { mayFree: this.mayFree } : null;
+    // Tasks that have ended are not looked up soon.
+    const ended: Key[] = [];
+    for (const { key, after: task } of tables.tasks.changes()) {
+      if (!task || isTerminal(task.state)) ended.push(key);
     }
-    this.ended = [];
-    if (this.textLength > textLengthCachedMax) {
-      this.textRows.clear();
-      this.textLength = 0;
-    }
-    const size = this.tables.reduce((sum, table) => sum + table.size, this.claimsBySession.size);
-    if (size + this.queue.size + this.knownFree.size > rowsCachedMax) this.clear();
+    if (written) tables.settle();
+    tables.trim(ended);
+    this.forgetMoves();
     return written;
   }
 
-  /** Takes back everything that is pending; what was read stays known. */
+  /** Undoes everything that is pending; what was read stays cached. */
   undo(): void {
-    for (const { before, after } of this.claimRows.changes()) {
-      // What was before may have been guessed: better forget whose claims they were than mend the sets.
-      if (after) this.claimsBySession.delete(keyOf(after.project, after.sessionId));
-      if (before) this.claimsBySession.delete(keyOf(before.project, before.sessionId));
-    }
-    for (const key of this.putTogether) this.claimsBySession.delete(key);
-    const created = this.taskRows.changes().filter(({ before }) => before === undefined);
-    for (const table of this.tables) table.undo();
-    // A new task was known to be unclaimed; one that only seemed new may be held.
-    for (const { key } of created) this.claimRows.forget(key);
-    this.queue.undo();
-    if (this.isReordered) this.queue.clear();
-    this.orgRow = null;
-    this.forgetPending();
-    this.mayFree = false;
-    this.dueFloor = Number.NEGATIVE_INFINITY;
-  }
-
-  private forgetPending(): void {
-    this.putTogether.clear();
-    this.orgDirty = false;
-    this.isReordered = false;
-    this.newChildren.clear();
-    this.removed.clear();
-    this.edges.clear();
-    this.queueMoves.clear();
-    this.newEvents = [];
-    this.archived = null;
-    this.newKeys = [];
+    this.tables.undo();
+    this.forgetMoves();
   }
 
   clear(): void {
-    for (const table of this.tables) table.clear();
-    this.orgRow = null;
-    this.forgetPending();
-    this.claimsBySession.clear();
-    this.knownFree.clear();
-    this.textLength = 0;
-    this.wrote = false;
+    this.tables.clear();
+    this.forgetMoves();
+  }
+
+  private forgetMoves(): void {
+    this.queueMoves.clear();
     this.mayFree = false;
-    this.ended = [];
-    this.queue.clear();
-    this.dueFloor = Number.NEGATIVE_INFINITY;
   }
 }

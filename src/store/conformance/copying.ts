@@ -158,19 +158,6 @@ export function copying(driver: Driver): void {
       expect(found[1]).toEqual(keyed("a b", world.clock.now()));
     });
 
-    it("see what the same transaction has changed", async (world) => {
-      const [seen] = await world.store.commit(org, [
-        ({ view, apply, now }) => {
-          const counter = { project, parent: "", value: 7 };
-          apply({ ...noChanges(), counters: new Map([["demo/", counter]]) });
-          apply({ ...noChanges(), idempotency: keyed("k", now) });
-          return [view.counters({ project, limit: 9 }), view.idempotencyRecords({ limit: 9 })];
-        },
-      ]);
-      const expected = [[{ project, parent: "", value: 7 }], [keyed("k", world.clock.now())]];
-      expect(seen).toEqual({ ok: true, value: expected });
-    });
-
     it("a change of nothing but events is kept", async (world) => {
       const id = await world.task();
       const { eventSeq, ...counted } = await world.read((view) => view.org());

@@ -5,9 +5,8 @@ import { expect, test } from "vitest";
 import type { Attempt, Claim } from "../../core/claim.js";
 import type { Command, NewTask } from "../../core/command.js";
 import { carryOut, type ValueOf } from "../../core/decide.js";
-import { Draft } from "../../core/draft.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
-import { explainReasons, type Reason } from "../../core/explain.js";
+import { explainTask, type Reason } from "../../core/explain.js";
 import { brokenInvariants, type Everything } from "../../core/invariants.js";
 import type { SettingsPatch } from "../../core/project.js";
 import { whoIs } from "../../core/ready.js";
@@ -191,7 +190,7 @@ export class World {
       const task = view.task(project, taskId);
       assert(task, `task ${taskId} exists`);
       const session = sessionId === undefined ? undefined : view.session(project, sessionId);
-      return explainReasons(new Draft(view, { now, actor: "system" }), task, session ? whoIs(session) : null);
+      return explainTask(view, task, session ? whoIs(session) : null, now);
     });
   }
 

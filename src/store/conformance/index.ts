@@ -22,10 +22,12 @@ import { readiness } from "./readiness.js";
 import { refusals } from "./refusals.js";
 import { repetition } from "./repetition.js";
 import { retries } from "./retries.js";
+import { reviews } from "./reviews.js";
 import { sessions } from "./sessions.js";
 import { states } from "./states.js";
 import { tokens } from "./tokens.js";
 import { transactions } from "./transactions.js";
+import { waking } from "./waking.js";
 
 export { type Driver, TestClock, told, World } from "./harness.js";
 
@@ -49,6 +51,7 @@ export function conformance(driver: Driver): void {
   explaining(driver);
   events(driver);
   transactions(driver);
+  waking(driver);
   pages(driver);
   copying(driver);
   documents(driver);
@@ -58,4 +61,5 @@ export function conformance(driver: Driver): void {
   archiving(driver);
   plans(driver);
   landing(driver);
+  reviews(driver);
 }

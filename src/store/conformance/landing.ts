@@ -132,6 +132,22 @@ export function landing(driver: Driver): void {
       expect(await world.look(first.taskId)).toMatchObject({ retryCount: 0, lostCount: 0 });
     });
 
+    it("a commit is named by its whole id: a branch, a short id and a text with lines are refused", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a", {}, { start: true });
+      for (const commit of [
+        "HEAD",
+        "feature",
+        "abc1234",
+        `${commitOf(1)}\nupdate refs/heads/main ${commitOf(2)}`,
+      ]) {
+        const result = { ...resultOf("done"), commit };
+        const { details } = await world.refused("VALIDATION_FAILED", { type: "complete", ...hold, result });
+        expect(details).toMatchObject({ issues: [{ path: "result.commit" }] });
+      }
+      expect(await world.look(hold.taskId)).toMatchObject({ now: "running", submission: null });
+    });
+
     it("a commit that is its own base, or none, hands in nothing", async (world) => {
       await landingOn(world);
       const same = await submitted(world, {}, { base: commitOf(1) });
@@ -165,8 +181,16 @@ export function landing(driver: Driver): void {
       });
     });
 
+    it("complete without a commit is refused where a runner hands in the worktree", async (world) => {
+      await landingOn(world);
+      const hold = await world.hold("a", {}, { start: true, metadata: { runner: { pid: 1 } } });
+      await world.refused("INVALID_STATE", { type: "complete", ...hold, result: resultOf("done") });
+      await world.ok({ type: "submit", ...hold, result: resultOf("done") });
+    });
+
     it("without a remote, a commit of another machine is refused", async (world) => {
-      await world.settings({ land: { target, repository, host: "here" } });
+      await landingOn(world);
+      await world.ok({ type: "acquire-lander", ...place, holder: "lander", host: "here" });
       const hold = await world.hold("a");
       const submit = { type: "submit", ...hold, commit: commitOf(1), result: resultOf("") } as const;
       await world.refused("REMOTE_REQUIRED", { ...submit, host: "there" });
@@ -292,6 +316,74 @@ export function landing(driver: Driver): void {
     });
   });
 
+  describe(`${driver.name}: landing, where a returned task is offered`, () => {
+    const host = (machine: string, boot = "boot") => ({ pid: 7, host: `${boot}/1/${machine}` });
+
+    /** A task with labels whose change was handed in on one machine, and came back. */
+    async function returnedFrom(world: World, machine: string): Promise<string> {
+      await world.session("first", host(machine));
+      const hold = await world.hold("first", { labels: ["x"] }, { start: true });
+      await world.ok({ type: "submit", ...hold, commit: commitOf(1), result: resultOf("") });
+      await returned(world, hold.taskId);
+      return hold.taskId;
+    }
+
+    it("without a remote, only on its machine, also after a reboot", async (world) => {
+      await landingOn(world);
+      const taskId = await returnedFrom(world, "one");
+      await world.session("other", host("two"));
+      await world.session("again", host("one", "rebooted"));
+      expect(await world.next("other")).toBeNull();
+      expect(await world.next("other", { labels: ["x"] })).toBeNull();
+      expect(await world.whyNot(taskId, "other")).toEqual(["ON_OTHER_HOST"]);
+      await world.refused("TASK_NOT_CLAIMABLE", { type: "claim", taskId, sessionId: "other" });
+      expect(await world.whyNot(taskId, "again")).toEqual([]);
+      expect(await world.next("again", { labels: ["x"] })).toBe(taskId);
+    });
+
+    it("a session without a host fits, and a failed attempt changes nothing", async (world) => {
+      await landingOn(world);
+      const taskId = await returnedFrom(world, "one");
+      await world.session("person");
+      await world.session("other", host("two"));
+      expect(await world.next("person")).toBe(taskId);
+      await world.ok({ type: "release", taskId, sessionId: "person", spread: 0 });
+      expect(await world.next("other")).toBeNull();
+    });
+
+    it("with a remote, with landing off, or without a change, anywhere", async (world) => {
+      await landingOn(world);
+      const taskId = await returnedFrom(world, "one");
+      await world.session("other", host("two"));
+      await world.settings({ land: { target, repository, remote: "origin" } });
+      expect(await world.next("other")).toBe(taskId);
+      await world.ok({ type: "release", taskId, sessionId: "other", spread: 0 });
+      await world.settings({ land: { target: null, remote: null } });
+      expect(await world.whyNot(taskId, "other")).toEqual([]);
+      await landingOn(world);
+      expect(await world.whyNot(taskId, "other")).toEqual(["ON_OTHER_HOST"]);
+      const empty = await world.hold("first", {}, { start: true });
+      await world.ok({ type: "submit", ...empty, result: resultOf("") });
+      await world.ok({ type: "withdraw", taskId: empty.taskId });
+      expect(await world.whyNot(empty.taskId, "other")).toEqual([]);
+    });
+
+    it("what is handed in on another machine than the last lander's is refused", async (world) => {
+      await landingOn(world);
+      const acquire = { type: "acquire-lander", ...place, holder: "lander-1", host: "boot/1/one" } as const;
+      const { epoch } = await world.ok(acquire);
+      await world.ok({ type: "release-lander", ...place, epoch });
+      await world.session("far", host("two"));
+      await world.session("near", host("one", "rebooted"));
+      const far = await world.hold("far", {}, { start: true });
+      const change = { commit: commitOf(1), result: resultOf("") };
+      await world.refused("REMOTE_REQUIRED", { type: "submit", ...far, ...change });
+      await world.ok({ type: "submit", ...far, result: resultOf("nothing to change") });
+      const near = await world.hold("near", {}, { start: true });
+      await world.ok({ type: "submit", ...near, ...change });
+    });
+  });
+
   describe(`${driver.name}: landing, the lander`, () => {
     it("one lander works; another takes over when the lease has expired, under a new epoch", async (world) => {
       await landingOn(world);
@@ -356,6 +448,21 @@ export function landing(driver: Driver): void {
       await world.ok({ type: "land", id, epoch });
       expect(await world.look(taskId)).toMatchObject({ noChange: false, landed: { commit: commitOf(9) } });
       await world.refused("INVALID_STATE", { type: "record-checks", id, epoch, tasks, checks: [] });
+    });
+
+    it("a landing without a change is not what landed last: the tip is not the lander's", async (world) => {
+      await landingOn(world);
+      const one = await submitted(world);
+      await landed(world, one.taskId);
+      const empty = await submitted(world, {}, { commit: undefined });
+      const epoch = await lander(world);
+      const tasks = [inLanding(empty.taskId, 1, null)];
+      const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks, commit: commitOf(8) });
+      await world.ok({ type: "land", id, epoch });
+      expect(await world.look(empty.taskId)).toMatchObject({ now: "completed", noChange: true });
+      expect(await world.read((view) => leaseOf(view, place)?.lastLanded)).toMatchObject({
+        commit: commitOf(9),
+      });
     });
 
     it("a submission without a change completes as such", async (world) => {
@@ -564,15 +671,71 @@ export function landing(driver: Driver): void {
       expect(await unread(world, "LANDING_HELD")).toEqual([]);
     });
 
+    for (const type of ["withdraw", "cancel"] as const) {
+      it(`${type} ends the task's hold and removes its inbox item`, async (world) => {
+        await landingOn(world);
+        const one = await submitted(world);
+        const two = await submitted(world);
+        const epoch = await lander(world);
+        const names = [one, two].map(({ taskId }) => ({ project, taskId }));
+        const only = { reason: "COMMIT_MISSING", message: "Commit missing.", tasks: [names[0]!] };
+        const both = { reason: "TARGET_RED", message: "The target is red.", tasks: names };
+        const { id } = await world.ok({ type: "open-landing", ...place, epoch, tasks: [] });
+        await world.ok({ type: "hold-landing", id, epoch, holds: [only, both] });
+        await world.ok({ type, taskId: one.taskId });
+        expect(await holds(world)).toMatchObject([{ reason: "TARGET_RED", tasks: [names[1]] }]);
+        expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      });
+    }
+
+    it("explain tells a submitted task's place in the order of landing, and what is ahead", async (world) => {
+      await landingOn(world);
+      const ids: string[] = [];
+      for (const priority of [50, 90, 50, 50, 50]) ids.push((await submitted(world, { priority })).taskId);
+      const [one = "", urgent = "", three = "", four = "", five = ""] = ids;
+      const epoch = await lander(world);
+      const said = async (id: string) => (await world.explain(id))[0];
+      const waits = "It waits to land on main";
+      expect(await said(urgent)).toMatchObject({ message: `${waits}: 1st in line.`, taskIds: [], count: 0 });
+      expect(await said(one)).toMatchObject({
+        message: `${waits}: 2nd in line; ahead: ${urgent}.`,
+        count: 1,
+      });
+      expect(await said(five)).toMatchObject({
+        message: `${waits}: 5th in line; ahead: ${urgent}, ${one}, ${three} and 1 more.`,
+        taskIds: [urgent, one, three],
+        count: 4,
+      });
+      // What is being landed is ahead of everything else.
+      const id = await intended(world, epoch, four);
+      expect((await said(four))?.message).toBe(`It is being landed on main by ${id}.`);
+      expect(await said(urgent)).toMatchObject({ taskIds: [four], count: 1 });
+      await world.ok({ type: "land", id, epoch });
+      expect(await said(urgent)).toMatchObject({ count: 0 });
+    });
+
     it("without a lander, an inbox item says so, and explain names the command", async (world) => {
       await landingOn(world);
       const { taskId } = await submitted(world);
       const other = await submitted(world);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
-      expect(await world.explain(taskId)).toMatchObject([
-        { code: "NO_LANDER", fix: `dibs withdraw ${taskId}` },
-      ]);
+      expect(await world.explain(taskId)).toMatchObject([{ code: "NO_LANDER", fix: "dibs land" }]);
       for (const id of [taskId, other.taskId]) await world.ok({ type: "withdraw", taskId: id });
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
+    });
+
+    it("a lander that is gone leaves an inbox item, once, until another comes", async (world) => {
+      await landingOn(world);
+      const note = () => world.ok({ type: "note-missing-lander" });
+      await lander(world);
+      await submitted(world);
+      await note();
+      expect(await unread(world, "LANDING_HELD")).toEqual([]);
+      world.clock.advance(2 * minute);
+      await note();
+      await note();
+      expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      await lander(world, "lander-2");
       expect(await unread(world, "LANDING_HELD")).toEqual([]);
     });
   });

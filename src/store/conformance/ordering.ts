@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { NewTask } from "../../core/command.js";
 import type { Task } from "../../core/task.js";
-import type { Reads } from "../../core/view.js";
+import type { View } from "../../core/view.js";
 import { type Driver, minute, org, project, teller, type World } from "./harness.js";
 
 let takers = 0;
@@ -92,7 +92,7 @@ export function ordering(driver: Driver): void {
       await world.claim(ids[34]!, "ann");
       world.clock.advance(60 * minute);
       await world.sweep();
-      const seen = (view: Reads) => ids.map((id) => [view.task(project, id), view.text(project, id)]);
+      const seen = (view: View) => ids.map((id) => [view.task(project, id), view.text(project, id)]);
       const stored = await world.read(seen);
       await world.reopen();
       await world.together(Array(96).fill({ type: "claim-next", sessionId: "ann" }));

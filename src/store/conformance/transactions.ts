@@ -102,7 +102,7 @@ export function transactions(driver: Driver): void {
       expect(await commit(world)).toEqual([]);
     });
 
-    it("a job sees what earlier jobs of the commit changed, in every view", async (world) => {
+    it("a job sees what earlier jobs of the commit changed, in every lookup", async (world) => {
       await world.session("a");
       const [, seen] = await commit<unknown>(
         world,
@@ -119,12 +119,9 @@ export function transactions(driver: Driver): void {
           children: view.children(project, "parent"),
           dependents: view.dependents(project, "child"),
           ofA: view.claimsOf(project, "a").map((claim) => claim.taskId),
-          open: view.openClaims({ project, limit: 10 }).map((claim) => claim.taskId),
-          listed: view.tasks({ project, label: "ui", afterOrdinal: 0, limit: 10 }).map((task) => task.id),
           due: view.due(now + 5 * minute, 10),
           nextDue: view.nextDue(now),
-          counts: view.taskCounts(project),
-          last: view.events({ after: 0, limit: 100 }).at(-1)?.type,
+          events: view.org().eventSeq,
         }),
       );
       expect(seen).toEqual({
@@ -134,12 +131,9 @@ export function transactions(driver: Driver): void {
           children: ["child"],
           dependents: ["after"],
           ofA: ["child"],
-          open: ["child"],
-          listed: ["child"],
           due: [{ project, taskId: "child" }],
           nextDue: world.clock.now() + 5 * minute,
-          counts: { queued: 2, claimed: 1 },
-          last: "task:claimed",
+          events: await world.read((view) => view.org().eventSeq),
         },
       });
     });
@@ -165,6 +159,17 @@ export function transactions(driver: Driver): void {
       });
       expect(before).toEqual(after);
       expect(now).toBe(world.clock.now());
+    });
+
+    it("an error of a read job is passed on as it is, at once", async (world) => {
+      const error = Object.assign(new Error("not for the store"), { code: "ID_TAKEN" });
+      let runs = 0;
+      const read = world.read(() => {
+        runs++;
+        throw error;
+      });
+      await expect(read).rejects.toBe(error);
+      expect(runs).toBe(1);
     });
 
     it("whoever listens hears of a commit, until he stops", async (world) => {

@@ -1,10 +1,12 @@
 // The reference model: plain maps, scanned and sorted by the rules of the core each time. Slow and obviously right, it is the
 // oracle for the SQL stores, and a real store for programs that need no durability.
 
-import type { Changes } from "../../core/changes.js";
-import { clockStepBackMsMax, limits } from "../../core/limits.js";
-import { defaultSettings, orgTime } from "../../core/project.js";
+import type { Changes, Key } from "../../core/changes.js";
+import { limits } from "../../core/limits.js";
+import { mayFree } from "../../core/may-free.js";
 import { UnknownOrgError } from "../../core/refusal.js";
+import { Listeners } from "../listeners.js";
+import { newOrg, timeIn } from "../org-facts.js";
 import {
   type ChangeListener,
   type Clock,
@@ -15,7 +17,7 @@ import {
   type Store,
   StoreError,
 } from "../store.js";
-import { copyOf, type MemoryOrg, newOrg, put } from "./tables.js";
+import { copyOf, type MemoryOrg, put, tablesOf } from "./tables.js";
 import { MemoryView } from "./view.js";
 
 export function openMemoryStore(clock: Clock): Store {
@@ -23,10 +25,10 @@ export function openMemoryStore(clock: Clock): Store {
 }
 
 class MemoryStore implements Store {
-  readonly capabilities = { shared: false, durable: false };
+  readonly capabilities = { shared: false, durable: false, groupMax: 256, commitRowsMax: 2_000 };
   readonly location = "memory";
   private readonly orgs = new Map<string, MemoryOrg>();
-  private readonly listeners = new Map<string, Set<ChangeListener>>();
+  private readonly listeners = new Listeners();
   private closed = false;
 
   constructor(private readonly clock: Clock) {}
@@ -34,16 +36,8 @@ class MemoryStore implements Store {
   async open(org: string, defaultProject: string): Promise<string> {
     let tables = this.orgs.get(org);
     if (!tables) {
-      const now = this.clock.now();
-      tables = newOrg(org, defaultProject, now);
-      const project = {
-        id: defaultProject,
-        settings: defaultSettings,
-        paused: false,
-        createdAt: now,
-        updatedAt: now,
-      };
-      tables.projects.set(defaultProject, project);
+      const created = newOrg(org, defaultProject, this.clock.now());
+      tables = tablesOf(created.org, created.project);
       this.orgs.set(org, tables);
     }
     return tables.org.defaultProject;
@@ -51,12 +45,19 @@ class MemoryStore implements Store {
 
   async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
     const tables = this.tables(org);
-    const now = orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax);
+    const now = timeIn(tables.org, this.clock);
     const view = new MemoryView(tables);
     const before = tables.writes;
+    let frees = false;
     const results = jobs.map((job): JobResult<T> => {
       const undo: (() => void)[] = [];
-      const apply = (changes: Changes) => put(tables, changes, undo);
+      const apply = (changes: Changes) => {
+        const moves = view.queueMoves(changes);
+        const sessions = new Map([...changes.sessions.keys()].map((key) => [key, tables.sessions.get(key)]));
+        put(tables, changes, undo);
+        const facts = { joinedQueue: moves.hasJoined(), session: (key: Key) => sessions.get(key) };
+        frees = mayFree(changes, facts) || frees;
+      };
       try {
         return { ok: true, value: job({ now, view, apply }) };
       } catch (error) {
@@ -67,19 +68,18 @@ class MemoryStore implements Store {
     for (const [key, record] of tables.idempotency) {
       if (record.createdAt < now - limits.idempotencyKeepMs) tables.idempotency.delete(key);
     }
-    if (tables.writes !== before)
-      for (const listener of this.listeners.get(org) ?? []) listener({ mayFree: true });
+    if (tables.writes !== before) this.listeners.announce(org, frees);
     return results;
   }
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
     const tables = this.tables(org);
-    return job(new MemoryView(tables), orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax));
+    return job(new MemoryView(tables), timeIn(tables.org, this.clock));
   }
 
   async snapshot(org: string): Promise<Snapshot> {
     const tables = copyOf(this.tables(org));
-    const now = orgTime(tables.org.lastAt, this.clock.now(), clockStepBackMsMax);
+    const now = timeIn(tables.org, this.clock);
     let closed = false;
     return {
       read: async (job) => {
@@ -93,10 +93,7 @@ class MemoryStore implements Store {
   }
 
   onChange(org: string, listener: ChangeListener): () => void {
-    const listeners = this.listeners.get(org) ?? new Set();
-    this.listeners.set(org, listeners);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    return this.listeners.add(org, listener);
   }
 
   async backup(): Promise<void> {

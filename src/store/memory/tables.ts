@@ -29,20 +29,11 @@ export interface MemoryOrg {
   writes: number;
 }
 
-export function newOrg(org: string, defaultProject: string, now: number): MemoryOrg {
+/** The tables of a new org. */
+export function tablesOf(org: Org, project: Project): MemoryOrg {
   return {
-    org: {
-      org,
-      eventSeq: 0,
-      eventMin: 1,
-      ordinal: 0,
-      notificationSeq: 0,
-      lastAt: now,
-      highestAt: now,
-      defaultProject,
-      createdAt: now,
-    },
-    projects: new Map(),
+    org,
+    projects: new Map([[project.id, project]]),
     tasks: new Map(),
     texts: new Map(),
     claims: new Map(),

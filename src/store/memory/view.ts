@@ -1,8 +1,8 @@
-import { attemptKey, type Counter, documentKey, keyOf } from "../../core/changes.js";
+import { attemptKey, type Changes, type Counter, documentKey, type Key, keyOf } from "../../core/changes.js";
 import { type Attempt, type Claim, dueAt, isOver } from "../../core/claim.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import type { Org, Project } from "../../core/project.js";
-import { laneOf, type ReadyCount, type ReadyEntry, readyEntries } from "../../core/ready.js";
+import { laneOf, movesBetween, type ReadyCount, type ReadyEntry, readyEntries } from "../../core/ready.js";
 import type { Session, SessionRecord } from "../../core/session.js";
 import { isReady, stateOf, type Task, type TaskState, type TaskText } from "../../core/task.js";
 import type {
@@ -14,16 +14,22 @@ import type {
   IdempotencyRecord,
   OpenCounts,
   Reads,
+  SessionFilter,
   TaskFilter,
   WholeTask,
 } from "../../core/view.js";
+import {
+  byBytes,
+  matchesClaim,
+  matchesEvent,
+  matchesKey,
+  matchesNotification,
+  matchesSession,
+  matchesTask,
+} from "../filters.js";
 import type { MemoryOrg } from "./tables.js";
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-/** As databases order: by bytes. A word of two surrogates comes after all others. */
-const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
-const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-
 export class MemoryView implements Reads {
   constructor(private readonly tables: MemoryOrg) {}
 
@@ -118,6 +124,23 @@ export class MemoryView implements Reads {
     ).flatMap((task) => readyEntries(task, order));
   }
 
+  /** To be asked before and after changes: whether they let a task join the queue, or move within it. */
+  queueMoves(changes: Changes): { hasJoined(): boolean } {
+    const keys = new Set([...changes.tasks.keys(), ...changes.claims.keys()]);
+    const entries = (key: Key) => {
+      const task = this.tables.tasks.get(key);
+      const isIn = task && isReady(task, this.tables.claims.get(key));
+      return isIn ? readyEntries(task, this.project(task.project)!.settings.order) : [];
+    };
+    const before = new Map([...keys].map((key) => [key, entries(key)]));
+    return {
+      hasJoined: () =>
+        [...before].some(
+          ([key, entriesBefore]) => movesBetween(entriesBefore, entries(key)).joined.length > 0,
+        ),
+    };
+  }
+
   readyLanes(project: string, prefix: string): string[] {
     const lanes = this.ready(project).map((entry) => entry.lane);
     return [...new Set(lanes)].filter((lane) => lane.startsWith(prefix)).sort();
@@ -146,76 +169,49 @@ export class MemoryView implements Reads {
     return this.tables.documents.get(documentKey(kind, key))?.value;
   }
 
-  documents({ kind, afterKey, beforeKey, limit }: DocumentPage): { key: string; value: DocumentValue }[] {
+  documents(page: DocumentPage): { key: string; value: DocumentValue }[] {
     return [...this.tables.documents.values()]
-      .filter((each) => each.kind === kind)
-      .filter(({ key }) => afterKey === undefined || byBytes(key, afterKey) > 0)
-      .filter(({ key }) => beforeKey === undefined || byBytes(key, beforeKey) < 0)
+      .filter(({ kind, key }) => kind === page.kind && matchesKey(page, key))
       .sort((a, b) => byBytes(a.key, b.key))
-      .slice(0, limit)
+      .slice(0, page.limit)
       .map(({ key, value }) => ({ key, value }));
   }
 
   tasks(filter: TaskFilter): Task[] {
-    const needle = filter.text === undefined ? undefined : lowerAscii(filter.text);
-    const { beforeOrdinal } = filter;
     const found = this.tasksWhere((task) => {
-      const claim = this.claim(task.project, task.id);
-      if (task.ordinal <= filter.afterOrdinal) return false;
-      if (beforeOrdinal !== undefined && task.ordinal >= beforeOrdinal) return false;
-      if (filter.project !== null && task.project !== filter.project) return false;
-      if (filter.states && !filter.states.includes(stateOf(task, claim))) return false;
-      if (filter.label !== undefined && !task.labels.includes(filter.label)) return false;
-      if (filter.assignee !== undefined && task.assignee !== filter.assignee) return false;
-      if (filter.parentId !== undefined && task.parentId !== filter.parentId) return false;
-      if (filter.queued && filter.queued.as !== standingOf(task, claim, filter.queued.at)) return false;
-      if (needle === undefined) return true;
-      const prompt = this.text(task.project, task.id)?.prompt ?? "";
-      return [task.id, task.title, prompt].some((text) => lowerAscii(text).includes(needle));
+      const { project, id } = task;
+      return matchesTask(filter, task, this.claim(project, id), () => this.text(project, id)?.prompt ?? "");
     });
-    return (beforeOrdinal === undefined ? found : found.reverse()).slice(0, filter.limit);
+    return (filter.beforeOrdinal === undefined ? found : found.reverse()).slice(0, filter.limit);
   }
 
-  openClaims({ project, sessionId, limit }: Parameters<Reads["openClaims"]>[0]): Claim[] {
-    return this.claimsWhere(
-      (claim) =>
-        (project === null || claim.project === project) &&
-        (sessionId === undefined || claim.sessionId === sessionId),
-    ).slice(0, limit);
+  openClaims(filter: ClaimFilter): Claim[] {
+    return this.claimsWhere((claim) => matchesClaim(filter, claim)).slice(0, filter.limit);
   }
 
-  lostClaims({ project, sessionId, limit }: ClaimFilter): Attempt[] {
+  lostClaims(filter: ClaimFilter): Attempt[] {
     return this.tasksWhere((task) => task.state === "queued" && task.lostCount > 0)
-      .filter((task) => (project === null || task.project === project) && !this.claim(task.project, task.id))
+      .filter((task) => !this.claim(task.project, task.id))
       .map((task) => this.attempt(task.project, task.id, task.epoch)!)
-      .filter((attempt) => sessionId === undefined || attempt.sessionId === sessionId)
+      .filter((attempt) => matchesClaim(filter, attempt))
       .sort((a, b) => b.releasedAt - a.releasedAt || byText(a.taskId, b.taskId))
-      .slice(0, limit);
+      .slice(0, filter.limit);
   }
 
-  events({ after, limit, project, taskId, types }: EventFilter): DibsEvent[] {
+  events(filter: EventFilter): DibsEvent[] {
     const found: DibsEvent[] = [];
-    for (let at = Math.max(0, after - this.tables.org.eventMin + 1); at < this.tables.events.length; at++) {
-      const event = this.tables.events[at]!;
-      if (project !== null && project !== undefined && event.project !== project) continue;
-      if (taskId !== undefined && !(event.taskId === taskId && this.task(event.project!, taskId))) continue;
-      if (types && !types.includes(event.type)) continue;
-      if (found.push(event) === limit) break;
+    const isThere = (project: string, taskId: string) => this.task(project, taskId) !== undefined;
+    const { org, events } = this.tables;
+    for (let at = Math.max(0, filter.after - org.eventMin + 1); at < events.length; at++) {
+      if (matchesEvent(filter, events[at]!, isThere) && found.push(events[at]!) === filter.limit) break;
     }
     return found;
   }
 
-  sessions(filter: Parameters<Reads["sessions"]>[0]): Session[] {
+  sessions(filter: SessionFilter): Session[] {
+    const isHolding = ({ project, id }: Session) => this.claimsOf(project, id).length > 0;
     return [...this.tables.sessions.entries()]
-      .filter(
-        ([key, session]) =>
-          (filter.project === null || session.project === filter.project) &&
-          (!filter.live || session.endedAt === null) &&
-          (filter.seenSince === undefined ||
-            session.lastSeenAt >= filter.seenSince ||
-            this.claimsOf(session.project, session.id).length > 0) &&
-          (filter.afterId === undefined || key > filter.afterId),
-      )
+      .filter(([, session]) => matchesSession(filter, session, () => isHolding(session)))
       .sort(([a], [b]) => byText(a, b))
       .slice(0, filter.limit)
       .map(([, session]) => session);
@@ -224,12 +220,7 @@ export class MemoryView implements Reads {
   notifications(filter: Parameters<Reads["notifications"]>[0]): Notification[] {
     const number = (notification: Notification) => Number(notification.id.slice(1));
     return [...this.tables.notifications.values()]
-      .filter(
-        (each) =>
-          (filter.project === null || each.project === filter.project) &&
-          (!filter.unread || each.readAt === null) &&
-          (filter.before === undefined || number(each) < filter.before),
-      )
+      .filter((each) => matchesNotification(filter, each))
       .sort((a, b) => number(b) - number(a))
       .slice(0, filter.limit);
   }
@@ -295,17 +286,10 @@ export class MemoryView implements Reads {
       .slice(0, limit);
   }
 
-  idempotencyRecords({ afterKey, limit }: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
+  idempotencyRecords(page: Parameters<Reads["idempotencyRecords"]>[0]): IdempotencyRecord[] {
     return [...this.tables.idempotency.values()]
-      .filter(({ key }) => afterKey === undefined || byBytes(key, afterKey) > 0)
+      .filter(({ key }) => matchesKey(page, key))
       .sort((a, b) => byBytes(a.key, b.key))
-      .slice(0, limit);
+      .slice(0, page.limit);
   }
-}
-
-/** Of a queued task. */
-function standingOf(task: Task, claim: Claim | undefined, at: number) {
-  if (stateOf(task, claim) !== "queued") return null;
-  if (!isReady(task, claim)) return "blocked";
-  return (task.notBefore ?? 0) <= at ? "ready" : "scheduled";
 }

@@ -1,23 +1,16 @@
 // Reads every row of an org through its decoder, for `dibs doctor`.
 
-import { attemptColumns, attemptOf, notificationColumns, type Row, toNotification } from "../row-codec.js";
+import type { Row } from "../columns.js";
 import { Unreadable } from "../unreadable.js";
-import {
-  claimColumns,
-  eventColumns,
-  prefixed,
-  projectColumns,
-  recordColumns,
-  sessionColumns,
-  taskOf,
-  toClaim,
-  toEvent,
-  toProject,
-  toRecord,
-  toSession,
-  toTask,
-} from "./codec.js";
 import type { Database } from "./database.js";
+import * as attempt from "./tables/attempt.js";
+import * as claim from "./tables/claim.js";
+import * as event from "./tables/event.js";
+import * as notification from "./tables/notification.js";
+import * as project from "./tables/project.js";
+import * as record from "./tables/record.js";
+import * as session from "./tables/session.js";
+import * as task from "./tables/task.js";
 import type { PostgresTransaction } from "./transaction.js";
 
 /** The transaction's setting names the org: a cursor takes no values. */
@@ -25,22 +18,15 @@ const own = "org = current_setting('dibs.org')";
 const pageRows = 1000;
 
 /** Texts and documents are JSON of any shape, which PostgreSQL has checked. */
-const tables: readonly { sql: string; decode: (row: Row, org: string) => unknown }[] = [
-  { sql: `SELECT ${projectColumns} FROM dibs.project WHERE ${own}`, decode: (row) => toProject(row) },
-  { sql: `SELECT ${taskOf("t")} FROM dibs.task t WHERE t.${own}`, decode: (row) => toTask(row) },
-  { sql: `SELECT ${claimColumns} FROM dibs.claim WHERE ${own}`, decode: (row) => toClaim(row) },
-  {
-    sql: `SELECT t.project, t.id, ${prefixed("a", attemptColumns)} FROM dibs.attempt a
-      JOIN dibs.task t ON t.org = a.org AND t.no = a.no WHERE a.${own}`,
-    decode: ([project, id, ...row]) => attemptOf(project, id, row, row[3]),
-  },
-  { sql: `SELECT ${sessionColumns} FROM dibs.session WHERE ${own}`, decode: (row) => toSession(row) },
-  { sql: `SELECT ${recordColumns} FROM dibs.session_record WHERE ${own}`, decode: (row) => toRecord(row) },
-  { sql: `SELECT ${eventColumns} FROM dibs.event WHERE ${own}`, decode: toEvent },
-  {
-    sql: `SELECT ${notificationColumns} FROM dibs.notification WHERE ${own}`,
-    decode: (row) => toNotification(row),
-  },
+const tables: readonly { check(own: string): { sql: string; decode(row: Row, org: string): unknown } }[] = [
+  project,
+  task,
+  claim,
+  attempt,
+  session,
+  record,
+  event,
+  notification,
 ];
 
 export async function unreadableRows(database: Database, org: string): Promise<string[]> {
@@ -54,7 +40,8 @@ export async function unreadableRows(database: Database, org: string): Promise<s
 
 async function readAll(transaction: PostgresTransaction, org: string): Promise<string[]> {
   const found = new Unreadable();
-  for (const { sql, decode } of tables) {
+  for (const { check } of tables) {
+    const { sql, decode } = check(own);
     await transaction.send({ text: `DECLARE every_row NO SCROLL CURSOR FOR ${sql}`, values: [] });
     for (;;) {
       const rows = await transaction.send({ text: `FETCH ${pageRows} FROM every_row`, values: [] });

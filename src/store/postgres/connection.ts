@@ -3,7 +3,7 @@
 // and statements that are sent together share a packet (ADR 10).
 
 import pg from "pg";
-import type { Row } from "../row-codec.js";
+import type { Row } from "../columns.js";
 
 const connectMsMax = 10_000;
 /** Longer than any statement can take, see `timeouts`. */

@@ -1,72 +1,27 @@
-// The ready queue's rows. The first question for a lane fetches the heads of all its levels, with their tasks: one round trip
-// for a whole group of claims.
+// The ready queue in a transaction. The first question for a lane fetches the heads of all its levels, with their tasks: one round
+// trip for a whole group of claims.
 
 import type { ReadyEntry } from "../../core/ready.js";
-import type { Row } from "../row-codec.js";
-import type { Chunk, Fetched, ReadyRows } from "../rows.js";
-import { orUnreadable, UnreadableRowError } from "../unreadable.js";
-import {
-  prefixed,
-  readyColumns,
-  readyWidth,
-  shortText,
-  taskOf,
-  taskWidth,
-  toEntry,
-  toTask,
-  toText,
-} from "./codec.js";
+import type { Row } from "../columns.js";
+import type { Chunk, ReadyRows } from "../rows.js";
 import type { Statement } from "./statement.js";
+import * as table from "./tables/ready.js";
 
 const lowest = Number.MIN_SAFE_INTEGER;
 
 /** So many levels of lanes are fetched at once. */
 const levelsMax = 100;
 
-const headColumns = `${prefixed("r", readyColumns)}, ${taskOf("t")}, ${shortText("x")}, NOT EXISTS (SELECT 1
-  FROM dibs.dependency d WHERE d.org = t.org AND d.project = t.project AND d.depends_on = t.id)`;
-/** By number: by id, a planner without statistics would try all tasks. */
-const headTasks = `JOIN dibs.task t ON t.org = r.org AND t.no = r.no
-  LEFT JOIN dibs.task_text x ON x.org = t.org AND x.no = t.no`;
-
-/** Steps from lane to lane and level to level by seeks: the cost is their number, not that of tasks. */
-const headsText = `WITH RECURSIVE lanes AS (
-    (SELECT lane FROM dibs.ready WHERE org = $1 AND project = $2 AND lane >= $3 AND lane < $4 ORDER BY lane LIMIT 1)
-    UNION ALL
-    SELECT (SELECT r.lane FROM dibs.ready r WHERE r.org = $1 AND r.project = $2 AND r.lane > l.lane AND r.lane < $4
-      ORDER BY r.lane LIMIT 1) FROM lanes l WHERE l.lane IS NOT NULL
-  ), levels AS (
-    SELECT l.lane, (SELECT r.level FROM dibs.ready r WHERE r.org = $1 AND r.project = $2 AND r.lane = l.lane
-      ORDER BY r.level DESC LIMIT 1) AS level FROM lanes l WHERE l.lane IS NOT NULL
-    UNION ALL
-    SELECT v.lane, (SELECT r.level FROM dibs.ready r WHERE r.org = $1 AND r.project = $2 AND r.lane = v.lane
-      AND r.level < v.level ORDER BY r.level DESC LIMIT 1) FROM levels v WHERE v.level IS NOT NULL
-  )
-  SELECT h.* FROM (SELECT * FROM levels WHERE level IS NOT NULL LIMIT $6) v CROSS JOIN LATERAL (
-    SELECT ${headColumns} FROM dibs.ready r ${headTasks}
-    WHERE r.org = $1 AND r.project = $2 AND r.lane = v.lane AND r.level = v.level ORDER BY r.k1, r.k2 LIMIT $5
-  ) h`;
-
-const moreText = `SELECT ${headColumns} FROM dibs.ready r ${headTasks}
-  WHERE r.org = $1 AND r.project = $2 AND r.lane = $3 AND r.level = $4 AND (r.k1, r.k2) > ($5, $6)
-  ORDER BY r.k1, r.k2 LIMIT $7`;
-
-interface Head {
-  entry: ReadyEntry;
-  /** Null if it cannot be decoded: looking it up by id says why. */
-  fetched: Fetched | null;
-}
-
 /** Rows of one level that follow `after` without a gap. */
 interface Stretch {
   lane: string;
   level: number;
   after: ReadyEntry | null;
-  heads: Head[];
+  heads: table.Head[];
   isEnd: boolean;
 }
 
-type Ask = <T>(key: string, project: string, statement: Statement, decode: (rows: Row[]) => T) => T;
+type Ask = <T>(key: string, statement: Statement, decode: (rows: Row[]) => T) => T;
 type Levels = Map<number, Stretch[]>;
 
 export class ReadyQuestions implements ReadyRows {
@@ -127,11 +82,11 @@ export class ReadyQuestions implements ReadyRows {
   private cover(project: string, prefix: string): void {
     const { size } = this;
     const most = prefix === "" ? levelsMax + 1 : Number.MAX_SAFE_INTEGER;
-    const values = [this.org, project, prefix, `${prefix}\u{10ffff}`, size, most];
-    const stretches = this.ask(`heads ${project}/${prefix}`, project, { text: headsText, values }, (rows) => {
+    const statement = table.heads(this.org, { project, prefix, size, most });
+    const stretches = this.ask(`heads ${project}/${prefix}`, statement, (rows) => {
       const byLevel = new Map<string, Stretch>();
       for (const row of rows) {
-        const head = toHead(row);
+        const head = table.decodeHead(row);
         const { lane, level } = head.entry;
         const stretch = byLevel.get(`${lane}/${level}`);
         if (stretch) stretch.heads.push(head);
@@ -157,10 +112,10 @@ export class ReadyQuestions implements ReadyRows {
   ): Stretch {
     const size = Math.max(limit, this.size);
     const from = after ?? { k1: lowest, k2: lowest };
-    const values = [this.org, project, lane, level, from.k1, from.k2, size];
+    const statement = table.following(this.org, { project, lane, level, after: from }, size);
     const key = `more ${project}/${lane}/${level}/${from.k1}/${from.k2}`;
-    const stretch = this.ask(key, project, { text: moreText, values }, (rows): Stretch => {
-      return { lane, level, after, heads: rows.map(toHead), isEnd: rows.length < size };
+    const stretch = this.ask(key, statement, (rows): Stretch => {
+      return { lane, level, after, heads: rows.map(table.decodeHead), isEnd: rows.length < size };
     });
     this.note(project, stretch);
     return stretch;
@@ -174,14 +129,6 @@ export class ReadyQuestions implements ReadyRows {
     levels.set(stretch.level, stretches);
     if (!stretches.includes(stretch)) stretches.push(stretch);
   }
-}
-
-function toHead(row: Row): Head {
-  const text = row.slice(readyWidth + taskWidth);
-  const task = orUnreadable(() => toTask(row.slice(readyWidth)));
-  if (task instanceof UnreadableRowError) return { entry: toEntry(row), fetched: null };
-  const fetched = { task, text: text[0] === null ? null : toText(text), isFree: text[3] };
-  return { entry: toEntry(row), fetched };
 }
 
 const samePlace = (a: ReadyEntry, b: ReadyEntry) => a.k1 === b.k1 && a.k2 === b.k2;

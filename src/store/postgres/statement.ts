@@ -8,6 +8,17 @@ export interface Statement {
   values: Value[];
 }
 
+/** A statement written with `?` for each value. */
+export function numbered(text: string, values: readonly Value[]): Statement {
+  let at = 0;
+  return { text: text.replaceAll("?", () => `$${++at}`), values: [...values] };
+}
+
+/** `a, b` as `a bigint, b text`: what is not named is text. */
+export function typed(columns: string, types: Record<string, string>): string {
+  return columns.replaceAll(/\w+/g, (name) => `${name} ${types[name] ?? "text"}`);
+}
+
 /** What JSON writes otherwise than PostgreSQL reads it: `\\n` is an n there. Halves of surrogate pairs, as well. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const special = /[\u0000-\u001f\ud800-\udfff]/;
@@ -29,7 +40,7 @@ export function arrayOf(values: readonly Value[]): string {
 }
 
 /** Columns as in a table definition: `no bigint, id text`. JSON travels as text. */
-export class Columns {
+class Columns {
   readonly names: string[];
   private readonly types: string[];
   /** `u.no, u.more::json` */
@@ -66,8 +77,20 @@ export class Columns {
   }
 }
 
+/** A statement for any number of rows. */
+export interface ForRows {
+  /** With the values of rows, one after the other; no statement for no rows. */
+  of(org: string, flat: readonly Value[]): Statement[];
+}
+
+function forRows(text: string, columns: Columns): ForRows {
+  return {
+    of: (org, flat) => (flat.length === 0 ? [] : [{ text, values: [org, ...columns.arrays(flat)] }]),
+  };
+}
+
 /** Inserts rows of one org; with `key`, rows that are there already are replaced. */
-export function insertInto(table: string, definition: string, key?: string) {
+export function insertInto(table: string, definition: string, key?: string): ForRows {
   const columns = new Columns(definition);
   const isKey = new Set(key?.split(", "));
   const set = columns.names.filter((name) => !isKey.has(name)).map((name) => `${name} = excluded.${name}`);
@@ -76,10 +99,7 @@ export function insertInto(table: string, definition: string, key?: string) {
       ? ""
       : ` ON CONFLICT (org, ${key}) DO ${set.length > 0 ? `UPDATE SET ${set.join(", ")}` : "NOTHING"}`;
   const text = `INSERT INTO dibs.${table} (org, ${columns.list}) SELECT $1, ${columns.selected} FROM ${columns.rows()}${conflict}`;
-  return (org: string, flat: readonly Value[]): Statement => ({
-    text,
-    values: [org, ...columns.arrays(flat)],
-  });
+  return forRows(text, columns);
 }
 
 /** The rows that `u` names, by their places: found one by one, whatever the planner knows or does not know. */
@@ -90,7 +110,7 @@ function placesOf(table: string, columns: Columns, key: readonly string[]): stri
 }
 
 /** Changes rows of one org that are known to be there, by a part of their columns; the first is the key. */
-export function updateOf(table: string, definition: string) {
+export function updateOf(table: string, definition: string): ForRows {
   const columns = new Columns(definition);
   const [key, ...rest] = columns.names;
   const selected = columns.selected.split(", ");
@@ -98,19 +118,13 @@ export function updateOf(table: string, definition: string) {
   const text = `UPDATE dibs.${table} t SET ${set.join(", ")}
     FROM (SELECT u.*, r.ctid AS place FROM ${placesOf(table, columns, [key!])} OFFSET 0) u
     WHERE t.org = $1 AND t.ctid = u.place`;
-  return (org: string, flat: readonly Value[]): Statement => ({
-    text,
-    values: [org, ...columns.arrays(flat)],
-  });
+  return forRows(text, columns);
 }
 
 /** Deletes rows of one org by their keys, or by the beginnings of keys. */
-export function deleteFrom(table: string, definition: string) {
+export function deleteFrom(table: string, definition: string): ForRows {
   const columns = new Columns(definition);
   const text = `DELETE FROM dibs.${table} WHERE org = $1
     AND ctid = ANY(ARRAY(SELECT r.ctid FROM ${placesOf(table, columns, columns.names)}))`;
-  return (org: string, flat: readonly Value[]): Statement => ({
-    text,
-    values: [org, ...columns.arrays(flat)],
-  });
+  return forRows(text, columns);
 }

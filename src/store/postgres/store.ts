@@ -3,10 +3,13 @@
 // fetch what the decisions ask for, if it is not known from before; write and commit.
 
 import { randomUUID } from "node:crypto";
-import { clockStepBackMsMax, limits } from "../../core/limits.js";
-import { defaultSettings, orgTime } from "../../core/project.js";
 import { UnknownOrgError } from "../../core/refusal.js";
-import { orgColumns, type Row, toOrg } from "../row-codec.js";
+import type { Row } from "../columns.js";
+import { commitGroup, type Failed } from "../jobs.js";
+import { toDueClaim } from "../layouts.js";
+import { Listeners } from "../listeners.js";
+import { keysDroppedMax, newOrg, OldKeys, timeIn } from "../org-facts.js";
+import { runJobs, runRead, settled } from "../runs.js";
 import {
   type ChangeListener,
   type Clock,
@@ -17,57 +20,47 @@ import {
   type Store,
   StoreError,
 } from "../store.js";
-import { Workspace } from "../workspace.js";
 import { readUrl } from "./address.js";
 import { unreadableRows } from "./check.js";
-import { toDueClaim } from "./codec.js";
 import { Database } from "./database.js";
 import { isConnectionLoss } from "./errors.js";
-import { rebuild } from "./fetch.js";
 import { type Migrating, migrate } from "./migrate.js";
 import { Notices } from "./notices.js";
+import { OrgReads } from "./org-reads.js";
 import { hasHappened, lockOrg, Unknown } from "./outcome.js";
-import { type Begun, PostgresRows } from "./read.js";
 import { retryTransient } from "./retry.js";
-import { runJobs, runLook } from "./runs.js";
+import type { Begun } from "./rows.js";
 import { PostgresSnapshot, snapshotIdle } from "./snapshot.js";
+import * as idempotency from "./tables/idempotency.js";
+import * as orgs from "./tables/org.js";
+import * as projects from "./tables/project.js";
 import type { PostgresTransaction } from "./transaction.js";
+import { write } from "./write.js";
 
 /** Tokens of this many commits back are kept, to tell what became of a commit whose answer was lost. */
 const tokensKept = 10_000;
 const dropTokensEvery = 256;
-const dropKeysEveryMs = 60_000;
-const dropKeysMax = 1_000;
 
 const sql = {
-  begin: `SELECT ${orgColumns}, version, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+  begin: `SELECT ${orgs.columns}, version, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     (SELECT json_build_array(c.project, c.task_id, c.due_at) FROM dibs.claim c WHERE c.org = $1 AND c.due_at IS NOT NULL
       ORDER BY c.due_at, c.project, c.task_id LIMIT 1),
     (SELECT t.token FROM dibs.commit_token t WHERE t.org = $1 AND t.version = o.version)
     FROM dibs.org o WHERE org = $1`,
   version: "SELECT version FROM dibs.org WHERE org = $1",
-  newOrg: `INSERT INTO dibs.org (org, version, event_seq, event_min, ordinal, notification_seq, last_at, highest_at,
-    default_project, created_at) VALUES ($1, 0, 0, 1, 0, 0, $2, $2, $3, $2)`,
-  newProject: `INSERT INTO dibs.project (org, id, settings, paused, created_at, updated_at) VALUES ($1, $2, $3::text::json, false, $4, $4)`,
   now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   token: "INSERT INTO dibs.commit_token (org, version, token) VALUES ($1, $2, $3)",
   dropTokens: "DELETE FROM dibs.commit_token WHERE org = $1 AND version < $2",
-  dropKeys: `DELETE FROM dibs.idempotency WHERE org = $1 AND key IN
-    (SELECT key FROM dibs.idempotency WHERE org = $1 AND created_at < $2 ORDER BY created_at LIMIT ${dropKeysMax}) RETURNING 1`,
 };
-
-const orgWidth = orgColumns.split(",").length;
 
 /** What this process knows of an org between transactions. */
 interface Known {
-  rows: PostgresRows;
-  workspace: Workspace;
-  /** The version that the workspace's rows belong to, and the token of the commit that made it. */
+  reads: OrgReads;
+  /** The version that the cached rows belong to, and the token of the commit that created it. */
   version: number;
   token: string | null;
   /** Commits of one org follow each other in this process, too. */
   last: Promise<unknown>;
-  droppedAt: number;
 }
 
 export async function openPostgresStore(
@@ -86,10 +79,14 @@ export async function openPostgresStore(
 }
 
 class PostgresStore implements Store {
-  readonly capabilities = { shared: true, durable: true };
+  readonly capabilities = { shared: true, durable: true, groupMax: 256, commitRowsMax: 2_000 };
   readonly location: string;
   private readonly known = new Map<string, Known>();
-  private readonly listeners = new Map<string, Set<ChangeListener>>();
+  private readonly listeners = new Listeners({
+    onFirst: (org) => this.notices.watch(org, this.seen.get(org) ?? -1),
+    onLast: (org) => this.notices.unwatch(org),
+  });
+  private readonly oldKeys = new OldKeys();
   private readonly notices: Notices;
   private readonly snapshots = new Set<Snapshot>();
   /** The last version of each org that anything here has seen. */
@@ -106,7 +103,7 @@ class PostgresStore implements Store {
       database,
       look: (org) => this.versionOf(org),
       onChange: (org, mayFree) => {
-        for (const each of org === null ? [...this.listeners.keys()] : [org]) this.announce(each, mayFree);
+        for (const each of org === null ? this.listeners.orgs : [org]) this.listeners.announce(each, mayFree);
       },
     });
   }
@@ -118,14 +115,12 @@ class PostgresStore implements Store {
         void transaction.send({ text: lockOrg, values: [org] });
         const [known] = await transaction.send({ text: sql.begin, values: [org] });
         if (known) {
-          this.seen.set(org, known[orgWidth]);
-          return toOrg(known).defaultProject;
+          this.seen.set(org, known[orgs.width]);
+          return orgs.decode(known).defaultProject;
         }
         const now = this.clock?.now() ?? (await transaction.send({ text: sql.now, values: [] }))[0]![0];
-        await transaction.all([
-          { text: sql.newOrg, values: [org, now, defaultProject] },
-          { text: sql.newProject, values: [org, defaultProject, JSON.stringify(defaultSettings), now] },
-        ]);
+        const created = newOrg(org, defaultProject, now);
+        await transaction.all([orgs.insert(created.org), ...projects.write(org, [created.project])]);
         await transaction.commit();
         this.seen.set(org, 0);
         return defaultProject;
@@ -138,52 +133,35 @@ class PostgresStore implements Store {
   async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
     this.refuseClosed();
     const known = this.knownOf(org);
-    const turn = known.last.then(() => this.commitInTurn(org, known, jobs));
+    const turn = known.last.then(() => commitGroup(jobs, (some) => this.commitRetrying(org, known, some)));
     known.last = turn.catch(() => undefined);
     return turn;
   }
 
-  private async commitInTurn<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
-    const failed = new Map<number, unknown>();
-    try {
-      return await this.retryTransient(async () => {
-        try {
-          return await this.commitOnce(org, known, jobs, failed);
-        } catch (error) {
-          if (!(error instanceof Unknown)) throw error;
-          return await this.becameOf(org, error as Unknown<JobResult<T>[]>);
-        }
-      });
-    } catch (error) {
-      // What one job wrote may break the group: alone, it breaks only itself.
-      if (jobs.length === 1 || error instanceof StoreError) throw error;
-      return this.commitSingly(org, known, jobs);
-    }
-  }
-
-  private async commitSingly<T>(org: string, known: Known, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
-    const results: JobResult<T>[] = [];
-    let trouble: StoreError | null = null;
-    for (const job of jobs) {
+  private async commitRetrying<T>(
+    org: string,
+    known: Known,
+    jobs: readonly Job<T>[],
+  ): Promise<JobResult<T>[]> {
+    const failed: Failed = new Map();
+    return this.retryTransient(async () => {
       try {
-        if (trouble) throw trouble;
-        results.push(...(await this.commitInTurn(org, known, [job])));
+        return await this.commitOnce(org, known, jobs, failed);
       } catch (error) {
-        // The store itself is in trouble: the others need not wait for the same.
-        if (error instanceof StoreError) trouble = error;
-        results.push({ ok: false, error });
+        if (!(error instanceof Unknown)) throw error;
+        return await this.becameOf(org, error as Unknown<JobResult<T>[]>);
       }
-    }
-    return results;
+    });
   }
 
   private async commitOnce<T>(
     org: string,
     known: Known,
     jobs: readonly Job<T>[],
-    failed: Map<number, unknown>,
+    failed: Failed,
   ): Promise<JobResult<T>[]> {
-    const { rows, workspace } = known;
+    const { reads } = known;
+    const { workspace } = reads;
     const token = randomUUID();
     const transaction = await this.database.begin(org, { write: true });
     let sentAs: number | null = null;
@@ -194,7 +172,7 @@ class PostgresStore implements Store {
       this.seen.set(org, known.version);
       const written = workspace.committed();
       if (written) {
-        this.announce(org, written.mayFree);
+        this.listeners.announce(org, written.mayFree);
         this.notices.committed(org, known.version, written.mayFree);
       }
       return results;
@@ -204,19 +182,17 @@ class PostgresStore implements Store {
       const begun = await this.begun(transaction, org);
       // After a failover the numbers may have gone back and come again, with other commits behind them.
       if (begun.version !== known.version || begun.token !== known.token) workspace.clear();
-      rows.begin(begun, jobs.length);
-      const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-      results = await runJobs(transaction, known, { org, jobs, failed, now });
-      workspace.flush();
-      const { statements, rebuilt } = rows.result;
-      if (statements.length === 0 && rebuilt.length === 0) {
+      const now = timeIn(begun.org, begun);
+      results = await runJobs(reads.in(transaction, begun, jobs.length), { jobs, failed, now });
+      const pending = workspace.pending();
+      if (!pending) {
         known.version = begun.version;
         known.token = begun.token;
         workspace.committed();
         return results;
       }
-      const sent = transaction.all(statements);
-      for (const project of rebuilt) await rebuild(transaction, org, project);
+      const sent = write(transaction, org, pending);
+      if (pending.reordered.size > 0) await sent;
       const version = begun.version + 1;
       const marks = transaction.all([
         { text: sql.token, values: [org, version, token] },
@@ -224,10 +200,10 @@ class PostgresStore implements Store {
           ? [{ text: sql.dropTokens, values: [org, version - tokensKept] }]
           : []),
       ]);
-      const dropped = this.dropOldKeys(transaction, org, known, now);
+      const dropped = this.dropOldKeys(transaction, org, now);
       sentAs = version;
       await Promise.all([sent, marks, dropped, transaction.commit()]);
-      if ((await dropped) < dropKeysMax) known.droppedAt = now;
+      this.oldKeys.dropped(org, now, await dropped);
       return committed();
     } catch (error) {
       if (sentAs !== null && isConnectionLoss(error)) {
@@ -241,16 +217,11 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Now and then: a key that is too old is not honoured anyway. */
-  private async dropOldKeys(
-    transaction: PostgresTransaction,
-    org: string,
-    known: Known,
-    now: number,
-  ): Promise<number> {
-    if (Math.abs(now - known.droppedAt) < dropKeysEveryMs) return dropKeysMax;
-    return (await transaction.send({ text: sql.dropKeys, values: [org, now - limits.idempotencyKeepMs] }))
-      .length;
+  /** Returns how many were dropped; as if there were more, where it is not time for it. */
+  private async dropOldKeys(transaction: PostgresTransaction, org: string, now: number): Promise<number> {
+    const before = this.oldKeys.before(org, now);
+    if (before === null) return keysDroppedMax;
+    return (await transaction.send(idempotency.drop(org, before))).length;
   }
 
   private async becameOf<T>(org: string, unknown: Unknown<T>): Promise<T> {
@@ -258,25 +229,24 @@ class PostgresStore implements Store {
     // If nobody can tell, nothing that was pending may go along with the next commit.
     known.version = -1;
     if (await hasHappened(this.database, org, unknown)) return unknown.committed();
-    known.workspace.clear();
+    known.reads.workspace.clear();
     throw unknown.cause; // The group is tried again.
   }
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
     this.refuseClosed();
-    return this.retryTransient(async () => {
+    const result = await this.retryTransient(async () => {
       const transaction = await this.database.begin(org, { write: false });
       try {
         const begun = await this.begun(transaction, org);
-        const rows = new PostgresRows(org);
-        const workspace = new Workspace(rows);
-        rows.begin(begun, 1);
-        const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-        return await runLook(transaction, { rows, workspace }, { org, job, now });
+        const reads = new OrgReads(org);
+        const now = timeIn(begun.org, begun);
+        return await runRead(reads.in(transaction, begun, 1), { job, lists: reads.lists, now });
       } finally {
         await transaction.end();
       }
     });
+    return settled(result);
   }
 
   async snapshot(org: string): Promise<Snapshot> {
@@ -285,8 +255,7 @@ class PostgresStore implements Store {
       const transaction = await this.database.begin(org, { write: false, idle: snapshotIdle });
       try {
         const begun = await this.begun(transaction, org);
-        const now = orgTime(begun.org.lastAt, begun.now, clockStepBackMsMax);
-        const snapshot = new PostgresSnapshot(transaction, org, begun, now, {
+        const snapshot = new PostgresSnapshot(transaction, org, begun, {
           where: this.location,
           onClose: (closed) => this.snapshots.delete(closed),
         });
@@ -302,19 +271,19 @@ class PostgresStore implements Store {
   private async begun(transaction: PostgresTransaction, org: string): Promise<Begun> {
     const [row] = await transaction.send({ text: sql.begin, values: [org] });
     if (!row) throw new UnknownOrgError(org);
-    const [version, now, earliest, token] = row.slice(orgWidth) as [
+    const [version, now, earliest, token] = row.slice(orgs.width) as [
       number,
       number,
       Row | null,
       string | null,
     ];
     this.seen.set(org, version);
-    const about = toOrg(row);
+    const about = orgs.decode(row);
     transaction.planFor(about.eventSeq);
     return {
       org: about,
       version,
-      now: this.clock?.now() ?? now,
+      now: () => this.clock?.now() ?? now,
       earliestDue: earliest && toDueClaim(earliest),
       token,
     };
@@ -333,15 +302,7 @@ class PostgresStore implements Store {
   private knownOf(org: string): Known {
     let known = this.known.get(org);
     if (!known) {
-      const rows = new PostgresRows(org);
-      known = {
-        rows,
-        workspace: new Workspace(rows),
-        version: -1,
-        token: null,
-        last: Promise.resolve(),
-        droppedAt: 0,
-      };
+      known = { reads: new OrgReads(org), version: -1, token: null, last: Promise.resolve() };
       this.known.set(org, known);
     }
     return known;
@@ -355,20 +316,7 @@ class PostgresStore implements Store {
   }
 
   onChange(org: string, listener: ChangeListener): () => void {
-    const listeners = this.listeners.get(org) ?? new Set();
-    this.listeners.set(org, listeners);
-    listeners.add(listener);
-    if (listeners.size === 1) this.notices.watch(org, this.seen.get(org) ?? -1);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size > 0) return;
-      this.listeners.delete(org);
-      this.notices.unwatch(org);
-    };
-  }
-
-  private announce(org: string, mayFree: boolean): void {
-    for (const listener of this.listeners.get(org) ?? []) listener({ mayFree });
+    return this.listeners.add(org, listener);
   }
 
   async backup(): Promise<void> {

@@ -2,7 +2,7 @@
 // in order.
 
 import { createHash } from "node:crypto";
-import type { Row } from "../row-codec.js";
+import type { Row } from "../columns.js";
 import type { Connection, Result } from "./connection.js";
 import { programRole } from "./schema.js";
 import type { Statement } from "./statement.js";

@@ -1,75 +1,40 @@
 // Reads every row of every table through its decoder, for `dibs doctor`.
 
-import {
-  attemptColumns,
-  notificationColumns,
-  prefixed,
-  type Row,
-  taskColumns,
-  taskKeyColumns,
-  toNotification,
-} from "../row-codec.js";
-import { readable, Unreadable } from "../unreadable.js";
-import {
-  claimColumns,
-  projectColumns,
-  toAttempt,
-  toClaim,
-  toDocument,
-  toProject,
-  toTask,
-  toText,
-} from "./codec.js";
-import {
-  eventColumns,
-  recordColumns,
-  sessionColumns,
-  toEvent,
-  toRecord,
-  toSession,
-} from "./codec-sessions.js";
+import type { Row } from "../columns.js";
+import { Unreadable } from "../unreadable.js";
 import type { Database } from "./connection.js";
-import { numbersPerOrg } from "./schema.js";
+import * as attempt from "./tables/attempt.js";
+import * as claim from "./tables/claim.js";
+import * as document from "./tables/document.js";
+import * as event from "./tables/event.js";
+import * as idempotency from "./tables/idempotency.js";
+import * as notification from "./tables/notification.js";
+import * as project from "./tables/project.js";
+import * as record from "./tables/record.js";
+import * as session from "./tables/session.js";
+import * as task from "./tables/task.js";
+import * as text from "./tables/text.js";
 
-/** Kept as it was answered, and parsed when the request is repeated. */
-const toAnswer = readable(
-  "idempotency",
-  ([key]: Row) => key,
-  ([, answer]: Row) => JSON.parse(answer),
-);
-
-const tables: readonly { sql: string; decode: (row: Row) => unknown }[] = [
-  { sql: `SELECT ${projectColumns} FROM project`, decode: toProject },
-  { sql: `SELECT ${taskKeyColumns}, ${taskColumns} FROM task`, decode: toTask },
-  {
-    sql: `SELECT t.project, t.id, x.prompt, x.description, x.metadata FROM task_text x JOIN task t ON t.no = x.no`,
-    decode: ([project, id, ...row]) => toText(row, `${project}/${id}`),
-  },
-  { sql: `SELECT ${claimColumns} FROM claim`, decode: toClaim },
-  {
-    sql: `SELECT t.project, t.id, ${prefixed("a", attemptColumns)} FROM attempt a JOIN task t ON t.no = a.no`,
-    decode: ([project, id, ...row]) => toAttempt(project, id, row),
-  },
-  { sql: `SELECT ${sessionColumns} FROM session`, decode: toSession },
-  { sql: `SELECT ${recordColumns} FROM session_record`, decode: toRecord },
-  {
-    sql: `SELECT o.org, ${prefixed("e", eventColumns)} FROM event e JOIN org o ON o.no = e.no / ${numbersPerOrg}`,
-    decode: ([org, ...row]) => toEvent(row, org),
-  },
-  { sql: `SELECT ${notificationColumns} FROM notification`, decode: toNotification },
-  {
-    sql: "SELECT kind, key, value FROM document",
-    decode: ([kind, key, value]) => toDocument(value, `${kind}/${key}`),
-  },
-  { sql: "SELECT key, answer FROM idempotency", decode: toAnswer },
+const tables: readonly { check: { sql: string; decode(row: Row): unknown } }[] = [
+  project,
+  task,
+  text,
+  claim,
+  attempt,
+  session,
+  record,
+  event,
+  notification,
+  document,
+  idempotency,
 ];
 
 export function unreadableRows(db: Database): string[] {
   const found = new Unreadable();
-  for (const { sql, decode } of tables) {
-    const statement = db.prepare(sql);
+  for (const { check } of tables) {
+    const statement = db.prepare(check.sql);
     statement.setReturnArrays(true);
-    for (const row of statement.iterate() as Iterable<unknown>) found.check(() => decode(row as Row));
+    for (const row of statement.iterate() as Iterable<unknown>) found.check(() => check.decode(row as Row));
   }
   return found.problems;
 }

@@ -52,7 +52,7 @@ export interface Creation {
 }
 
 /** A lock conflict blocks the event loop for this long at most; waiting on goes on outside (`patiently`). */
-export const busyTimeoutMs = 5;
+const busyTimeoutMs = 5;
 
 /** SQLite before this could corrupt a WAL database under concurrent checkpoints. */
 const sqliteVersionMin = "3.51.3";

@@ -1,17 +1,19 @@
 // A read transaction that stays open, on a connection of its own: in WAL mode it sees the file as it was when it began, and
 // stops nobody. Only the log cannot be emptied meanwhile.
 
-import { clockStepBackMsMax } from "../../core/limits.js";
-import { orgTime } from "../../core/project.js";
+import { timeIn } from "../org-facts.js";
+import { withLists } from "../org-view.js";
 import { type Clock, type ReadJob, type Snapshot, StoreError } from "../store.js";
 import { Workspace } from "../workspace.js";
 import { connectTo, type Database, patiently } from "./connection.js";
 import { finalizeStatements } from "./release.js";
+import { listsIn, rowsIn } from "./rows.js";
+import { Scope } from "./scope.js";
 import { Statements } from "./statements.js";
-import { SqliteRows } from "./write.js";
+import * as orgs from "./tables/org.js";
 
 export class SqliteSnapshot implements Snapshot {
-  private readonly rows: SqliteRows;
+  private readonly scope: Scope;
   private readonly now: number;
   private closed = false;
 
@@ -23,10 +25,10 @@ export class SqliteSnapshot implements Snapshot {
     clock: Clock,
     private readonly onClose: (snapshot: SqliteSnapshot) => void,
   ) {
-    this.rows = new SqliteRows(statements, org);
+    this.scope = new Scope(statements, org);
     statements.run("BEGIN");
     // The first look fixes what all later ones see.
-    this.now = orgTime(this.rows.org().lastAt, clock.now(), clockStepBackMsMax);
+    this.now = timeIn(orgs.get(this.scope), clock);
   }
 
   static async open(
@@ -56,7 +58,8 @@ export class SqliteSnapshot implements Snapshot {
 
   async read<T>(job: ReadJob<T>): Promise<T> {
     if (this.closed) throw new StoreError("STORE_CLOSED", "This snapshot was closed.");
-    return patiently(this.file, () => job(new Workspace(this.rows), this.now));
+    const { view } = new Workspace(rowsIn(this.scope));
+    return patiently(this.file, () => job(withLists(view, listsIn(this.scope)), this.now));
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // Prepared statements by their text, prepared once per connection.
 
-import type { Row, Value } from "../row-codec.js";
+import type { Row, Value } from "../columns.js";
 import type { Database } from "./connection.js";
 
 type Statement = ReturnType<Database["prepare"]>;

@@ -4,9 +4,10 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup as copyDatabase } from "@photostructure/sqlite";
-import type { Changes } from "../../core/changes.js";
-import { clockStepBackMsMax, limits } from "../../core/limits.js";
-import { defaultSettings, orgTime } from "../../core/project.js";
+import { commitGroup, type Failed, runInOrder, withoutFailing } from "../jobs.js";
+import { Listeners } from "../listeners.js";
+import { newOrg, OldKeys, timeIn } from "../org-facts.js";
+import { withLists } from "../org-view.js";
 import {
   type ChangeListener,
   type Clock,
@@ -32,23 +33,23 @@ import {
 } from "./connection.js";
 import { translate } from "./errors.js";
 import { finalizeStatements } from "./release.js";
+import { listsIn, rowsIn } from "./rows.js";
 import { orgsMax } from "./schema.js";
+import { Scope } from "./scope.js";
 import { SqliteSnapshot } from "./snapshot.js";
 import { Statements } from "./statements.js";
-import { SqliteRows } from "./write.js";
+import * as idempotency from "./tables/idempotency.js";
+import * as orgs from "./tables/org.js";
+import * as projects from "./tables/project.js";
+import { write } from "./write.js";
 
 /** How often other processes' commits are looked for while somebody waits: quick at first, then calm. */
 const pollMs = { quick: 4, calm: 20, calmAfter: 250 };
 
-const dropEveryMs = 60_000;
-const dropMax = 1000;
-
-/** A job failed: the group is run again without it. */
-class JobFailure {
-  constructor(
-    readonly index: number,
-    readonly error: unknown,
-  ) {}
+/** What this process keeps of an org between transactions. */
+interface Known {
+  scope: Scope;
+  workspace: Workspace;
 }
 
 export async function openSqliteStore(file: string, clock: Clock, options?: FileOptions): Promise<Store> {
@@ -56,14 +57,16 @@ export async function openSqliteStore(file: string, clock: Clock, options?: File
 }
 
 class SqliteStore implements Store {
-  readonly capabilities = { shared: true, durable: true };
+  readonly capabilities = { shared: true, durable: true, groupMax: 256, commitRowsMax: 2_000 };
   readonly location: string;
   private readonly statements: Statements;
-  private readonly rows = new Map<string, SqliteRows>();
-  private readonly workspaces = new Map<string, Workspace>();
-  private readonly listeners = new Map<string, Set<ChangeListener>>();
+  private readonly known = new Map<string, Known>();
+  private readonly listeners = new Listeners({
+    onFirst: () => this.startPolling(),
+    onLast: () => this.listeners.orgs.length === 0 && this.stopPolling(),
+  });
   private readonly snapshots = new Set<Snapshot>();
-  private readonly droppedAt = new Map<string, number>();
+  private readonly oldKeys = new OldKeys();
   private dataVersion = -1;
   private lookedVersion = -1;
   private poll: NodeJS.Timeout | null = null;
@@ -82,93 +85,47 @@ class SqliteStore implements Store {
   async open(org: string, defaultProject: string): Promise<string> {
     return patiently(this.file, () =>
       this.transaction(() => {
-        const known = this.statements.get("SELECT default_project FROM org WHERE org = ?", org);
-        if (known) return known[0] as string;
-        if (this.statements.get("SELECT count(*) FROM org")![0] >= orgsMax) {
+        const scope = new Scope(this.statements, org);
+        const known = orgs.find(scope);
+        if (known) return known.defaultProject;
+        if (orgs.count(this.statements) >= orgsMax) {
           throw new StoreError(
             "STORE_UNAVAILABLE",
             `${this.file} holds ${orgsMax} organisations already.`,
             "Use another file, or PostgreSQL.",
           );
         }
-        const now = this.clock.now();
-        this.statements.run(
-          `INSERT INTO org (org, event_seq, event_min, ordinal, notification_seq, last_at, highest_at, default_project, created_at)
-          VALUES (?, 0, 1, 0, 0, ?, ?, ?, ?)`,
-          org,
-          now,
-          now,
-          defaultProject,
-          now,
-        );
-        this.statements.run(
-          "INSERT INTO project (org, id, settings, paused, created_at, updated_at) VALUES (?, ?, ?, 0, ?, ?)",
-          org,
-          defaultProject,
-          JSON.stringify(defaultSettings),
-          now,
-          now,
-        );
+        const created = newOrg(org, defaultProject, this.clock.now());
+        orgs.insert(scope, created.org);
+        projects.put(scope, created.project);
         return defaultProject;
       }),
     );
   }
 
   async commit<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
-    const failed = new Map<number, unknown>();
-    for (;;) {
-      this.refuseClosed();
-      const done = await this.tryCommit(org, jobs, failed);
-      if (done === "again") continue;
-      if (done === "singly") return this.commitSingly(org, jobs);
-      if (done.written) this.announce(org, done.written.mayFree);
-      return done.results;
-    }
+    return commitGroup(jobs, (some) =>
+      withoutFailing(async (failed) => {
+        this.refuseClosed();
+        const { results, written } = await patiently(this.file, () => this.commitOnce(org, some, failed));
+        if (written) this.listeners.announce(org, written.mayFree);
+        return results;
+      }),
+    );
   }
 
-  private async tryCommit<T>(org: string, jobs: readonly Job<T>[], failed: Map<number, unknown>) {
-    try {
-      return await patiently(this.file, () => this.commitOnce(org, jobs, failed));
-    } catch (error) {
-      // What one job wrote may break the group: alone, it breaks only itself.
-      if (!(error instanceof JobFailure) && (jobs.length === 1 || error instanceof StoreError)) throw error;
-      if (!(error instanceof JobFailure)) return "singly";
-      failed.set(error.index, error.error);
-      return "again";
-    }
-  }
-
-  private async commitSingly<T>(org: string, jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
-    const results: JobResult<T>[] = [];
-    for (const job of jobs) {
-      try {
-        results.push(...(await this.commit(org, [job])));
-      } catch (error) {
-        results.push({ ok: false, error });
-      }
-    }
-    return results;
-  }
-
-  private commitOnce<T>(org: string, jobs: readonly Job<T>[], failed: Map<number, unknown>) {
-    const workspace = this.workspace(org);
+  private commitOnce<T>(org: string, jobs: readonly Job<T>[], failed: Failed) {
+    const { scope, workspace } = this.knownOf(org);
     try {
       const results = this.transaction(() => {
         this.forgetIfForeign();
-        const now = orgTime(workspace.org().lastAt, this.clock.now(), clockStepBackMsMax);
-        const transaction = { now, view: workspace, apply: (changes: Changes) => workspace.apply(changes) };
-        const results = jobs.map((job, index): JobResult<T> => {
-          if (failed.has(index)) return { ok: false, error: failed.get(index) };
-          try {
-            return { ok: true, value: job(transaction) };
-          } catch (error) {
-            // The store's own troubles end the whole group; a job's own failure only that job.
-            if (isStoreTrouble(error)) throw error;
-            throw new JobFailure(index, error);
-          }
-        });
-        workspace.flush();
-        this.dropOldKeys(org, now);
+        const { view } = workspace;
+        const now = timeIn(view.org(), this.clock);
+        const apply = workspace.apply.bind(workspace);
+        const results = runInOrder({ now, view, apply }, jobs, failed, isSqliteError);
+        const pending = workspace.pending();
+        if (pending) write(scope, pending);
+        this.dropOldKeys(scope, now);
         return results;
       });
       return { results, written: workspace.committed() };
@@ -178,17 +135,9 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Now and then: a key that is too old is not honoured anyway. */
-  private dropOldKeys(org: string, now: number): void {
-    if (Math.abs(now - (this.droppedAt.get(org) ?? 0)) < dropEveryMs) return;
-    const dropped = this.statements.count(
-      `DELETE FROM idempotency WHERE org = ? AND key IN
-        (SELECT key FROM idempotency WHERE org = ? AND created_at < ? ORDER BY created_at LIMIT ${dropMax})`,
-      org,
-      org,
-      now - limits.idempotencyKeepMs,
-    );
-    if (dropped < dropMax) this.droppedAt.set(org, now);
+  private dropOldKeys(scope: Scope, now: number): void {
+    const before = this.oldKeys.before(scope.org, now);
+    if (before !== null) this.oldKeys.dropped(scope.org, now, idempotency.drop(scope, before));
   }
 
   async read<T>(org: string, job: ReadJob<T>): Promise<T> {
@@ -197,9 +146,10 @@ class SqliteStore implements Store {
       this.statements.run("BEGIN");
       try {
         this.refuseNewerSince();
-        // Not kept: strangers may ask for any org.
-        const view = new Workspace(this.rows.get(org) ?? new SqliteRows(this.statements, org));
-        return job(view, orgTime(view.org().lastAt, this.clock.now(), clockStepBackMsMax));
+        // Not kept: any org can be asked for.
+        const scope = this.known.get(org)?.scope ?? new Scope(this.statements, org);
+        const view = withLists(new Workspace(rowsIn(scope)).view, listsIn(scope));
+        return job(view, timeIn(view.org(), this.clock));
       } finally {
         if (this.db.isTransaction) this.statements.run("ROLLBACK");
       }
@@ -229,22 +179,14 @@ class SqliteStore implements Store {
     }
   }
 
-  private rowsOf(org: string): SqliteRows {
-    let rows = this.rows.get(org);
-    if (!rows) {
-      rows = new SqliteRows(this.statements, org);
-      this.rows.set(org, rows);
+  private knownOf(org: string): Known {
+    let known = this.known.get(org);
+    if (!known) {
+      const scope = new Scope(this.statements, org);
+      known = { scope, workspace: new Workspace(rowsIn(scope)) };
+      this.known.set(org, known);
     }
-    return rows;
-  }
-
-  private workspace(org: string): Workspace {
-    let workspace = this.workspaces.get(org);
-    if (!workspace) {
-      workspace = new Workspace(this.rowsOf(org));
-      this.workspaces.set(org, workspace);
-    }
-    return workspace;
+    return known;
   }
 
   /** The cached rows hold only while nobody else has written: `data_version` tells, inside our own transaction. */
@@ -253,7 +195,7 @@ class SqliteStore implements Store {
     if (version === this.dataVersion) return;
     refuseNewer(this.db, this.file);
     this.dataVersion = version;
-    for (const workspace of this.workspaces.values()) workspace.clear();
+    for (const { workspace } of this.known.values()) workspace.clear();
   }
 
   /** For looks, which leave the cache to commits. */
@@ -278,19 +220,7 @@ class SqliteStore implements Store {
   }
 
   onChange(org: string, listener: ChangeListener): () => void {
-    const listeners = this.listeners.get(org) ?? new Set();
-    this.listeners.set(org, listeners);
-    this.startPolling();
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0) this.listeners.delete(org);
-      if (this.listeners.size === 0) this.stopPolling();
-    };
-  }
-
-  private announce(org: string, mayFree: boolean): void {
-    for (const listener of this.listeners.get(org) ?? []) listener({ mayFree });
+    return this.listeners.add(org, listener);
   }
 
   private startPolling(): void {
@@ -302,7 +232,7 @@ class SqliteStore implements Store {
       idle = version === seen ? idle + 1 : 0;
       if (version !== seen) {
         seen = version;
-        for (const org of [...this.listeners.keys()]) this.announce(org, true);
+        for (const org of this.listeners.orgs) this.listeners.announce(org, true);
       }
       if (this.poll) schedule();
     };
@@ -352,7 +282,7 @@ class SqliteStore implements Store {
     this.closed = true;
     this.stopPolling();
     this.listeners.clear();
-    this.workspaces.clear();
+    this.known.clear();
     for (const snapshot of this.snapshots) await snapshot.close();
     try {
       this.db.exec("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
@@ -370,6 +300,6 @@ class SqliteStore implements Store {
   }
 }
 
-function isStoreTrouble(error: unknown): boolean {
+function isSqliteError(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === "ERR_SQLITE_ERROR";
 }
