@@ -8,6 +8,7 @@ import { bulk } from "./bulk.mjs";
 import { cli } from "./cli.mjs";
 import { cycles } from "./cycles.mjs";
 import { http } from "./http.mjs";
+import { landing } from "./landing.mjs";
 import { latency } from "./latency.mjs";
 import { memory } from "./memory.mjs";
 import { pgCycles } from "./pg-cycles.mjs";
@@ -23,6 +24,7 @@ const all = {
   memory,
   http,
   cli,
+  landing,
   "pg-cycles": pgCycles,
   "pg-scale": pgScale,
   "pg-orgs": pgOrgs,

@@ -48,6 +48,8 @@ export interface OpenOptions {
   url?: string;
   /** Keep everything in memory instead, for tests and short-lived programs. */
   memory?: boolean;
+  /** A store of your own instead, with its own clock. It stays open when the client is closed. */
+  store?: Store;
   /** Whether a store that does not exist is created, which is the default, or refused with STORE_NOT_FOUND. */
   create?: boolean;
   /** Called with the store's file or address if this call created it. */
@@ -83,6 +85,7 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
   try {
     refuseBadOptions(options);
     const place = placeOf(options);
+    refuseClock(options);
     if (options.detached) judgeWithoutCompiling();
     const store = await openStore(place, clockOf(options), options);
     return await connect(store, options, place);
@@ -93,7 +96,10 @@ export async function openDibs(options: OpenOptions): Promise<Dibs> {
 
 export function refuseBadOptions(options: OpenOptions): void {
   if (typeof options !== "object" || options === null) {
-    throw new DibsError("VALIDATION_FAILED", "openDibs needs an object with a path, a url or memory: true.");
+    throw new DibsError(
+      "VALIDATION_FAILED",
+      "openDibs needs an object with a path, a url, memory: true or a store.",
+    );
   }
   const { org, project, path } = options;
   if (typeof path === "string" && path.includes("\u0000")) {
@@ -105,12 +111,13 @@ export function refuseBadOptions(options: OpenOptions): void {
   }
 }
 
-export type Place = { memory: true } | { path: string } | { url: string };
+export type Place = { memory: true } | { path: string } | { url: string } | { store: Store };
 
 /** Where the data is: exactly one place is named, or else DIBS_DATABASE_URL names it. */
-export function placeOf({ path, url, memory }: OpenOptions): Place {
+export function placeOf({ path, url, memory, store }: OpenOptions): Place {
   const named: Place[] = [];
   if (memory === true) named.push({ memory });
+  if (store !== undefined) named.push({ store });
   if (typeof path === "string" && path !== "") named.push({ path });
   if (typeof url === "string" && url !== "") named.push({ url });
   const set = process.env.DIBS_DATABASE_URL;
@@ -119,11 +126,17 @@ export function placeOf({ path, url, memory }: OpenOptions): Place {
   if (place && named.length === 1) return place;
   throw new DibsError(
     "VALIDATION_FAILED",
-    "openDibs needs a path, a url or memory: true, and only one of them.",
+    "openDibs needs a path, a url, memory: true or a store, and only one of them.",
     {
       hint: 'For example openDibs({ path: ".dibs/dibs.db" }), or set DIBS_DATABASE_URL.',
     },
   );
+}
+
+/** A store decides about expiry by its own clock. */
+function refuseClock({ store, clock }: OpenOptions): void {
+  if (store === undefined || clock === undefined) return;
+  throw new DibsError("VALIDATION_FAILED", "openDibs: a store has its own clock. Omit clock.");
 }
 
 const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
@@ -137,6 +150,7 @@ export async function openStore(
   clock: Clock | null,
   { create = true, onCreate, detached: brief = false }: OpenOptions = {},
 ): Promise<Store> {
+  if ("store" in place) return place.store;
   if ("path" in place) {
     const { openSqliteStore } = await import("./store/sqlite/store.js");
     const creation = creationOf(place.path, onCreate);
@@ -188,7 +202,7 @@ async function connect(store: Store, options: OpenOptions, place: Place): Promis
   return createClient(
     new InProcess(executor, caller, async () => {
       await commits.close();
-      await store.close();
+      if (!("store" in place)) await store.close();
     }),
   );
 }

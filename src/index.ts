@@ -23,6 +23,20 @@ export type {
   WireSession as Session,
   WireTask as Task,
 } from "./contract/shapes.js";
+export type { Changes } from "./core/changes.js";
 export type { Code } from "./core/refusal.js";
+export type { Lists, Reads, View } from "./core/view.js";
+export {
+  type Capabilities,
+  type ChangeListener,
+  type Clock,
+  type Job,
+  type JobResult,
+  type ReadJob,
+  type Snapshot,
+  type Store,
+  StoreError,
+  type Transaction,
+} from "./store/store.js";
 export type { Counts as TransferCounts } from "./transfer/format.js";
 export type { Lines as TransferLines } from "./transfer/import.js";

@@ -63,6 +63,7 @@ const parts: Parts = {
   stdout: output,
   stdin: input,
   askUser: async (question) => (await import("./runtime/question.js")).askUser(question),
+  page: async (text) => (await import("./runtime/pager.js")).page(text, process.env),
   now: Date.now,
   get stopping() {
     return stopSignal();

@@ -70,7 +70,7 @@ const usualLimits: ServerLimits = {
   graceMs: 10_000,
 };
 
-export interface ServeOptions extends Omit<OpenOptions, "actor" | "create" | "onCreate"> {
+export interface ServeOptions extends Omit<OpenOptions, "actor" | "create" | "onCreate" | "store"> {
   /** Default 127.0.0.1. */
   host?: string;
   /** Default 3427; 0: a free one. */
@@ -85,6 +85,8 @@ export interface ServeOptions extends Omit<OpenOptions, "actor" | "create" | "on
   retainTasksMs?: number;
   /** A tasks.json that is kept in step with the server's project. */
   sync?: { file: string; dialect?: "camel" | "pascal" };
+  /** Lands what is submitted, if the project lands in the repository of this directory. */
+  land?: { directory: string };
   logLevel?: LogLevel;
   /** Instead of stderr. */
   log?: (line: string) => void;
@@ -232,6 +234,19 @@ async function startWith(place: Place, options: ServeOptions, undo: (() => unkno
     onTrouble: (error) => log.warn({ error: (error as Error).message }, "housekeeping will try again"),
   });
   undo.push(() => keeping.stop());
+  if (options.land) {
+    const dibs = clientFor(executor, system, new AbortController().signal);
+    const { standBy } = await import("./lander/index.js");
+    const lander = standBy({
+      dibs,
+      directory: options.land.directory,
+      machine: { hostId, isAlive, processStart },
+      onStep: (step) => log.info(step, "lander"),
+      onTrouble: (error) => log.warn({ error: (error as Error).message }, "lander will try again"),
+      ...(options.project === undefined ? {} : { project: options.project }),
+    });
+    undo.push(() => lander.stop());
+  }
   // Commands that name no org mean the default one: they are not sent to a server of another.
   if ("path" in place && org === "default" && (isLoopback(host) || isAnyAddress(host))) {
     const isOwn = (options.project ?? system.project) === system.project;
@@ -366,7 +381,7 @@ async function cannotRead(executor: Executor, org: string): Promise<string | nul
 /** Beside the file, or, for a database elsewhere, in the home directory. */
 function tokenFileFor(place: Place): string | null {
   if ("path" in place) return tokenFileOf(place.path);
-  if ("memory" in place) return null;
+  if (!("url" in place)) return null;
   const { host, pathname } = new URL(place.url);
   return tokenFileOf(join(homedir(), ".dibs", slug(`${host}${pathname}`)));
 }

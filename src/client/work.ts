@@ -30,6 +30,7 @@ import {
 interface Claimed {
   claim: WireClaim;
   task: WireTask;
+  handover: string | null;
   askedAt: number;
 }
 
@@ -186,11 +187,15 @@ class HandlerWorker implements Worker {
       onTrouble: (error) => onError?.(error),
     });
     const { claim, task } = answer;
-    if (claim && task) return { claimed: { claim, task, askedAt: performance.now() } };
+    if (claim && task) {
+      const { handover = null } = answer;
+      return { claimed: { claim, task, handover, askedAt: performance.now() } };
+    }
     return { claimed: null, breaker: "breaker" in answer ? answer.breaker : undefined };
   }
 
-  private async runTask({ claim, task, askedAt }: Claimed, askNext: () => void): Promise<Outcome> {
+  private async runTask(claimed: Claimed, askNext: () => void): Promise<Outcome> {
+    const { claim, task, askedAt } = claimed;
     const abort = new AbortController();
     const held = new HeldClaim({
       dibs: () => this.dibs,
@@ -214,7 +219,7 @@ class HandlerWorker implements Worker {
       // Claimed while the stop was on its way.
       if (this.hurry.signal.aborted) abort.abort(stopped());
       abort.signal.throwIfAborted();
-      const result = await this.handler(this.contextFor(task, claim, running));
+      const result = await this.handler(this.contextFor(claimed, running));
       if (!abort.signal.aborted) {
         const reported = reports.complete(resultOf(result));
         askNext();
@@ -236,7 +241,7 @@ class HandlerWorker implements Worker {
     }
   }
 
-  private contextFor(task: WireTask, claim: WireClaim, running: Running): WorkContext {
+  private contextFor({ task, claim, handover }: Claimed, running: Running): WorkContext {
     const { held, abort } = running;
     return {
       task,
@@ -244,6 +249,7 @@ class HandlerWorker implements Worker {
       sessionId: this.session.id,
       signal: abort.signal,
       response: task.responsePending ? task.response : null,
+      handover,
       progress: async (note, percent) => {
         await held.act(() =>
           this.dibs.tasks.progress({

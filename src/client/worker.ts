@@ -10,6 +10,8 @@ export interface WorkContext {
   signal: AbortSignal;
   /** A human's answer to an earlier question of this task that nobody has acknowledged yet. */
   response: string | null;
+  /** What earlier attempts at this task left, in at most 800 tokens; null: this is the first one. */
+  handover: string | null;
   progress(note?: string, percent?: number): Promise<void>;
   /** Asks a human and waits for the answer; the lease stands still meanwhile. */
   ask(question: string, more?: { options?: string[]; default?: string }): Promise<string>;

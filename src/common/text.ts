@@ -17,6 +17,18 @@ export function plainLines(text: unknown): string[] {
     .map((line) => line.replaceAll("\t", "    ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, ""));
 }
 
+/** For code: nothing is left out. Characters that a terminal would obey or hide are written as their numbers. */
+export function visibleLines(text: string): string[] {
+  return text.split("\n").map(visible);
+}
+
+function visible(line: string): string {
+  return line.replaceAll("\t", "    ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
+    const number = character.codePointAt(0)!.toString(16).toUpperCase();
+    return `<U+${number.padStart(4, "0")}>`;
+  });
+}
+
 let segmenter: Intl.Segmenter | null = null;
 /** Created when it is needed: most text is plain. */
 function segmentsOf(text: string) {

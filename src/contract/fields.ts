@@ -139,3 +139,12 @@ export const byHolder = once(() => ({
   sessionId: id(),
   epoch: epoch().optional().describe("The claim's fencing number; send it always"),
 }));
+
+/** Of a verdict: an agent names its session, a person none. */
+export const review = once(() => ({
+  submission: z.number().int().min(1).describe("The number of the submission that was reviewed"),
+  sessionId: id()
+    .optional()
+    .describe("The agent; without it the verdict is a person's, who needs the role leader"),
+  epoch: epoch().optional().describe("The review's fencing number"),
+}));

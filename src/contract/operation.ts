@@ -17,6 +17,8 @@ export interface Operation<
   summary: string;
   kind: "command" | "query";
   role: Role;
+  /** Without this field in the input, the caller speaks as a person, and needs the role leader. */
+  leaderWithout?: string;
   input: Input;
   output: Output;
   /** Besides VALIDATION_FAILED and PROJECT_NOT_FOUND, which every operation can answer. */
@@ -31,6 +33,8 @@ export interface Operation<
     also?: string;
     /** Other names for fields in a query. */
     aliases?: Readonly<Record<string, string>>;
+    /** The field that is the whole answer, as plain text, for callers that do not ask for JSON. */
+    text?: string;
   };
   cli?: string;
   mcp?: string;

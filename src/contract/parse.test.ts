@@ -50,6 +50,18 @@ const values: unknown[] = [
       { prompt: "y", dependsOn: ["k"] },
     ],
   ],
+  ...[
+    {
+      base: "c".repeat(40),
+      files: [],
+      fileCount: 0,
+      insertions: 0,
+      deletions: 0,
+      reviewPaths: [],
+      patchId: null,
+    },
+    { text: "diff", omitted: 0 },
+  ],
   ...[() => 1, circular],
 ];
 const anything = fc.oneof(fc.constantFrom(...values), fc.string(), fc.integer());

@@ -4,6 +4,7 @@ import { cleanupClaims } from "./claims/cleanup.js";
 import { claimStats } from "./claims/stats.js";
 import { listEvents } from "./events/list.js";
 import { recordChecks } from "./landings/checks.js";
+import { recordDiff } from "./landings/diff.js";
 import { dropLanding } from "./landings/dropped.js";
 import { holdLanding } from "./landings/held.js";
 import { intendLanding } from "./landings/intent.js";
@@ -38,6 +39,7 @@ import { registerSession } from "./sessions/register.js";
 import { sessionsSummary } from "./sessions/summary.js";
 import { getStats } from "./stats/get.js";
 import { appendLog } from "./tasks/append-log.js";
+import { approveTask } from "./tasks/approve.js";
 import { askHuman } from "./tasks/ask.js";
 import { taskAttempts } from "./tasks/attempts.js";
 import { createTasks } from "./tasks/batch.js";
@@ -58,8 +60,10 @@ import { heartbeatTask } from "./tasks/heartbeat.js";
 import { tasksInFlight } from "./tasks/in-flight.js";
 import { listTasks } from "./tasks/list.js";
 import { taskLog } from "./tasks/log.js";
+import { taskPatch } from "./tasks/patch.js";
 import { reportProgress } from "./tasks/progress.js";
 import { releaseTask } from "./tasks/release.js";
+import { requestChanges } from "./tasks/request-changes.js";
 import { respondTask } from "./tasks/respond.js";
 import { retryTask } from "./tasks/retry.js";
 import { taskRows } from "./tasks/rows.js";
@@ -110,6 +114,12 @@ export const registry = {
     submission: taskSubmission,
     /** Take a submission back: its task is queued again. */
     withdraw: withdrawTask,
+    /** Show what a submission changes, as a patch. */
+    patch: taskPatch,
+    /** Approve a submission. */
+    approve: approveTask,
+    /** Send a submission back with what is to be changed. */
+    requestChanges: requestChanges,
     /** Report a failed attempt; it is retried with backoff while retries last. */
     fail: failTask,
     /** Give a task back to the queue. */
@@ -198,6 +208,8 @@ export const registry = {
     intent: intendLanding,
     /** Record results of checks. */
     checks: recordChecks,
+    /** Record what a submission changes. */
+    diff: recordDiff,
     /** Report that the target has moved. */
     landed: reportLanded,
     /** Report that the target does not have the intended commit. */

@@ -6,6 +6,8 @@ import { reasonCodes } from "../core/explain.js";
 import { checkStates, landingStates } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { nothingCodes } from "../core/nothing.js";
+import { reviewSettings } from "../core/project.js";
+import { reviewKinds, verdicts } from "../core/review.js";
 import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
 import { durationMsMax } from "./fields.js";
@@ -66,6 +68,14 @@ export const claimShape = once(() =>
     releaseReason: z.null(),
     lateResult: z.null(),
   }),
+);
+
+export const handoverShape = once(() =>
+  z
+    .string()
+    .describe(
+      "What earlier attempts left, if there were any, in at most 800 tokens: why the last one ended, branch and changes, notes, conflicts, requested changes, answers. Text of others is marked as data",
+    ),
 );
 
 /** The attempts of an agent type on a host fail at once. */
@@ -147,6 +157,42 @@ export const landingHoldShape = once(() =>
   }),
 );
 
+export const diffShape = once(() =>
+  z.object({
+    base: z.string().describe("The target's commit that it was merged with"),
+    files: z
+      .array(
+        z.object({
+          path: z.string(),
+          insertions: z.number().nullable().describe("Null: binary"),
+          deletions: z.number().nullable(),
+        }),
+      )
+      .describe("The first ones"),
+    fileCount: z.number(),
+    insertions: z.number(),
+    deletions: z.number(),
+    reviewPaths: z.array(z.string()).describe("Those that need a human's approval"),
+  }),
+);
+
+export const reviewShape = once(() =>
+  z.object({
+    epoch: z.number().describe("From 1 on, per submission"),
+    kind: z.enum(reviewKinds),
+    sessionId: z.string().nullable(),
+    by: z.string(),
+    claimedAt: time(),
+    expiresAt: time(),
+    live: z.boolean().describe("An agent works on it"),
+    verdict: z.enum(verdicts).nullable(),
+    comment: z.string().nullable(),
+    verdictAt: maybeTime(),
+    own: z.boolean().describe("A person approved own work"),
+    inheritedFrom: z.number().nullable().describe("The earlier submission with the same changes"),
+  }),
+);
+
 export const submissionShape = once(() =>
   z.object({
     number: z.number(),
@@ -161,7 +207,12 @@ export const submissionShape = once(() =>
     submittedAt: time(),
     durationMs: z.number().describe("How long the attempt worked"),
     checks: z.array(checkResultShape()),
-    reviews: z.array(z.never()),
+    reviewNeeded: z
+      .enum(reviewSettings)
+      .describe("Whose approval it needs; a path of land.reviewPaths needs a human's"),
+    approved: z.boolean().describe("It has the approval that it needs"),
+    reviews: z.array(reviewShape()),
+    diff: diffShape().nullable().describe("What it changes, found by the lander; null: not yet known"),
     landed: landedShape().optional(),
     heldReason: z.string().optional(),
     end: z
@@ -192,6 +243,10 @@ export const queuedSubmissionShape = once(() =>
     epoch: z.number(),
     submittedAt: time(),
     firstSubmittedAt: time(),
+    inspected: z.boolean().describe("The lander has recorded what it changes"),
+    reviewNeeded: z.enum(reviewSettings),
+    approved: z.boolean(),
+    reviewing: z.string().nullable().describe("The session that reviews it"),
   }),
 );
 
@@ -444,12 +499,7 @@ const landShape = once(() =>
       .string()
       .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, "must be a commit id")
       .nullable()
-      .describe("Root commit of the repository; the first lander sets it"),
-    host: z
-      .string()
-      .max(limits.wordLengthMax)
-      .nullable()
-      .describe("Machine of the repository, if there is no remote"),
+      .describe("Root commit of the repository; dibs init --land or the first lander sets it"),
     checks: z
       .array(
         z.strictObject({
@@ -465,6 +515,15 @@ const landShape = once(() =>
       .strictObject({ run: argv(), paths: globs().default([]) })
       .nullable()
       .describe("Command that prepares the landing worktree; runs again when one of its paths changed"),
+    review: z
+      .enum(reviewSettings)
+      .describe(
+        "Whose approval a submission needs before it lands: none, that of a human, of an agent, or of any of the two",
+      ),
+    reviewPaths: globs().describe("A submission that touches one of these needs a human's approval"),
+    reviewRoundsMax: positive()
+      .max(1000)
+      .describe("A task for which changes are requested more often asks a human"),
     returnsMax: positive().max(1000).describe("A task that is returned more often asks a human"),
     batchMax: positive().max(limits.landingTasksMax).describe("How many submissions can share a landing"),
   }),

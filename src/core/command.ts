@@ -1,8 +1,9 @@
 // Everything that can change an org, as data. Randomness and ids come with the command; the time comes with the transaction.
 
-import type { CheckResult, LandingTask, ReturnReason } from "./landing.js";
+import type { CheckResult, LandingTask, Patch, ReturnReason } from "./landing.js";
 import type { LockHolder } from "./lock.js";
 import type { SettingsPatch } from "./project.js";
+import type { SubmissionDiff, Verdict } from "./review.js";
 import type { Role } from "./role.js";
 import type { SessionInput } from "./session.js";
 import type { TaskResult, TaskType } from "./task.js";
@@ -166,6 +167,12 @@ export interface AcquireLanderCommand extends OnProject {
   host?: string | undefined;
   ttlMs?: number | undefined;
 }
+/** Submissions wait, and no lander has the lease: the inbox says so. */
+export interface NoteMissingLanderCommand {
+  type: "note-missing-lander";
+  project: string;
+}
+
 export interface ReleaseLanderCommand extends ByLander {
   type: "release-lander";
 }
@@ -191,6 +198,38 @@ export interface RecordChecksCommand extends OnLanding {
   type: "record-checks";
   tasks: Omit<LandingTask, "commit">[];
   checks: CheckResult[];
+}
+/** What the lander found in the repository. */
+export interface RecordDiffCommand extends OnLanding, OnTask {
+  type: "record-diff";
+  submission: number;
+  diff: SubmissionDiff;
+  patch: Omit<Patch, "submission">;
+}
+/** The first of these submitted tasks that the session can review. */
+export interface ClaimReviewCommand extends OnProject, ClaimOptions {
+  type: "claim-review";
+  candidates: readonly string[];
+  /** False: at capacity, answer nothing instead of what is held. */
+  resume?: boolean | undefined;
+}
+export interface ReviewCommand extends OnTask {
+  type: "review";
+  submission: number;
+  verdict: Verdict;
+  comment?: string | undefined;
+  /** The agent; absent: a person. */
+  sessionId?: string | undefined;
+  /** Of the claimed review. */
+  epoch?: number | undefined;
+  /** The person's token. */
+  token?: string | undefined;
+  /** The person says that it is own work. */
+  own?: boolean | undefined;
+}
+/** A submission waits for a review that no agent will give: the inbox says so. */
+export interface AskForReviewCommand extends OnTask {
+  type: "ask-for-review";
 }
 export interface LandCommand extends OnLanding {
   type: "land";
@@ -369,9 +408,14 @@ export type Command =
   | WithdrawCommand
   | AcquireLanderCommand
   | ReleaseLanderCommand
+  | NoteMissingLanderCommand
   | OpenLandingCommand
   | IntendLandingCommand
   | RecordChecksCommand
+  | RecordDiffCommand
+  | ClaimReviewCommand
+  | ReviewCommand
+  | AskForReviewCommand
   | LandCommand
   | DropLandingCommand
   | ReturnCommand

@@ -38,9 +38,10 @@ import { release } from "./transitions/release.js";
 import { heartbeat, progress } from "./transitions/renew.js";
 import { respond } from "./transitions/respond.js";
 import { retry } from "./transitions/retry.js";
+import { askForReview, claimReview, recordDiff, review } from "./transitions/review.js";
 import { endSession, register, sessionHeartbeat } from "./transitions/session.js";
 import { start } from "./transitions/start.js";
-import { submit } from "./transitions/submit.js";
+import { noteMissingLander, submit } from "./transitions/submit.js";
 import { createToken, dropTokens, revokeToken } from "./transitions/token.js";
 import { withdraw } from "./transitions/unsubmit.js";
 import { update } from "./transitions/update.js";
@@ -61,9 +62,14 @@ const transitions = {
   withdraw,
   "acquire-lander": acquireLander,
   "release-lander": releaseLander,
+  "note-missing-lander": noteMissingLander,
   "open-landing": openLanding,
   "intend-landing": intendLanding,
   "record-checks": recordChecks,
+  "record-diff": recordDiff,
+  "claim-review": claimReview,
+  review,
+  "ask-for-review": askForReview,
   land,
   "drop-landing": dropLanding,
   return: returnSubmission,

@@ -9,6 +9,9 @@ export const eventTypes = [
   "task:awaiting-response",
   "task:response-received",
   "task:submitted",
+  "task:review-requested",
+  "task:review-started",
+  "task:reviewed",
   "task:landed",
   "task:returned",
   "task:withdrawn",
@@ -51,6 +54,7 @@ export const notificationTypes = [
   "WORKER_LOST",
   "AGENT_FAILING",
   "LANDING_HELD",
+  "REVIEW_NEEDED",
   "TASK_COMPLETED",
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
@@ -73,5 +77,6 @@ export const severityOf = {
   WORKER_LOST: "warning",
   AGENT_FAILING: "error",
   LANDING_HELD: "warning",
+  REVIEW_NEEDED: "warning",
   TASK_COMPLETED: "info",
 } as const satisfies Record<NotificationType, Notification["severity"]>;

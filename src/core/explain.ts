@@ -3,19 +3,22 @@
 
 import { type Claim, dueAt, isOver } from "./claim.js";
 import { reachable, waitsFor } from "./dependency.js";
-import type { Draft } from "./draft.js";
-import { holdOf, isLeaseLive, landingPlace, leaseOf } from "./landing.js";
+import { Draft } from "./draft.js";
+import { holdOf, isLeaseLive, landingPlace, leaseOf, placeInLine, submissionOf } from "./landing.js";
 import { limits } from "./limits.js";
 import type { Project } from "./project.js";
-import { type Misfit, misfits, type Who } from "./ready.js";
+import { type Misfit, misfits, type Who, wantsOf } from "./ready.js";
+import { isForAgents, isReviewLive, waitsForReview } from "./review.js";
 import { isLive, isSilent } from "./session.js";
 import { isOpenChild, isTerminal, stateOf, type Task } from "./task.js";
+import type { Reads } from "./view.js";
 
 export const reasonCodes = [
   "TERMINAL",
   "IS_GROUP",
   "CLAIMED",
   "AWAITING_RESPONSE",
+  "WAITING_FOR_REVIEW",
   "WAITING_TO_LAND",
   "LANDING_HELD",
   "NO_LANDER",
@@ -26,13 +29,14 @@ export const reasonCodes = [
   "ASSIGNED_TO_OTHER",
   "WRONG_AGENT_TYPE",
   "MISSING_CAPABILITY",
+  "ON_OTHER_HOST",
   "AGENT_HELD_BACK",
   "NO_LIVE_SESSION_FITS",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 export type Blocker = Exclude<
   ReasonCode,
-  "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS" | "LANDING_HELD" | "NO_LANDER"
+  "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS" | "WAITING_FOR_REVIEW" | "LANDING_HELD" | "NO_LANDER"
 >;
 
 export interface Reason {
@@ -67,7 +71,7 @@ export function blockers(
   if (task.openChildren > 0) found.push("WAITING_ON_CHILDREN");
   if (task.notBefore !== null && task.notBefore > now && !claim) found.push("SCHEDULED");
   if (project.paused) found.push("PROJECT_PAUSED");
-  if (who) found.push(...misfits(task, who));
+  if (who) found.push(...misfits(wantsOf(task), who, project.settings));
   return found;
 }
 
@@ -79,6 +83,36 @@ export function explainReasons(draft: Draft, task: Task, who: Who | null): Reaso
   return blockers(task, claim, draft.project(task.project), who, draft.now).map((code) =>
     describe[code](draft, task, claim, who),
   );
+}
+
+/** The same for a query, which can also see what is ahead of a submitted task. */
+export function explainTask(view: Reads, task: Task, who: Who | null, now: number): Reason[] {
+  const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
+  if (task.submission?.landing) return reasons;
+  return reasons.map((reason) =>
+    reason.code === "WAITING_TO_LAND" ? withPlace(view, task, reason, now) : reason,
+  );
+}
+
+const aheadMax = 3;
+
+function withPlace(view: Reads, task: Task, reason: Reason, now: number): Reason {
+  const { place, ahead, isPartial } = placeInLine(view, task, now);
+  const count = place - 1;
+  const more = count > aheadMax ? ` and ${count - aheadMax} more` : "";
+  const named = count > 0 ? `; ahead: ${ahead.slice(0, aheadMax).join(", ")}${more}` : "";
+  const line = `${ordinal(place)} in line${isPartial ? " or later" : ""}`;
+  return {
+    ...reason,
+    message: `${reason.message.replace(/\.$/, "")}: ${line}${named}.`,
+    taskIds: ahead.slice(0, aheadMax),
+    count,
+  };
+}
+
+function ordinal(number: number): string {
+  const isTeen = number % 100 > 10 && number % 100 < 14;
+  return `${number}${(isTeen ? undefined : ["th", "st", "nd", "rd"][number % 10]) ?? "th"}`;
 }
 
 /** The default, ready for a shell; else a word that `dibs answer` does not take for an answer. */
@@ -137,6 +171,8 @@ function causeOf(draft: Draft, task: Task): Cause | null {
   switch (reason?.code) {
     case "AWAITING_RESPONSE":
       return { rank: causeRanks.asking, says: `${id} is waiting for an answer`, fix: reason.fix! };
+    case "WAITING_FOR_REVIEW":
+      return { rank: causeRanks.asking, says: `${id} waits for a review`, fix: reason.fix! };
     case "WAITING_TO_LAND":
     case "LANDING_HELD":
       return { rank: causeRanks.running, says: `${id} is submitted and has not landed`, fix: reason.fix! };
@@ -163,6 +199,30 @@ function causeText(cause: Cause | null, count: number): string {
 const misfit =
   (code: Misfit, say: (task: Task, who: Who | null) => string, fix: (task: Task) => string): Describe =>
   (_draft, task, _claim, who) => ({ code, message: say(task, who), fix: fix(task) });
+
+/** A submission that waits for a verdict. */
+function reviewReason(draft: Draft, task: Task, project: Project): Reason | null {
+  const submission = task.submission?.landing ? null : submissionOf(draft, task);
+  if (!submission || !waitsForReview(draft, project, submission, draft.now)) return null;
+  const { number } = submission;
+  const reviewer = submission.reviews.find((each) =>
+    isReviewLive(draft, project.id, each, draft.now),
+  )?.sessionId;
+  const code = "WAITING_FOR_REVIEW";
+  if (reviewer) {
+    const message = `${reviewer} reviews its submission ${number}.`;
+    return { code, message, sessionId: reviewer, holderAlive: true, fix: `dibs review ${task.id}` };
+  }
+  const { reviewPaths = [] } = submission.diff ?? {};
+  const why = reviewPaths.length > 0 ? ` because it changes ${few(reviewPaths)}` : "";
+  const isForPeople = !isForAgents(draft, project, submission, draft.now);
+  const whose = isForPeople ? "a person's review" : "a review";
+  return {
+    code,
+    message: `Its submission ${number} waits for ${whose}${why}.`,
+    fix: isForPeople ? `dibs review ${task.id}` : "dibs work --review -- <command>",
+  };
+}
 
 const endedAs = { completed: "is completed", failed: "failed", cancelled: "was cancelled" };
 
@@ -203,10 +263,12 @@ const describe: Record<Blocker, Describe> = {
       const fix = hold.fix ?? `dibs show ${task.id}`;
       return { code: "LANDING_HELD", message: `Its landing is held: ${hold.message}`, fix };
     }
+    const review = reviewReason(draft, task, project);
+    if (review) return review;
     const place = landingPlace(project);
     if (!isLeaseLive(place && leaseOf(draft, place), draft.now)) {
       const message = `It is submitted, and no lander runs for ${place?.target ?? "this project"}.`;
-      return { code: "NO_LANDER", message, fix: `dibs withdraw ${task.id}` };
+      return { code: "NO_LANDER", message, fix: "dibs land" };
     }
     const message = task.submission?.landing
       ? `It is being landed on ${place?.target} by ${task.submission.landing}.`
@@ -273,5 +335,10 @@ const describe: Record<Blocker, Describe> = {
     "MISSING_CAPABILITY",
     (task, who) => `It needs ${task.requires.filter((each) => !who?.capabilities.has(each)).join(", ")}.`,
     (task) => `dibs edit ${task.id} --requires ""`,
+  ),
+  ON_OTHER_HOST: misfit(
+    "ON_OTHER_HOST",
+    () => "Its change was handed in on another machine, and land.remote is not set.",
+    () => "dibs project set land.remote origin",
   ),
 };

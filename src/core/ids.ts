@@ -58,7 +58,7 @@ const generatedForm = /^(\d{4}|[A-Z]\d{3}|[A-Z]{2}\d{2}|[A-Z]{3}\d|[A-Z]{4})$/;
 const suppliedForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /** Words that stand in the place of an id in a route. */
-export const reservedTaskIds: ReadonlySet<string> = new Set([
+const reservedTaskIds: ReadonlySet<string> = new Set([
   "batch",
   "bulk",
   "claimable",

@@ -3,6 +3,7 @@
 
 import type { Document } from "./changes.js";
 import type { LandSettings, Project } from "./project.js";
+import type { Review, SubmissionDiff } from "./review.js";
 import type { Task, TaskResult } from "./task.js";
 import type { DocumentValue, Reads, View } from "./view.js";
 
@@ -11,11 +12,15 @@ export interface TaskSubmission {
   number: number;
   /** Null: nothing was changed. */
   commit: string | null;
+  /** Where the commit is, if that is known. */
+  host?: string;
   submittedAt: number;
   /** Of its first submission: a task that was returned keeps its place. */
   firstSubmittedAt: number;
   /** The landing whose recorded intent has this submission, until it is settled. */
   landing: string | null;
+  /** How often changes were requested since a person was last asked; absent: never. */
+  rounds?: number;
 }
 
 export interface Landed {
@@ -61,8 +66,16 @@ export interface Submission {
   /** How long the attempt worked. */
   durationMs: number;
   checks: CheckResult[];
+  /** Null: the lander has not looked at it yet. */
+  diff: SubmissionDiff | null;
+  reviews: Review[];
+  /** The notification that asks a person for a review. */
+  reviewNotice: string | null;
   end: SubmissionEnd | null;
 }
+
+/** Earlier programs knew no reviews. */
+const unreviewed = { diff: null, reviews: [], reviewNotice: null };
 
 export const submissionKind = "submission";
 const submissionKey = (project: string, taskId: string, number: number) =>
@@ -82,7 +95,7 @@ export function submissionOf(
 ): Submission | null {
   if (number === undefined) return null;
   const value = view.document(submissionKind, submissionKey(task.project, task.id, number));
-  return value ? (value as unknown as Submission) : null;
+  return value ? ({ ...unreviewed, ...value } as unknown as Submission) : null;
 }
 
 export function putSubmission(draft: WritableDocuments, task: Task, submission: Submission): void {
@@ -91,8 +104,29 @@ export function putSubmission(draft: WritableDocuments, task: Task, submission: 
 }
 
 export function removeSubmissions(draft: WritableDocuments, task: Task): void {
+  if (task.submission) draft.putDocument(patchKind, patchKey(task), null);
   for (let number = task.submission?.number ?? 0; number > 0; number--)
     draft.putDocument(submissionKind, submissionKey(task.project, task.id, number), null);
+}
+
+/** The patch of a task's last submission, as the lander found it. It can be computed again, so it is not exported. */
+export const patchKind = "patch";
+const patchKey = ({ project, id }: Pick<Task, "project" | "id">) => `${project}/${id}`;
+
+export interface Patch {
+  submission: number;
+  /** Whole files, until the limit. */
+  text: string;
+  /** Files that were left out. */
+  omitted: number;
+}
+
+export function patchOf(view: Documents, task: Task): Patch | null {
+  return (view.document(patchKind, patchKey(task)) as unknown as Patch | undefined) ?? null;
+}
+
+export function putPatch(draft: WritableDocuments, task: Task, patch: Patch): void {
+  draft.putDocument(patchKind, patchKey(task), { ...patch });
 }
 
 export interface SubmissionRecord extends Submission {
@@ -110,7 +144,7 @@ export function submissionsOf(view: Documents, task: Task): Submission[] {
 
 export function submissionDocument({ project, taskId, ...submission }: SubmissionRecord): Document {
   const key = submissionKey(project, taskId, submission.number);
-  return { kind: submissionKind, key, value: { ...submission } };
+  return { kind: submissionKind, key, value: { ...unreviewed, ...submission } };
 }
 
 export interface TaskName {
@@ -150,7 +184,7 @@ export interface Landing {
 
 export const landingKind = "landing";
 const landingKey = (number: number) => String(number).padStart(10, "0");
-export const landingNumber = (id: string): number => Number(/^L([1-9]\d{0,9})$/.exec(id)?.[1] ?? -1);
+const landingNumber = (id: string): number => Number(/^L([1-9]\d{0,9})$/.exec(id)?.[1] ?? -1);
 
 export function landingOf(view: Documents, id: string): Landing | null {
   const number = landingNumber(id);
@@ -179,9 +213,10 @@ export function newestLandings(view: Reads, limit: number): Landing[] {
   const count = (view.document(landingKind, countKey)?.count as number | undefined) ?? 0;
   const found: Landing[] = [];
   // Landings without an intent leave gaps.
-  for (let before = count; before > 0 && found.length < limit; before -= limit) {
-    const from = Math.max(0, before - limit);
-    const page = { afterKey: landingKey(from), beforeKey: landingKey(before + 1), limit };
+  const size = Math.max(limit, 200);
+  for (let before = count; before > 0 && found.length < limit; before -= size) {
+    const from = Math.max(0, before - size);
+    const page = { afterKey: landingKey(from), beforeKey: landingKey(before + 1), limit: size };
     const landings = view
       .documents({ kind: landingKind, ...page })
       .map(({ value }) => value as unknown as Landing);
@@ -272,12 +307,14 @@ export function submittedDocument(project: string, count: number): Document {
   return { kind: submittedKind, key: project, value: { count } };
 }
 
-export type Stage = "checking" | "review" | "landing" | "held";
-
-/** Where a submitted task is on its way to the target. */
-export function stageOf(view: Pick<View, "document">, task: Task, project: Project): Stage {
-  if (task.submission?.landing) return "landing";
-  return holdOf(view, task, project) ? "held" : "checking";
+/** Projects whose submissions no lander picks up, and nobody was told yet. */
+export function withoutLander(view: Reads, now: number): Project[] {
+  return view.projects({ readableOnly: true }).filter((project) => {
+    const place = landingPlace(project);
+    if (!place || submittedCount(view, project.id) === 0) return false;
+    const lease = leaseOf(view, place);
+    return !isLeaseLive(lease, now) && !lease?.missingId;
+  });
 }
 
 export function holdOf(view: Pick<View, "document">, task: Task, project: Project): Hold | null {
@@ -288,6 +325,16 @@ export function holdOf(view: Pick<View, "document">, task: Task, project: Projec
     holds.find(({ tasks }) => tasks.length === 0 || tasks.some((each) => isSameTask(each, name))) ?? null
   );
 }
+
+/** A whole object id of git, by SHA-1 or SHA-256. */
+export const isObjectId = (text: string) => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+
+/** A change was handed in and is not on the target. No completed task should be like that. */
+export const isNotLanded = ({ submission, landed }: Task): boolean =>
+  submission !== null && submission.commit !== null && landed === null;
+
+export const flakyCount = (checks: readonly CheckResult[]): number =>
+  checks.filter(({ state }) => state === "flaky").length;
 
 /** A base that is the commit itself hands in nothing. */
 export function changeIn(given: { commit?: string | undefined; base?: string | undefined }): string | null {
@@ -311,4 +358,31 @@ export function landingOrder(now: number) {
   const firstOf = ({ submission }: Task) => submission?.firstSubmittedAt ?? 0;
   return (a: Task, b: Task) =>
     priorityOf(b) - priorityOf(a) || firstOf(a) - firstOf(b) || a.ordinal - b.ordinal;
+}
+
+/** How many submitted tasks are looked at to find a place. */
+const lineMax = 1000;
+
+export interface PlaceInLine {
+  /** From 1 on. */
+  place: number;
+  /** Those that land before it, the next one first. */
+  ahead: string[];
+  /** There are more submitted tasks than were looked at. */
+  isPartial: boolean;
+}
+
+/** Where a submitted task waits, among those of its project. What is being landed is ahead of everything else. */
+export function placeInLine(view: Pick<Reads, "tasks">, task: Task, now: number): PlaceInLine {
+  const { project } = task;
+  const tasks = view.tasks({ project, states: ["submitted"], afterOrdinal: 0, limit: lineMax });
+  const inOrder = landingOrder(now);
+  const isWaiting = ({ submission }: Task) => (submission?.landing ? 0 : 1);
+  const order = (a: Task, b: Task) => isWaiting(a) - isWaiting(b) || inOrder(a, b);
+  const ahead = tasks.filter((each) => each.id !== task.id && order(each, task) < 0).sort(order);
+  return {
+    place: ahead.length + 1,
+    ahead: ahead.map(({ id }) => id),
+    isPartial: tasks.length === lineMax,
+  };
 }

@@ -20,6 +20,7 @@ const texts = {
   ASSIGNED_TO_OTHER: (n: number) => `${n} assigned to others`,
   WRONG_AGENT_TYPE: (n: number) => `${n} for another agent type`,
   MISSING_CAPABILITY: (n: number) => `${n} ${n === 1 ? "needs" : "need"} other capabilities`,
+  ON_OTHER_HOST: (n: number) => `${n} with a change on another machine`,
   OTHER_LABELS: (n: number) => `${n} with other labels`,
   RELEASED_JUST_NOW: (n: number) => `${n} released by this session less than a minute ago`,
   READY: (n: number) => `${n} ready`,
@@ -113,7 +114,7 @@ function reasonCounts(view: Reads, query: Query): Counts {
   let scheduled = 0;
   let unblocked = 0;
   for (const lane of counts.ready) {
-    const misfit = who && laneMisfit(lane.lane, who);
+    const misfit = who && laneMisfit(lane.lane, who, project.settings);
     if (misfit) found[misfit] = (found[misfit] ?? 0) + lane.ready;
     else fitting += lane.ready;
     scheduled += lane.scheduled;
@@ -165,8 +166,18 @@ function fixFor(view: Reads, { project, counts, claimant }: Query, codes: Readon
     const [only] = counts.open.failed === 1 ? failedTask(view, project.id) : [];
     return only === undefined ? `dibs list --status failed${where}` : `dibs retry ${only}${where}`;
   }
-  if (has("ASSIGNED_TO_OTHER", "WRONG_AGENT_TYPE", "MISSING_CAPABILITY", "OTHER_LABELS", "READY"))
+  if (
+    has(
+      "ASSIGNED_TO_OTHER",
+      "WRONG_AGENT_TYPE",
+      "MISSING_CAPABILITY",
+      "ON_OTHER_HOST",
+      "OTHER_LABELS",
+      "READY",
+    )
+  )
     return `dibs ready${where}`;
+  if (has("SUBMITTED") && !has("RUNNING", "CLAIMED")) return `dibs list --status submitted${where}`;
   if (has("BLOCKED") && !has("RUNNING", "CLAIMED", "SCHEDULED", "RETRY_SCHEDULED", "RELEASED_JUST_NOW")) {
     const [first] = blockedTask(view, project.id);
     return first === undefined ? `dibs list --status blocked${where}` : `dibs explain ${first}${where}`;

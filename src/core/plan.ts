@@ -5,7 +5,7 @@ import type { Document } from "./changes.js";
 import type { TaskState } from "./task.js";
 import type { DocumentValue, Reads } from "./view.js";
 
-export const planKind = "plan";
+const planKind = "plan";
 
 export interface PlanEntry {
   /** The item's identity within the plan. */

@@ -61,14 +61,48 @@ export interface LandSettings {
   remote: string | null;
   /** The root commit of the repository. */
   repository: string | null;
-  /** Where the repository is, if there is no remote. */
-  host: string | null;
   checks: LandCheck[];
   /** Prepares the landing worktree; runs again when one of the paths changed. */
   setup: { run: string[]; paths: string[] } | null;
+  /** Who must approve a submission before it lands. */
+  review: ReviewSetting;
+  /** A submission that touches one of these needs a human's approval in any case: checks run what an agent may have edited. */
+  reviewPaths: string[];
+  reviewRoundsMax: number;
   returnsMax: number;
   batchMax: number;
 }
+
+export const reviewSettings = ["none", "human", "agent", "any"] as const;
+export type ReviewSetting = (typeof reviewSettings)[number];
+
+/** Package manifests, CI, test configuration, attributes of git, hooks. */
+const reviewPathsDefault = [
+  "**/package.json",
+  "**/pyproject.toml",
+  "**/setup.py",
+  "**/setup.cfg",
+  "**/Cargo.toml",
+  "**/go.mod",
+  "**/Gemfile",
+  "**/pom.xml",
+  "**/build.gradle*",
+  "**/Makefile",
+  "**/CMakeLists.txt",
+  ".github/**",
+  ".gitlab-ci.yml",
+  ".circleci/**",
+  ".ci/**",
+  "Jenkinsfile",
+  "**/{vitest,jest,playwright,karma,cypress}.config.*",
+  "**/{pytest,tox}.ini",
+  "**/conftest.py",
+  "**/.gitattributes",
+  ".gitmodules",
+  ".husky/**",
+  ".githooks/**",
+  ".pre-commit-config.yaml",
+];
 
 export interface WorktreeSettings {
   /** Run in every new task worktree. */
@@ -120,20 +154,22 @@ export const defaultSettings: Settings = {
     target: null,
     remote: null,
     repository: null,
-    host: null,
     checks: [],
     setup: null,
+    review: "none",
+    reviewPaths: reviewPathsDefault,
+    reviewRoundsMax: 3,
     returnsMax: 5,
     batchMax: 8,
   },
   worktree: { setup: null, copy: [] },
 };
 
-/** Stores and exports of earlier programs have no settings about landing. */
+/** Stores and exports of earlier programs have no settings about landing, or not all of them. */
 export function wholeSettings(stored: Partial<Settings>): Settings {
-  if (stored.land && stored.worktree) return stored as Settings;
+  if (stored.land?.reviewPaths && stored.worktree) return stored as Settings;
   const { land, worktree } = defaultSettings;
-  return { land, worktree, ...stored } as Settings;
+  return { worktree, ...stored, land: { ...land, ...stored.land } } as Settings;
 }
 
 export type SettingsPatch = {

@@ -1,12 +1,12 @@
 // The ready queue as the stores keep it. A ready task stands in a lane: the tasks that ask for the same assignee, agent
-// type and capabilities, so that a session looks only at lanes it fits and never scans past tasks it may not take.
+// type, capabilities and machine, so that a session looks only at lanes it fits and never scans past tasks it may not take.
 // A task with labels stands in one more lane per label. In a lane, a level is a priority (or a depth), and within a level
 // the order is fixed when the row is written. Ageing therefore needs no writes: an older task of a level is never behind
 // a younger one, so the best task of a lane is the best among the heads of its levels.
 
 import { effectivePriority } from "./priority.js";
 import type { Order, Project, Settings } from "./project.js";
-import { namesOf, type SessionTraits } from "./session.js";
+import { machineOf, namesOf, type SessionTraits } from "./session.js";
 import type { Task } from "./task.js";
 
 export interface ReadyEntry {
@@ -23,6 +23,8 @@ interface Identity {
   names: string[];
   agentType: string | null;
   capabilities: ReadonlySet<string>;
+  /** Null: it is not known, and fits all. */
+  machine: string | null;
 }
 
 export interface Who extends Identity {
@@ -30,12 +32,17 @@ export interface Who extends Identity {
   prefixes: string[];
 }
 
-export type Wants = Pick<Task, "assignee" | "agentType" | "requires">;
-export type Misfit = "ASSIGNED_TO_OTHER" | "WRONG_AGENT_TYPE" | "MISSING_CAPABILITY";
+export interface Wants extends Pick<Task, "assignee" | "agentType" | "requires"> {
+  /** Where the change is that was handed in last; matters only while work lands without a remote. */
+  machine: string | null;
+}
+export type Misfit = "ASSIGNED_TO_OTHER" | "WRONG_AGENT_TYPE" | "MISSING_CAPABILITY" | "ON_OTHER_HOST";
 
 const labelEnd = "\u001d";
 const partEnd = "\u001f";
 const itemEnd = "\u001e";
+/** Before a machine, which stands in a lane as one more capability; no capability begins with it. */
+const machineMark = "\u0001";
 
 /** A session claims again and again: who it is, and where it may look, is worked out once per row of it. */
 const known = new WeakMap<SessionTraits, Who>();
@@ -48,6 +55,7 @@ export function whoIs(session: SessionTraits, agentType?: string | null): Who {
     names: namesOf(session),
     agentType: agentType ?? session.agentType,
     capabilities: new Set(session.capabilities),
+    machine: machineOf(session.host),
   };
   const whole = { ...who, prefixes: prefixesFor(who, [""]) };
   if (usual) known.set(session, whole);
@@ -55,32 +63,45 @@ export function whoIs(session: SessionTraits, agentType?: string | null): Who {
 }
 
 /** Why a session may not take a task; empty when it may. Claiming, claim-next and explain all ask this. */
-export function misfits(wants: Wants, who: Who): Misfit[] {
+export function misfits(wants: Wants, who: Who, { land }: Pick<Settings, "land">): Misfit[] {
   const found: Misfit[] = [];
   if (wants.assignee !== null && !who.names.includes(wants.assignee)) found.push("ASSIGNED_TO_OTHER");
   if (wants.agentType !== null && wants.agentType !== who.agentType) found.push("WRONG_AGENT_TYPE");
   if (wants.requires.some((capability) => !who.capabilities.has(capability)))
     found.push("MISSING_CAPABILITY");
+  const isLocal = land.target !== null && land.remote === null;
+  if (isLocal && wants.machine !== null && who.machine !== null && wants.machine !== who.machine)
+    found.push("ON_OTHER_HOST");
   return found;
+}
+
+export function wantsOf({ assignee, agentType, requires, submission }: Task): Wants {
+  const machine = submission?.commit ? machineOf(submission.host) : null;
+  return { assignee, agentType, requires, machine };
 }
 
 const plainLane = `${labelEnd}${partEnd}${partEnd}`;
 
-export function laneOf(wants: Wants, label = ""): string {
-  if (label === "" && wants.assignee === null && wants.agentType === null && wants.requires.length === 0)
+export function laneOf(task: Task, label = ""): string {
+  const wants = wantsOf(task);
+  const items = wants.machine === null ? wants.requires : [...wants.requires, machineMark + wants.machine];
+  if (label === "" && wants.assignee === null && wants.agentType === null && items.length === 0)
     return plainLane;
-  const requires = [...wants.requires].sort().join(itemEnd);
+  const requires = [...items].sort().join(itemEnd);
   return `${label}${labelEnd}${wants.assignee ?? ""}${partEnd}${wants.agentType ?? ""}${partEnd}${requires}`;
 }
 
-export function wantsOf(lane: string): Wants {
+function wantsIn(lane: string): Wants {
   const [assignee = "", agentType = "", requires = ""] = lane
     .slice(lane.indexOf(labelEnd) + 1)
     .split(partEnd);
+  const items = requires ? requires.split(itemEnd) : [];
+  const machine = items.find((item) => item.startsWith(machineMark));
   return {
     assignee: assignee || null,
     agentType: agentType || null,
-    requires: requires ? requires.split(itemEnd) : [],
+    requires: machine === undefined ? items : items.filter((item) => item !== machine),
+    machine: machine?.slice(machineMark.length) ?? null,
   };
 }
 
@@ -88,8 +109,8 @@ export function wantsOf(lane: string): Wants {
  * A lane that begins with one of the session's prefixes fits but for what it requires; one that is no longer than the prefix
  * requires nothing.
  */
-function fits(lane: string, prefix: string, who: Who): boolean {
-  return lane.length === prefix.length || misfits(wantsOf(lane), who).length === 0;
+function fits(lane: string, prefix: string, who: Who, settings: Settings): boolean {
+  return lane.length === prefix.length || misfits(wantsIn(lane), who, settings).length === 0;
 }
 
 function lanePrefixes(who: Who, labels: string[] | undefined): string[] {
@@ -187,7 +208,7 @@ export function pickNext(
   let soonestAt: number | null = null;
   for (const prefix of lanePrefixes(who, query.labels)) {
     for (const lane of view.readyLanes(project, prefix)) {
-      if (!fits(lane, prefix, who)) continue;
+      if (!fits(lane, prefix, who, settings)) continue;
       for (const level of view.readyLevels(project, lane)) {
         if (!best.canBeBeatenBy(level)) break;
         for (const entry of view.readyEntries(project, lane, level)) {
@@ -225,7 +246,7 @@ export function readyNow(
   let count = 0;
   let soonestAt: number | null = null;
   for (const lane of view.readyLanes(project, labelEnd)) {
-    const { assignee } = wantsOf(lane);
+    const { assignee } = wantsIn(lane);
     if (assignee !== null) assignees.add(assignee);
     for (const level of view.readyLevels(project, lane)) {
       for (const { notBefore } of view.readyEntries(project, lane, level)) {
@@ -250,8 +271,8 @@ export interface ReadyCount {
 export const unlabelledLanes = { from: labelEnd, to: itemEnd };
 
 /** Why a session cannot claim from a lane; null if it can. */
-export function laneMisfit(lane: string, who: Who): Misfit | null {
-  return misfits(wantsOf(lane), who)[0] ?? null;
+export function laneMisfit(lane: string, who: Who, settings: Settings): Misfit | null {
+  return misfits(wantsIn(lane), who, settings)[0] ?? null;
 }
 
 /** What can be claimed now, best first; without a session, by anybody. */
@@ -264,7 +285,7 @@ export function listReady(
   const inOrderOfTime = isInOrderOfTime(view, settings, now);
   for (const prefix of who ? lanePrefixes(who, undefined) : [labelEnd]) {
     for (const lane of view.readyLanes(project, prefix)) {
-      if (who && !fits(lane, prefix, who)) continue;
+      if (who && !fits(lane, prefix, who, settings)) continue;
       for (const level of view.readyLevels(project, lane)) {
         let count = 0;
         for (const entry of view.readyEntries(project, lane, level)) {
@@ -331,4 +352,22 @@ class Best {
       this.rank = rank;
     }
   }
+}
+
+/** The same row. Depth first, the time is no part of the key, but it must be right all the same. */
+function samePlace(a: ReadyEntry, b: ReadyEntry): boolean {
+  return (
+    a.lane === b.lane && a.level === b.level && a.k1 === b.k1 && a.k2 === b.k2 && a.notBefore === b.notBefore
+  );
+}
+
+/** Which rows of the queue a task leaves, and which it joins. */
+export function movesBetween(before: ReadyEntry[], after: ReadyEntry[]) {
+  // Nearly always it only left, or only joined.
+  if (before.length === 0 || after.length === 0) return { left: before, joined: after };
+  const isIn = (entries: ReadyEntry[], entry: ReadyEntry) => entries.some((other) => samePlace(entry, other));
+  return {
+    left: before.filter((entry) => !isIn(after, entry)),
+    joined: after.filter((entry) => !isIn(before, entry)),
+  };
 }

@@ -28,6 +28,14 @@ export const refusals = {
     transient: true,
     means: "The task's submission is being landed; try again when that is settled.",
   },
+  STALE_SUBMISSION: {
+    transient: false,
+    means: "The verdict is for a submission that has ended, or was replaced by a newer one.",
+  },
+  SELF_REVIEW: {
+    transient: false,
+    means: "The author of a submission cannot review it.",
+  },
   REMOTE_REQUIRED: {
     transient: false,
     means: "The commit is on another machine, and the project has no `land.remote` to fetch it from.",

@@ -56,13 +56,26 @@ export interface SessionInput {
 }
 
 /** What decides which tasks fit a session. */
-export type SessionTraits = Pick<Session, "id" | "name" | "agentType" | "capabilities">;
+export type SessionTraits = Pick<Session, "id" | "name" | "agentType" | "capabilities" | "host">;
 
 const agentTypeDefault = "cli";
 
 /** Somebody who says nothing but a name. */
 export function newcomer(id: string): SessionTraits & { agentType: string } {
-  return { id, name: null, agentType: agentTypeDefault, capabilities: [] };
+  return { id, name: null, agentType: agentTypeDefault, capabilities: [], host: null };
+}
+
+/** What stays of a host after a reboot: its last part. Null: nothing is known about the machine. */
+export function machineOf(host: string | null | undefined): string | null {
+  const parts = host?.split("/") ?? [];
+  // Earlier versions named boot and pid namespace only.
+  return parts.length === 2 ? null : parts.at(-1) || null;
+}
+
+/** Unless both machines are known, nothing speaks against it. */
+export function isSameMachine(host: string | null | undefined, other: string | null | undefined): boolean {
+  const [one, two] = [machineOf(host), machineOf(other)];
+  return one === null || two === null || one === two;
 }
 
 export function isLive(session: Session | undefined): session is Session {

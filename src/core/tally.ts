@@ -2,6 +2,7 @@
 // order of the log, asks for the figures so far where it needs them, and collects those that changed.
 
 import type { DibsEvent, EventType } from "./event.js";
+import { type ReturnReason, returnReasons } from "./landing.js";
 import { isUntold, moveOf } from "./moves.js";
 import { type TaskState, taskStates } from "./task.js";
 
@@ -20,6 +21,7 @@ export const bounds = {
   durations: [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400],
   claimWaits: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 1800, 3600, 14_400, 86_400],
   questionWaits: [5, 15, 60, 300, 900, 1800, 3600, 14_400, 28_800, 86_400, 259_200],
+  landingWaits: [5, 15, 60, 300, 900, 1800, 3600, 14_400, 28_800, 86_400, 259_200],
 } as const;
 
 export interface Histogram {
@@ -40,6 +42,18 @@ export interface Totals {
   durations: Histogram;
   claimWaits: Histogram;
   questionWaits: Histogram;
+  /** Submissions that were handed in. */
+  submissions: number;
+  /** Tasks that were completed by a landing. */
+  landings: number;
+  /** Submissions that were sent back. */
+  returns: Record<ReturnReason, number>;
+  /** Checks that failed and passed when they ran again on the same tree. */
+  flakyChecks: number;
+  /** From the first submission of a task to its landing. */
+  landingWaits: Histogram;
+  /** Tasks that were completed although the change that they handed in is not on the target. */
+  notLanded: number;
   firstAt: number;
 }
 
@@ -60,6 +74,9 @@ export interface AgentWork {
 
 export interface Bucket extends AgentWork {
   created: number;
+  submitted: number;
+  landed: number;
+  returned: number;
   /** Of the tasks that left the queue, by a claim or cancelled: since when the oldest could be claimed, and the longest wait. */
   oldestSince: number | null;
   longestWaitMs: number | null;
@@ -154,16 +171,31 @@ const countedTypes: ReadonlySet<string> = new Set([
   "task:created",
   "task:claim-expired",
   "task:claim-orphaned",
+  "task:landed",
+  "task:returned",
 ] satisfies DibsEvent["type"][]);
 
 const isWork = (event: DibsEvent) => event.sessionId !== null;
 
 function countTotals(totals: Totals, event: DibsEvent): void {
   switch (event.type) {
+    case "task:submitted":
+      totals.submissions++;
+      return;
+    case "task:landed":
+      totals.landings++;
+      totals.flakyChecks += numberIn(event, "flaky");
+      enter(totals.landingWaits, bounds.landingWaits, event.data.waitedMs);
+      return;
+    case "task:returned":
+      totals.flakyChecks += numberIn(event, "flaky");
+      if (isReturnReason(event.data.reason)) totals.returns[event.data.reason]++;
+      return;
     case "task:claimed":
       enter(totals.claimWaits, bounds.claimWaits, event.data.waitedMs);
       return;
     case "task:completed":
+      if (event.data.notLanded === true) totals.notLanded++;
       if (!isWork(event)) return;
       totals.completions++;
       enter(totals.durations, bounds.durations, event.data.durationMs);
@@ -184,8 +216,18 @@ function countTotals(totals: Totals, event: DibsEvent): void {
   }
 }
 
+function numberIn({ data }: DibsEvent, field: string): number {
+  return typeof data[field] === "number" ? data[field] : 0;
+}
+
+const isReturnReason = (reason: unknown): reason is ReturnReason =>
+  returnReasons.includes(reason as ReturnReason);
+
 function countBucket(bucket: Bucket, event: DibsEvent): void {
   if (event.type === "task:created") bucket.created++;
+  if (event.type === "task:submitted") bucket.submitted++;
+  if (event.type === "task:landed") bucket.landed++;
+  if (event.type === "task:returned") bucket.returned++;
   if (event.type === "task:claimed" || event.type === "task:cancelled") countLeaving(bucket, event);
   const count = workOf[event.type];
   if (!count || (event.type === "task:completed" && !isWork(event))) return;
@@ -249,6 +291,10 @@ const empty = (upTo: readonly number[]): Histogram => ({
   sumMs: 0,
 });
 
+function noReturns(): Record<ReturnReason, number> {
+  return Object.fromEntries(returnReasons.map((reason) => [reason, 0])) as Record<ReturnReason, number>;
+}
+
 export function noTotals(firstAt: number): Totals {
   return {
     states: noStates(),
@@ -259,6 +305,12 @@ export function noTotals(firstAt: number): Totals {
     durations: empty(bounds.durations),
     claimWaits: empty(bounds.claimWaits),
     questionWaits: empty(bounds.questionWaits),
+    submissions: 0,
+    landings: 0,
+    returns: noReturns(),
+    flakyChecks: 0,
+    landingWaits: empty(bounds.landingWaits),
+    notLanded: 0,
     firstAt,
   };
 }
@@ -279,6 +331,9 @@ export function noBucket(): Bucket {
   return {
     ...noWork(),
     created: 0,
+    submitted: 0,
+    landed: 0,
+    returned: 0,
     oldestSince: null,
     longestWaitMs: null,
     queuedBefore: 0,
@@ -296,7 +351,15 @@ function copyOfTotals(totals: Totals): Totals {
     durations: copyOfHistogram(totals.durations),
     claimWaits: copyOfHistogram(totals.claimWaits),
     questionWaits: copyOfHistogram(totals.questionWaits),
+    returns: { ...totals.returns },
+    landingWaits: copyOfHistogram(totals.landingWaits),
   };
+}
+
+/** Stored by a program that counted less: what it did not count begins at 0. */
+export function wholeTotals(stored: Partial<Totals> & Pick<Totals, "firstAt">): Totals {
+  const none = noTotals(stored.firstAt);
+  return { ...none, ...stored, returns: { ...none.returns, ...stored.returns } };
 }
 
 function copyOfWork<T extends AgentWork>(work: T): T {

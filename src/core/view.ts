@@ -67,7 +67,6 @@ export interface EventFilter extends Tolerant {
 export interface View {
   org(): Org;
   project(id: string): Project | undefined;
-  projects(filter?: Tolerant): Project[];
 
   task(project: string, id: string): Task | undefined;
   text(project: string, id: string): TaskText | undefined;
@@ -129,8 +128,9 @@ export interface WholeTask {
 
 export type OpenCounts = Partial<Record<TaskState, number>>;
 
-/** Read models: what lists and pages show. Each list is bounded by its limit. */
-export interface Reads extends View {
+/** What read jobs see in addition to the rows of a view. Each list is bounded by its limit. Commits see no lists. */
+export interface Lists {
+  projects(filter?: Tolerant): Project[];
   tasks(filter: TaskFilter): Task[];
   openClaims(filter: ClaimFilter): Claim[];
   /** Claims that were lost, of tasks that nobody has claimed since; of the last ones first. */
@@ -158,3 +158,5 @@ export interface Reads extends View {
   /** Of one kind, in the order of their keys' UTF-8 bytes. */
   documents(page: DocumentPage): { key: string; value: DocumentValue }[];
 }
+
+export interface Reads extends View, Lists {}

@@ -3,14 +3,17 @@ import type { Operation } from "../contract/operation.js";
 import { isAtLeast, type Role } from "../core/role.js";
 import type { Caller } from "./environment.js";
 
-/** The role an input needs: force is for leaders, whoever may release. */
-function neededRole(operation: Operation, input: unknown): Role {
-  const forced = (input as { force?: unknown }).force === true;
-  return forced && !isAtLeast(operation.role, "leader") ? "leader" : operation.role;
+/** The role an input needs: force is for leaders, and so is a verdict that names no session. */
+function neededRole({ role, leaderWithout }: Operation, input: Record<string, unknown>): Role {
+  const needsLeader =
+    input.force === true || (leaderWithout !== undefined && input[leaderWithout] === undefined);
+  return needsLeader && !isAtLeast(role, "leader") ? "leader" : role;
 }
 
-export function authorise(caller: Caller, operation: Operation, input: unknown): void {
-  const needed = neededRole(operation, input);
+/** Without an input: whether the caller is allowed any call of the operation. */
+export function authorise(caller: Caller, operation: Operation, input?: unknown): void {
+  const needed =
+    input === undefined ? operation.role : neededRole(operation, input as Record<string, unknown>);
   if (isAtLeast(caller.role, needed)) return;
   throw new DibsError(
     "FORBIDDEN",

@@ -10,6 +10,7 @@ import type { ReasonCode } from "../core/explain.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
 import type { CommandCall } from "./handler.js";
+import { withHandover } from "./handover.js";
 import { withReason } from "./nothing.js";
 import { recoverTask } from "./preparations.js";
 import { endDeadHolders, endDeadHoldersSince, isHolderScanDue, monotonicMs } from "./sweep.js";
@@ -26,7 +27,11 @@ export function claimNext(executor: Executor, call: ClaimNext): Promise<Answer> 
   const claim = () =>
     executor
       .transact(call)
-      .then(({ answer }) => (answer.claim ? answer : claimLater(executor, call, { answer, startedAt })));
+      .then(({ answer }) =>
+        answer.claim
+          ? withHandover(executor, org, answer)
+          : claimLater(executor, call, { answer, startedAt }),
+      );
   // Before claiming: an urgent task of a dead worker comes before the next one in the queue.
   return isHolderScanDue(executor, org) ? endDeadHolders(executor, org).then(claim) : claim();
 }
@@ -38,6 +43,7 @@ interface Earlier {
 
 async function claimLater(executor: Executor, call: ClaimNext, earlier: Earlier): Promise<Answer> {
   const latest = await claimAgain(executor, call, earlier);
+  if (latest.claim) return withHandover(executor, call.caller.org, latest);
   return isAborted(call) ? latest : withReason(executor, call, latest);
 }
 
@@ -168,7 +174,8 @@ export async function claimNamed(
   const { waitMs = 0 } = input;
   const claim = async () => {
     await recoverTask(executor, call);
-    return (await executor.transact(call)).answer;
+    const { answer } = await executor.transact(call);
+    return withHandover(executor, caller.org, answer);
   };
   if (waitMs === 0) return claim();
   const until = monotonicMs() + waitMs;

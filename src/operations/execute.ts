@@ -9,7 +9,7 @@ import type { Command } from "../core/command.js";
 import { carryOut, wasSetBack } from "../core/decide.js";
 import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
-import type { IdempotencyRecord, Reads } from "../core/view.js";
+import type { IdempotencyRecord, Reads, View } from "../core/view.js";
 import type { ReadJob, Store, Transaction } from "../store/store.js";
 import { boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
@@ -70,10 +70,13 @@ export class Executor {
   }
 
   /** Promises are passed on, not awaited: nearly every call comes through here. */
-  transact<N extends OperationName>(call: CommandCall<N>): Promise<Executed<N>> {
+  transact<N extends OperationName>(
+    call: CommandCall<N>,
+    candidates?: readonly string[],
+  ): Promise<Executed<N>> {
     const { handler, input, caller, idempotencyKey: key } = call;
     const aside = {};
-    const command = handler.command(input, { caller, environment: this.environment, aside });
+    const command = handler.command(input, { caller, environment: this.environment, aside, candidates });
     const request = key === undefined ? "" : this.requestOf(call);
     const keptAs = key === undefined ? undefined : keyOf(caller, key);
     // Pure: a job can run twice.
@@ -157,7 +160,7 @@ function keyOf({ keysOf }: Caller, key: string): string {
 /**
  * A record from more than a day ahead was written while the clock was wrong. It is ignored, like an old one.
  */
-function honoured(view: Reads, key: string, now: number): IdempotencyRecord | null {
+function honoured(view: View, key: string, now: number): IdempotencyRecord | null {
   const before = view.idempotency(key);
   return before && Math.abs(now - before.createdAt) < limits.idempotencyMs ? before : null;
 }

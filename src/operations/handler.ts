@@ -7,7 +7,7 @@ import type { OperationName, OperationNamed } from "../contract/registry.js";
 import type { Command } from "../core/command.js";
 import type { ValueOf } from "../core/decide.js";
 import type { Outcome } from "../core/refusal.js";
-import type { Reads } from "../core/view.js";
+import type { Reads, View } from "../core/view.js";
 import type { Caller, Environment } from "./environment.js";
 import type { Executed, Executor } from "./execute.js";
 
@@ -47,6 +47,8 @@ export interface CallContext {
    * not return them.
    */
   aside: Record<string, unknown>;
+  /** Tasks that were read before the transaction: it takes one of them, if it still can. */
+  candidates?: readonly string[] | undefined;
 }
 
 interface CommonMembers<N extends OperationName> {
@@ -61,7 +63,7 @@ interface CommonMembers<N extends OperationName> {
 export interface CommandHandler<N extends OperationName, C extends Command> extends CommonMembers<N> {
   kind: "command";
   command(input: ParsedOf<OperationNamed<N>>, context: CallContext): C;
-  answer(view: Reads, value: ValueOf<C["type"]>, command: C, now: number): OutputOf<OperationNamed<N>>;
+  answer(view: View, value: ValueOf<C["type"]>, command: C, now: number): OutputOf<OperationNamed<N>>;
   /**
    * Whether a call that is repeated with its idempotency key returns this answer. If not, it runs again.
    * Default: yes.

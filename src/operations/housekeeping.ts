@@ -4,6 +4,7 @@
 import { dispatch } from "./dispatch.js";
 import type { Executor } from "./execute.js";
 import { catchUp } from "./metrics/recorder.js";
+import { noteUnattended } from "./preparations.js";
 import { retireEvents, retireTasks } from "./retention.js";
 import { endDeadHolders } from "./sweep.js";
 import { dropExpiredTokens } from "./tokens.js";
@@ -70,7 +71,10 @@ export class Housekeeping {
       const caller = { org, project, actor: "system", role: "admin" as const };
       await dispatch(executor, "claims.cleanup", {}, caller, {});
     }
-    if (this.isTime(org, "figures", figuresMs)) await catchUp(executor, org);
+    if (this.isTime(org, "figures", figuresMs)) {
+      await catchUp(executor, org);
+      await noteUnattended(executor, { caller: { org, project, actor: "system", role: "admin" } });
+    }
     if (this.isTime(org, "forget", forgetMs)) {
       const { retainEventsMs } = this.options;
       await dropExpiredTokens(executor, org);

@@ -10,8 +10,10 @@ import type {
   LandCommand,
   OpenLandingCommand,
   RecordChecksCommand,
+  RecordDiffCommand,
   ReleaseLanderCommand,
   ReturnCommand,
+  ReviewCommand,
   SubmitCommand,
   WithdrawCommand,
 } from "../core/command.js";
@@ -28,14 +30,15 @@ import {
   landsOn,
   leaseOf,
   newestLandings,
+  patchOf,
   type Submission,
-  stageOf,
   submissionOf,
 } from "../core/landing.js";
 import { accept, assert, refuse } from "../core/refusal.js";
+import { isApproved, isReviewLive, type Review, reviewNeed, stageOf } from "../core/review.js";
 import type { Task } from "../core/task.js";
 import { noSuchTask } from "../core/transitions/holder.js";
-import type { Reads } from "../core/view.js";
+import type { Reads, View } from "../core/view.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
 import { iso, maybeIso, wireTask } from "./render.js";
 
@@ -59,7 +62,7 @@ const wireLanding = (landing: Landing): WireLanding => ({
 
 const wireHold = ({ notificationId: _, at, ...hold }: Hold) => ({ ...hold, at: iso(at) });
 
-function wireLease(view: Reads, lease: LanderLease): WireLease {
+function wireLease(view: View, lease: LanderLease): WireLease {
   const { repository, target, epoch, holder, host, expiresAt, lastLanded, holds } = lease;
   const landing = lease.landing === null ? null : landingOf(view, lease.landing);
   return {
@@ -75,16 +78,62 @@ function wireLease(view: Reads, lease: LanderLease): WireLease {
   };
 }
 
-function wireSubmission(view: Reads, task: Task, submission: Submission): WireSubmission {
+function wireReview(
+  view: View,
+  project: string,
+  review: Review,
+  now: number,
+): WireSubmission["reviews"][number] {
+  const {
+    epoch,
+    kind,
+    sessionId,
+    by,
+    claimedAt,
+    expiresAt,
+    verdict,
+    comment,
+    verdictAt,
+    own,
+    inheritedFrom,
+  } = review;
+  return {
+    epoch,
+    kind,
+    sessionId,
+    by,
+    claimedAt: iso(claimedAt),
+    expiresAt: iso(expiresAt),
+    live: isReviewLive(view, project, review, now),
+    verdict,
+    comment,
+    verdictAt: maybeIso(verdictAt),
+    own,
+    inheritedFrom,
+  };
+}
+
+function wireDiff(diff: Submission["diff"]): WireSubmission["diff"] {
+  if (!diff) return null;
+  const { patchId: _, ...rest } = diff;
+  return rest;
+}
+
+export function wireSubmission(view: View, task: Task, submission: Submission, now: number): WireSubmission {
   const project = view.project(task.project);
-  const isOpen = submission.end === null && task.state === "submitted" && project !== undefined;
+  assert(project, `the project of ${task.id} exists`);
+  const isOpen = submission.end === null && task.state === "submitted";
   const hold = isOpen ? holdOf(view, task, project) : null;
   const isLanded = submission.end?.as === "landed" && task.landed !== null;
+  const { reviewNotice: _, diff, reviews, ...rest } = submission;
   return {
-    ...submission,
+    ...rest,
     submittedAt: iso(submission.submittedAt),
-    stage: isOpen ? stageOf(view, task, project) : null,
-    reviews: [],
+    stage: isOpen ? stageOf(view, task, project, now) : null,
+    reviewNeeded: reviewNeed(project, submission),
+    approved: isApproved(project, submission),
+    reviews: reviews.map((review) => wireReview(view, task.project, review, now)),
+    diff: wireDiff(diff),
     end: submission.end && { ...submission.end, at: iso(submission.end.at) },
     ...(isLanded ? { landed: { ...task.landed!, at: iso(task.landed!.at) } } : {}),
     ...(hold ? { heldReason: hold.message } : {}),
@@ -109,16 +158,18 @@ function submittedIn(view: Reads, place: LandingPlace): Task[] {
 
 const pageMax = 1000;
 
-function wireQueued(view: Reads, task: Task) {
+function wireQueued(view: View, task: Task, now: number) {
   const submission = submissionOf(view, task);
   assert(submission && task.submission, `task ${task.id} is submitted`);
   const { number, commit, branch, base, summary, submittedBy, epoch, submittedAt } = submission;
+  const project = view.project(task.project)!;
+  const live = submission.reviews.find((review) => isReviewLive(view, task.project, review, now));
   return {
     project: task.project,
     taskId: task.id,
     title: task.title,
     priority: task.priority,
-    stage: stageOf(view, task, view.project(task.project)!),
+    stage: stageOf(view, task, project, now),
     number,
     commit,
     branch,
@@ -128,18 +179,38 @@ function wireQueued(view: Reads, task: Task) {
     epoch,
     submittedAt: iso(submittedAt),
     firstSubmittedAt: iso(task.submission.firstSubmittedAt),
+    inspected: submission.diff !== null,
+    reviewNeeded: reviewNeed(project, submission),
+    approved: isApproved(project, submission),
+    reviewing: live?.sessionId ?? null,
   };
 }
 
-const landingAnswer = (_view: Reads, landing: Landing) => ({
+const landingAnswer = (_view: View, landing: Landing) => ({
   success: true as const,
   landing: wireLanding(landing),
 });
 
-const taskAnswer = (view: Reads, _value: unknown, on: { project: string; taskId: string }, now: number) => ({
+const taskAnswer = (view: View, _value: unknown, on: { project: string; taskId: string }, now: number) => ({
   success: true as const,
   task: wireTask(view, view.task(on.project, on.taskId)!, now),
 });
+
+function reviewAnswer(
+  view: View,
+  _value: unknown,
+  { project, taskId, submission: number }: ReviewCommand,
+  now: number,
+) {
+  const task = view.task(project, taskId)!;
+  const submission = submissionOf(view, task, number);
+  assert(submission, `submission ${number} of ${taskId} exists`);
+  return {
+    success: true as const,
+    task: wireTask(view, task, now),
+    submission: wireSubmission(view, task, submission, now),
+  };
+}
 
 export const landingOperations = {
   "tasks.submit": forCommand("tasks.submit", {
@@ -155,7 +226,7 @@ export const landingOperations = {
       return {
         success: true,
         task: wireTask(view, task, now),
-        submission: wireSubmission(view, task, submission),
+        submission: wireSubmission(view, task, submission, now),
       };
     },
   }),
@@ -168,27 +239,68 @@ export const landingOperations = {
     answer: taskAnswer,
   }),
   "tasks.submission": forQuery("tasks.submission", {
-    query: (view, { taskId, number, ...input }, context) => {
+    query: (view, { taskId, number, ...input }, context, now) => {
       const project = projectOf(input, context);
       const task = view.task(project, taskId);
       if (!task) return noSuchTask(view, project, taskId);
       const submission = submissionOf(view, task, number);
-      if (submission) return accept({ submission: wireSubmission(view, task, submission) });
+      if (submission) return accept({ submission: wireSubmission(view, task, submission, now) });
       const which = number === undefined ? "no submission" : `no submission ${number}`;
       return refuse("NOT_FOUND", `Task ${taskId} has ${which}.`, { details: { taskId } });
     },
   }),
+  "tasks.patch": forQuery("tasks.patch", {
+    query: (view, { taskId, ...input }, context) => {
+      const project = projectOf(input, context);
+      const task = view.task(project, taskId);
+      if (!task) return noSuchTask(view, project, taskId);
+      const patch = patchOf(view, task);
+      if (patch) {
+        const { submission, text, omitted } = patch;
+        return accept({ taskId, submission, patch: text, omitted });
+      }
+      const hint = task.state === "submitted" ? "Run: dibs land --once" : `Run: dibs show ${taskId}`;
+      return refuse("NOT_FOUND", `No lander has recorded a patch of task ${taskId}.`, {
+        hint,
+        details: { taskId },
+      });
+    },
+  }),
+  "tasks.approve": forCommand<"tasks.approve", ReviewCommand>("tasks.approve", {
+    command: (input, context): ReviewCommand => ({
+      type: "review",
+      verdict: "approve",
+      ...input,
+      project: projectOf(input, context),
+      token: context.caller.token,
+    }),
+    answer: reviewAnswer,
+  }),
+  "tasks.requestChanges": forCommand<"tasks.requestChanges", ReviewCommand>("tasks.requestChanges", {
+    command: ({ reason, ...input }, context): ReviewCommand => ({
+      type: "review",
+      verdict: "request-changes",
+      ...input,
+      comment: reason,
+      project: projectOf(input, context),
+      token: context.caller.token,
+    }),
+    answer: reviewAnswer,
+  }),
   "landings.list": forQuery("landings.list", {
-    query: (view, { repository, target, limit, ...input }, context, now) => {
+    query: (view, { repository, target, offset, limit, stage, ...input }, context, now) => {
       const project = view.project(projectOf(input, context));
       const own = project && landingPlace(project);
       const place = repository && target ? { repository, target } : own;
-      const waiting = place ? submittedIn(view, place).sort(landingOrder(now)) : [];
+      const submitted = place ? submittedIn(view, place).sort(landingOrder(now)) : [];
+      const isMeant = (task: Task) =>
+        stage === undefined || stageOf(view, task, view.project(task.project)!, now) === stage;
+      const waiting = submitted.filter(isMeant);
       const lease = place ? leaseOf(view, place) : null;
       const isOfPlace = (landing: Landing) =>
         landing.repository === place?.repository && landing.target === place.target;
       return accept({
-        queue: waiting.slice(0, limit).map((task) => wireQueued(view, task)),
+        queue: waiting.slice(offset, offset + limit).map((task) => wireQueued(view, task, now)),
         queueCount: waiting.length,
         landings: newestLandings(view, limit).filter(isOfPlace).map(wireLanding),
         lease: lease && isLeaseLive(lease, now) ? wireLease(view, lease) : null,
@@ -230,6 +342,14 @@ export const landingOperations = {
       tasks: named(input.tasks, projectOf({ project: _ }, context)),
     }),
     answer: landingAnswer,
+  }),
+  "landings.diff": forCommand<"landings.diff", RecordDiffCommand>("landings.diff", {
+    command: (input, context): RecordDiffCommand => ({
+      type: "record-diff",
+      ...input,
+      project: projectOf(input, context),
+    }),
+    answer: (_view, { approved }) => ({ success: true, approved }),
   }),
   "landings.landed": forCommand("landings.landed", {
     command: (input): LandCommand => ({ type: "land", ...input }),

@@ -8,7 +8,7 @@ import type { Environment } from "./environment.js";
 import type { Executor } from "./execute.js";
 
 /** Its process was on this host and has ended. */
-export function isHolderGone(lock: Lock, environment: Environment): boolean {
+function isHolderGone(lock: Lock, environment: Environment): boolean {
   if (lock.pid === null || lock.host !== environment.hostId) return false;
   return !environment.isAlive(lock.pid, lock.processStartedAt);
 }

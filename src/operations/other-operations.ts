@@ -15,21 +15,21 @@ import { accept, assert, canRead, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, type Session, sessionShownMs } from "../core/session.js";
 import { sessionNotFound } from "../core/transitions/holder.js";
 import { projectNotFound } from "../core/transitions/project.js";
-import type { Reads } from "../core/view.js";
+import type { Reads, View } from "../core/view.js";
 import { openBreakersIn } from "./breakers.js";
 import { countsOf } from "./counts.js";
 import { decodeCursor } from "./cursor.js";
 import { resumeFrom } from "./event-feed.js";
 import type { Executor } from "./execute.js";
 import { type CallContext, type CommandCall, forCommand, forQuery } from "./handler.js";
-import { recoverSessions } from "./preparations.js";
+import { noteUnattended, recoverSessions } from "./preparations.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
 import { endDeadSessions, isGone } from "./sweep.js";
 import { scope } from "./task-queries.js";
 
 function findSession(
-  view: Reads,
+  view: View,
   input: { project?: string | undefined; sessionId: string },
   { caller }: CallContext,
 ): Outcome<Session> {
@@ -39,13 +39,13 @@ function findSession(
   return session ? accept(session) : sessionNotFound(input.sessionId);
 }
 
-function sessionAnswer(view: Reads, on: { project: string; sessionId: string }) {
+function sessionAnswer(view: View, on: { project: string; sessionId: string }) {
   const session = view.session(on.project, on.sessionId);
   assert(session, `session ${on.sessionId} was just changed`);
   return { success: true as const, session: wireSession(view, session) };
 }
 
-function projectAnswer(view: Reads, id: string) {
+function projectAnswer(view: View, id: string) {
   const project = view.project(id);
   assert(project, `project ${id} was just changed`);
   return { success: true as const, project: wireProject(view, project) };
@@ -240,6 +240,7 @@ export const notificationOperations = {
     },
   }),
   "notifications.list": forQuery("notifications.list", {
+    prepare: noteUnattended,
     query: (view, input, context) => {
       const project = scope(view, input.project, context);
       if (!project.ok) return project;
@@ -260,6 +261,7 @@ export const notificationOperations = {
     },
   }),
   "notifications.inbox": forQuery("notifications.inbox", {
+    prepare: noteUnattended,
     query: (view, input, context, now) => {
       const project = scope(view, input.project, context);
       if (!project.ok) return project;
@@ -286,7 +288,7 @@ const pausing = (paused: boolean) => ({
     project: id ?? caller.project,
     paused,
   }),
-  answer: (view: Reads, _value: null, command: UpdateProjectCommand) => projectAnswer(view, command.project),
+  answer: (view: View, _value: null, command: UpdateProjectCommand) => projectAnswer(view, command.project),
 });
 
 export const projectOperations = {

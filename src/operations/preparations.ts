@@ -1,6 +1,8 @@
 // What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead
 // processes left behind.
 
+import { withoutLander } from "../core/landing.js";
+import { withoutReviewer } from "../core/review.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
 import { freeDeadLocks } from "./locks.js";
@@ -44,4 +46,18 @@ export function removeExpiredTokens(executor: Executor, { caller }: CallOf<unkno
 export async function updateMetrics(executor: Executor, call: CallOf<unknown>): Promise<void> {
   await recoverSessions(executor, call);
   await catchUpIfWritable(executor, call.caller.org);
+}
+
+/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. */
+export async function noteUnattended(
+  executor: Executor,
+  { caller: { org } }: Pick<CallOf<unknown>, "caller">,
+): Promise<void> {
+  const { projects, tasks } = await executor.store.read(org, (view, now) => ({
+    projects: withoutLander(view, now),
+    tasks: withoutReviewer(view, now),
+  }));
+  for (const { id } of projects) await executor.system(org, { type: "note-missing-lander", project: id });
+  for (const { project, id: taskId } of tasks)
+    await executor.system(org, { type: "ask-for-review", project, taskId });
 }

@@ -16,13 +16,14 @@ import type { Attempt, Claim, Lease } from "../core/claim.js";
 import { healthStatus, remainingMs } from "../core/claim.js";
 import type { DibsEvent, Notification } from "../core/event.js";
 import type { Reason } from "../core/explain.js";
-import { stageOf, type TaskSubmission } from "../core/landing.js";
+import type { TaskSubmission } from "../core/landing.js";
 import { priorityLabel } from "../core/priority.js";
 import { defaultSettings, type Project } from "../core/project.js";
+import { type Review, stageOf } from "../core/review.js";
 import type { Session } from "../core/session.js";
 import { epochOf, stateOf, type Task } from "../core/task.js";
 import type { OpenBreaker } from "../core/transitions/breaker.js";
-import type { Reads } from "../core/view.js";
+import type { View } from "../core/view.js";
 
 type Json = WireEvent["data"];
 
@@ -75,7 +76,7 @@ function lease(claim: Lease) {
 /** What only an attempt has that is over. */
 const open = { releasedAt: null, releaseReason: null, lateResult: null };
 
-export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
+export function wireClaim(view: View, claim: Claim, now: number): WireClaim {
   const settings = view.project(claim.project)?.settings ?? defaultSettings;
   const health = {
     healthStatus: healthStatus(claim, settings.claim, now),
@@ -84,12 +85,47 @@ export function wireClaim(view: Reads, claim: Claim, now: number): WireClaim {
   return Object.assign(lease(claim), health, open);
 }
 
+/** The lease of a review, as a claim: it is renewed and given back in the same way. */
+export function wireReviewClaim(
+  view: View,
+  on: { project: string; taskId: string },
+  review: Review & { sessionId: string },
+  now: number,
+): WireClaim {
+  const { sessionId, epoch, claimedAt, expiresAt, ttlMs } = review;
+  return wireClaim(
+    view,
+    {
+      ...on,
+      sessionId,
+      epoch,
+      state: "running",
+      agentType: view.session(on.project, sessionId)?.agentType ?? null,
+      claimedAt,
+      startedAt: claimedAt,
+      expiresAt,
+      ttlMs,
+      lastHeartbeat: expiresAt - ttlMs,
+      heartbeatCount: 0,
+      progress: null,
+      metadata: { kind: "review" },
+      startBy: null,
+      deadlineAt: null,
+      silentAt: null,
+      pausedAt: null,
+      acknowledged: false,
+      updatedAt: claimedAt,
+    },
+    now,
+  );
+}
+
 /** A claim that was lost, as it would be shown if nobody had ended it yet. */
 export function wireLostClaim(attempt: Attempt): WireClaim {
   return { ...lease(attempt), healthStatus: "expired", remainingMs: 0, ...open };
 }
 
-export function wireOpenAttempt(view: Reads, claim: Claim, now: number): WireAttempt {
+export function wireOpenAttempt(view: View, claim: Claim, now: number): WireAttempt {
   return {
     project: claim.project,
     ...wireClaim(view, claim, now),
@@ -123,20 +159,20 @@ function wireQuestion(question: Task["question"]): WireTask["question"] {
 }
 
 function wireTaskSubmission(
-  view: Reads,
+  view: View,
   task: Task,
   { number, commit, submittedAt }: TaskSubmission,
+  now: number,
 ): WireTask["submission"] {
-  const project = task.state === "submitted" ? view.project(task.project) : undefined;
-  return {
-    number,
-    commit,
-    submittedAt: iso(submittedAt),
-    stage: project ? stageOf(view, task, project) : null,
-  };
+  return { number, commit, submittedAt: iso(submittedAt), stage: stageIn(view, task, now) };
 }
 
-export function wireTask(view: Reads, task: Task, now: number): WireTask {
+function stageIn(view: View, task: Task, now: number): WireTaskRow["stage"] {
+  const project = task.state === "submitted" ? view.project(task.project) : undefined;
+  return project ? stageOf(view, task, project, now) : null;
+}
+
+export function wireTask(view: View, task: Task, now: number): WireTask {
   const claim = view.claim(task.project, task.id);
   const text = view.text(task.project, task.id);
   const isDone = task.state === "completed" || task.state === "submitted";
@@ -167,7 +203,7 @@ export function wireTask(view: Reads, task: Task, now: number): WireTask {
     question: wireQuestion(task.question),
     response: task.response,
     responsePending: task.responsePending,
-    submission: task.submission && wireTaskSubmission(view, task, task.submission),
+    submission: task.submission && wireTaskSubmission(view, task, task.submission, now),
     landed: task.landed && { ...task.landed, at: iso(task.landed.at) },
     noChange: task.noChange,
     returnCount: task.returnCount,
@@ -190,7 +226,7 @@ export function wireTask(view: Reads, task: Task, now: number): WireTask {
 
 const cut = (text: string | null) => text?.slice(0, rowTextMax) ?? null;
 
-export function wireTaskRow(view: Reads, task: Task, now: number): WireTaskRow {
+export function wireTaskRow(view: View, task: Task, now: number): WireTaskRow {
   const claim = view.claim(task.project, task.id);
   return {
     id: task.id,
@@ -218,11 +254,12 @@ export function wireTaskRow(view: Reads, task: Task, now: number): WireTaskRow {
     sequence: task.sequence,
     question: cut(task.question?.text ?? null),
     error: cut(task.error),
+    stage: stageIn(view, task, now),
     claim: claim ? rowClaim(view, claim, now) : null,
   };
 }
 
-function rowClaim(view: Reads, claim: Claim, now: number): NonNullable<WireTaskRow["claim"]> {
+function rowClaim(view: View, claim: Claim, now: number): NonNullable<WireTaskRow["claim"]> {
   const {
     sessionId,
     agentType,
@@ -249,11 +286,11 @@ function rowClaim(view: Reads, claim: Claim, now: number): NonNullable<WireTaskR
 }
 
 /** What the session took last: whoever splits a task works on its parts, not on the whole that waits for them. */
-export function currentClaim(view: Reads, { project, id }: Session): Claim | undefined {
+export function currentClaim(view: View, { project, id }: Session): Claim | undefined {
   return view.claimsOf(project, id).at(-1);
 }
 
-export function wireSession(view: Reads, session: Session): WireSession {
+export function wireSession(view: View, session: Session): WireSession {
   const { project, id } = session;
   const current = currentClaim(view, session);
   return {
@@ -300,7 +337,7 @@ export function wireReason(reason: Reason): WireReason {
   return until === undefined ? rest : { ...rest, until: maybeIso(until) };
 }
 
-export function wireProject(view: Reads, project: Project): WireProject {
+export function wireProject(view: View, project: Project): WireProject {
   return {
     ...project,
     isDefault: view.org().defaultProject === project.id,

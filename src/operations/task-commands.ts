@@ -3,6 +3,7 @@ import type {
   CancelCommand,
   ClaimCommand,
   ClaimNextCommand,
+  ClaimReviewCommand,
   CompleteCommand,
   CreateCommand,
   FailCommand,
@@ -17,16 +18,20 @@ import type {
   TaskPatch,
   UpdateCommand,
 } from "../core/command.js";
+import { submissionOf } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { assert } from "../core/refusal.js";
 import { isAtLeast } from "../core/role.js";
-import { isTerminal } from "../core/task.js";
+import { isTerminal, type Task } from "../core/task.js";
 import type { NothingClaimed } from "../core/transitions/claim.js";
-import type { Reads } from "../core/view.js";
+import type { NoReview, ReviewClaimed } from "../core/transitions/review.js";
+import type { View } from "../core/view.js";
 import { claimNamed, claimNext } from "./claim-wait.js";
 import { type CallContext, forCommand } from "./handler.js";
+import { wireSubmission } from "./landing-operations.js";
 import { recoverTask } from "./preparations.js";
-import { iso, wireBreaker, wireClaim, wireTask } from "./render.js";
+import { iso, wireBreaker, wireClaim, wireReviewClaim, wireTask } from "./render.js";
+import { claimNextReview } from "./review-claims.js";
 
 function project(input: { project?: string | undefined }, { caller }: CallContext): string {
   return input.project ?? caller.project;
@@ -36,14 +41,14 @@ function spread({ environment }: CallContext): number {
   return environment.random() * 2 - 1;
 }
 
-function shown(view: Reads, on: { project: string; taskId: string }, now: number) {
+function shown(view: View, on: { project: string; taskId: string }, now: number) {
   const task = view.task(on.project, on.taskId);
   assert(task, `task ${on.taskId} was just changed`);
   return wireTask(view, task, now);
 }
 
 const taskAnswer = (
-  view: Reads,
+  view: View,
   _value: unknown,
   command: { project: string; taskId: string },
   now: number,
@@ -52,7 +57,7 @@ const taskAnswer = (
   task: shown(view, command, now),
 });
 
-function nothingClaimed({ scheduledAt, breaker }: NothingClaimed) {
+function nothingClaimed({ scheduledAt, breaker }: NothingClaimed | (NoReview & Partial<NothingClaimed>)) {
   return {
     success: true as const,
     claim: null,
@@ -64,7 +69,7 @@ function nothingClaimed({ scheduledAt, breaker }: NothingClaimed) {
 }
 
 /** What waits for one of these, and can be edited or unblocked. */
-function openDependents(view: Reads, project: string, ids: readonly string[]): string[] {
+function openDependents(view: View, project: string, ids: readonly string[]): string[] {
   const dependents = new Set(ids.flatMap((id) => view.dependents(project, id)));
   return [...dependents].filter((id) => {
     const task = view.task(project, id);
@@ -81,6 +86,35 @@ function registration(
     ...(input.agentType ? { agentType: input.agentType } : {}),
     ...(caller.token === undefined ? {} : { owner: caller.token }),
     ...caller.process,
+  };
+}
+
+/** The lease of the review that a session holds on a submitted task. */
+function heldReview(view: View, task: Task, sessionId: string, now: number) {
+  const review = submissionOf(view, task)?.reviews.findLast((each) => each.sessionId === sessionId);
+  assert(review, `${sessionId} reviews ${task.id}`);
+  return wireReviewClaim(view, { project: task.project, taskId: task.id }, { ...review, sessionId }, now);
+}
+
+const isReview = (value: object): value is ReviewClaimed => "submission" in value;
+
+function reviewClaimed(
+  view: View,
+  project: string,
+  { taskId, submission: number, resumed, epoch }: ReviewClaimed,
+  now: number,
+) {
+  const task = view.task(project, taskId);
+  const submission = task && submissionOf(view, task, number);
+  const review = submission?.reviews.find((each) => each.epoch === epoch);
+  assert(task && submission && review?.sessionId, `a review of ${taskId} was just claimed`);
+  const { sessionId } = review;
+  return {
+    success: true as const,
+    claim: wireReviewClaim(view, { project, taskId }, { ...review, sessionId }, now),
+    task: wireTask(view, task, now),
+    resumed,
+    review: wireSubmission(view, task, submission, now),
   };
 }
 
@@ -147,18 +181,19 @@ export const taskCommands = {
       return { success: true, claim: task.claim, task };
     },
   }),
-  "tasks.claimNext": forCommand("tasks.claimNext", {
+  "tasks.claimNext": forCommand<"tasks.claimNext", ClaimNextCommand | ClaimReviewCommand>("tasks.claimNext", {
     // A claim that got nothing has changed nothing: a repeated call can get a task.
     isRemembered: ({ claim }) => claim !== null,
-    run: claimNext,
-    command: (input, context): ClaimNextCommand => ({
-      type: "claim-next",
-      ...input,
-      project: project(input, context),
-      register: registration(input, context),
-    }),
+    run: (executor, call) =>
+      call.input.kind === "review" ? claimNextReview(executor, call) : claimNext(executor, call),
+    command: ({ kind, ...input }, context) => {
+      const by = { ...input, project: project(input, context), register: registration(input, context) };
+      if (kind === "review") return { type: "claim-review", ...by, candidates: context.candidates ?? [] };
+      return { type: "claim-next", ...by };
+    },
     answer: (view, value, command, now) => {
       if (value.taskId === null) return nothingClaimed(value);
+      if (isReview(value)) return reviewClaimed(view, command.project, value, now);
       const task = shown(view, { project: command.project, taskId: value.taskId }, now);
       assert(task.claim, `task ${value.taskId} was just claimed`);
       return { success: true, claim: task.claim, task, resumed: value.resumed };
@@ -181,9 +216,10 @@ export const taskCommands = {
     answer: (view, _value, command, now) => {
       const claim = view.claim(command.project, command.taskId);
       const task = view.task(command.project, command.taskId);
-      assert(claim && task, `task ${command.taskId} was just renewed`);
+      assert(task, `task ${command.taskId} was just renewed`);
       const response = task.responsePending ? task.response : null;
-      return { success: true, claim: wireClaim(view, claim, now), response };
+      const renewed = claim ? wireClaim(view, claim, now) : heldReview(view, task, command.sessionId, now);
+      return { success: true, claim: renewed, response };
     },
   }),
   "tasks.progress": forCommand<"tasks.progress", ProgressCommand>("tasks.progress", {

@@ -1,11 +1,10 @@
 import type { WireTask } from "../contract/shapes.js";
 import { reachable } from "../core/dependency.js";
-import { Draft } from "../core/draft.js";
-import { explainReasons, type Reason } from "../core/explain.js";
+import { explainTask, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { countProject, whyNothing } from "../core/nothing.js";
-import { listReady, misfits, whoIs } from "../core/ready.js";
+import { listReady, misfits, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
@@ -164,7 +163,7 @@ export const taskQueries = {
       const session = findSession(view, task.project, input);
       if (!session.ok) return session;
       const who = session.value && whoIs(session.value);
-      const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
+      const reasons = explainTask(view, task, who, now);
       const claimable = reasons.length === 0;
       const advice = claimable && !who ? noSessionFits(view, task, now) : null;
       const held = claimable ? heldBack(view, task, input.sessionId, now) : [];
@@ -301,17 +300,19 @@ function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: n
 
 /** Advice, not a blocker: the task is claimable, but no live session fits it. */
 function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
-  const { orphanThresholdMs } = view.project(task.project)!.settings.claim;
+  const { settings } = view.project(task.project)!;
+  const { orphanThresholdMs } = settings.claim;
   const seenSince = now - sessionShownMs;
   const fits = view
     .sessions({ project: task.project, live: true, seenSince, limit: limits.pageMax })
     .filter((session) => !isSilent(session, orphanThresholdMs, now))
-    .some((session) => misfits(task, whoIs(session)).length === 0);
+    .some((session) => misfits(wantsOf(task), whoIs(session), settings).length === 0);
   if (fits) return null;
   const wants = [
     task.assignee === null ? null : `assignee ${task.assignee}`,
     task.agentType === null ? null : `agent type ${task.agentType}`,
     task.requires.length === 0 ? null : task.requires.join(", "),
+    wantsOf(task).machine === null || settings.land.remote !== null ? null : "the machine of its submission",
   ].filter((each) => each !== null);
   return {
     code: "NO_LIVE_SESSION_FITS",

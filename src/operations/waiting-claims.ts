@@ -11,7 +11,7 @@
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
 import { isLive } from "../core/session.js";
 import { validToken } from "../core/token.js";
-import type { Reads } from "../core/view.js";
+import type { View } from "../core/view.js";
 import type { Executor } from "./execute.js";
 import type { CommandCall } from "./handler.js";
 import { endDeadHolders, endOverdueLeases } from "./sweep.js";
@@ -180,7 +180,7 @@ class Selection {
   private readonly kinds = new Map<string, boolean>();
 
   constructor(
-    private readonly view: Reads,
+    private readonly view: View,
     private readonly now: number,
     private readonly isTimeForEnded: boolean,
   ) {}
@@ -247,7 +247,7 @@ class Selection {
     const find = () => pickNext(view, { project, settings, who, labels, avoid, now }).entry !== null;
     if (who.names.some((name) => this.queueOf(project).assignees.has(name))) return find();
     // Apart from tasks that are assigned to them, sessions of one kind fit the same tasks.
-    const kind = JSON.stringify([project, labels, who.agentType, [...who.capabilities]]);
+    const kind = JSON.stringify([project, labels, who.agentType, who.machine, [...who.capabilities]]);
     const isFit = kinds.get(kind) ?? find();
     kinds.set(kind, isFit);
     return isFit;

@@ -8,6 +8,7 @@ import {
   HeldClaim,
   type HolderOf,
   isLost,
+  isSubmitted,
   isTransient,
   type Outcome,
   Reports,
@@ -19,23 +20,41 @@ import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
 import { needsBrief, startRequestFor } from "./command.js";
-import { gitOr } from "./git.js";
+import { gitOr, inTurn, withoutRepository } from "./git.js";
 import type { Group } from "./group.js";
+import {
+  branchesOf,
+  type Conflicts,
+  type ProjectPlan,
+  planOf,
+  refuseUnlandable,
+  startFor,
+  startOnDependencies,
+  startOnTarget,
+} from "./landing-worktree.js";
 import { Log } from "./log.js";
+import { NotMerged } from "./merge.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { Output } from "./output.js";
+import { NotPrepared, prepare } from "./prepare.js";
 import { type Left, nothing, readResultFile, type TaskOutcome } from "./result.js";
+import { handIn, keepSubmission, NotSubmittable } from "./submission.js";
 import { endSurvivors } from "./survivors.js";
+import type { Target } from "./target.js";
 import { TimeLimit } from "./time-limit.js";
 import { type Exit, Unstartable } from "./watchdog-messages.js";
-import { openWorktree, type Worktree } from "./worktree.js";
+import { openWorktree, patiently, repositoryOf, type Worktree } from "./worktree.js";
 
 export interface AttemptParts {
   options: RunnerOptions;
   timings: Timings;
   group: Group;
+  /** For what runs before the command. */
+  newGroup: () => Group;
   claim: WireClaim;
   task: WireTask;
+  /** What earlier attempts left. */
+  handover?: string | undefined;
   /** By this process's clock, when the claim was asked for. */
   askedAt: number;
   /** The task was made for this command: if that cannot be started, it is of no use to others. */
@@ -67,6 +86,9 @@ export class Attempt {
   private head: string | null = null;
   private directory = "";
   private worktree: Worktree | null = null;
+  private plan: ProjectPlan | null = null;
+  private conflicts: Conflicts | null = null;
+  private readonly ending = new AbortController();
   private afterReport: NodeJS.Timeout | null = null;
 
   constructor(private readonly parts: AttemptParts) {
@@ -158,9 +180,11 @@ export class Attempt {
     );
     for (const pgid of ended)
       options.onTrouble?.(new Error(`ended process group ${pgid} of an earlier attempt`));
-    if (options.worktree) this.worktree = await openWorktree(options.worktree, task, this.by);
+    this.plan = await this.reports.untilAnswered(() => planOf(options.dibs, task.project));
+    await this.openWorktree(this.plan);
     await this.reports.start();
-    const { resultFile, brief } = await this.prepareFiles();
+    await this.prepareWorktree(this.plan);
+    const { resultFile, handoverFile, brief } = await this.prepareFiles();
     // Stopped or lost before anything was started.
     if (this.verdict) return this.report(nobodySaw, nothing);
     this.output.read("stdout", group.output.stdout);
@@ -171,6 +195,7 @@ export class Attempt {
       epoch: this.by.epoch,
       cwd: this.cwd,
       resultFile,
+      handoverFile,
       brief,
       promptFile: join(this.directory, "prompt"),
       briefFile: join(this.directory, "brief"),
@@ -193,21 +218,73 @@ export class Attempt {
     return this.report(exit, left);
   }
 
-  /** A directory that only this user can read. */
-  private async prepareFiles(): Promise<{ resultFile: string; brief: string }> {
+  private async openWorktree(plan: ProjectPlan): Promise<void> {
     const { options, task } = this.parts;
+    const { target } = plan;
+    const { worktree: where, machine, dibs } = options;
+    if (!where || (where.onlyToLand && target === null)) return;
+    const env = this.gitEnv;
+    if (target === null) {
+      const worktree = await openWorktree(where, task, this.by);
+      this.worktree = worktree;
+      if (!worktree.isNew || task.dependsOn.length === 0) return;
+      const branches = await this.reports.untilAnswered(() => branchesOf(dibs, task));
+      this.conflicts = await startOnDependencies(worktree.path, branches, env);
+      const isMerged = this.conflicts === null;
+      await worktree.begin({ isStart: () => isMerged });
+      return;
+    }
+    const root = await repositoryOf(where.root);
+    await refuseUnlandable(root, plan, machine);
+    const start = await inTurn(root, () => patiently(() => startFor(root, target, task)));
+    const worktree = await openWorktree(where, task, this.by, { start, target: target.target });
+    this.worktree = worktree;
+    this.conflicts = await startOnTarget(worktree.path, { start, target, env });
+    await worktree.begin({ isStart: (commit) => commit === start.tip });
+  }
+
+  private async prepareWorktree({ settings }: ProjectPlan): Promise<void> {
+    const { worktree } = this;
+    if (!worktree) return;
+    const { options, newGroup } = this.parts;
+    await prepare(worktree.path, {
+      root: worktree.root,
+      settings: settings.worktree,
+      env: options.env ?? process.env,
+      newGroup,
+      signal: this.ending.signal,
+      onTrouble: (error) => options.onTrouble?.(error),
+    });
+  }
+
+  /** Hooks of the user and of the fence run with what the command has. */
+  private get gitEnv(): Record<string, string | undefined> {
+    const { env = process.env, connectionEnv } = this.parts.options;
+    return { ...env, ...connectionEnv, ...withoutRepository };
+  }
+
+  /** A directory that only this user can read. */
+  private async prepareFiles() {
+    const { options, task, handover } = this.parts;
     this.directory = await mkdtemp(join(tmpdir(), "dibs-run-"));
     const resultFile = join(this.directory, "result");
-    const place = { resultFile, branch: this.worktree?.branch ?? null };
+    const place = {
+      resultFile,
+      branch: this.worktree?.branch ?? null,
+      target: this.plan?.target?.target ?? null,
+      conflicts: this.conflicts,
+    };
     const brief = needsBrief(options)
-      ? await this.reports.untilAnswered(() => briefFor(options.dibs, task, place))
+      ? await this.reports.untilAnswered(() => briefFor(options.dibs, { task, handover }, place))
       : "";
     const texts = { "{promptFile}": ["prompt", task.prompt], "{briefFile}": ["brief", brief] } as const;
     for (const [placeholder, [name, text]] of Object.entries(texts)) {
       if (!options.command.includes(placeholder)) continue;
       await writeFile(join(this.directory, name), text, { mode: 0o600 });
     }
-    return { resultFile, brief };
+    const handoverFile = handover === undefined ? null : join(this.directory, "handover");
+    if (handoverFile !== null) await writeFile(handoverFile, `${handover}\n`, { mode: 0o600 });
+    return { resultFile, handoverFile, brief };
   }
 
   private get cwd(): string {
@@ -229,7 +306,10 @@ export class Attempt {
     if (verdict?.kind !== "lost") await this.log.close(this.stopsNow ? 1_000 : 5_000);
     this.isReporting = true;
     if (verdict?.kind === "lost") return this.end("lost", exit, String((verdict.error as Error).message));
-    if (verdict?.kind === "reported") return this.end("reported", exit);
+    if (verdict?.kind === "reported") {
+      await this.keepReported().catch((error) => this.parts.options.onTrouble?.(error));
+      return this.end("reported", exit);
+    }
     if (verdict?.kind === "stopped") {
       return this.end(await this.reports.release("stopped"), exit, "stopped");
     }
@@ -241,11 +321,9 @@ export class Attempt {
       const quick = verdict === null && left.error === null && !(await this.hasCommitted());
       // What did nothing leaves nothing behind.
       if (quick && performance.now() - this.startedAt <= quickMs) await worktree?.tidy();
-      const isKept = worktree && !worktree.isRemoved;
-      const where = isKept ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
       const text = left.error ?? `${why}\n${this.output.lastLines}`.trim();
       const { retryable } = left;
-      const outcome = await this.reports.fail(storable(text + where), { retryable, quick });
+      const outcome = await this.fail(text, { retryable, quick });
       return this.end(outcome, exit, left.error ?? why);
     }
     const result: TaskOutcome = left.result ?? {
@@ -257,6 +335,8 @@ export class Attempt {
       const outcome = await this.reports.release(waitsForAnswer);
       return this.end(outcome, exit, this.reports.releasedFor);
     }
+    const target = this.plan?.target;
+    if (worktree && target) return this.submit(exit, result, { worktree, target });
     const commit = (await worktree?.commit()) ?? null;
     const note = worktree ? await worktree.tidy() : null;
     if (note) result.output = `${result.output}\n\n${note}`.trim();
@@ -264,6 +344,54 @@ export class Attempt {
     if (commit !== null && !worktree?.isRemoved) result.branch = worktree?.branch;
     const outcome = await this.reports.complete(result);
     return this.end(outcome, exit, this.reports.releasedFor);
+  }
+
+  /** With the place of what is kept. */
+  private fail(text: string, how: { retryable: boolean; quick: boolean }): Promise<Outcome> {
+    const { worktree } = this;
+    const isKept = worktree && !worktree.isRemoved;
+    const where = isKept ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
+    return this.reports.fail(storable(text + where), how);
+  }
+
+  /** The command has handed in by itself. */
+  private async keepReported(): Promise<void> {
+    const { worktree } = this;
+    if (!worktree || !this.plan?.target) return;
+    const { project, taskId } = this.by;
+    const { task } = await this.parts.options.dibs.tasks.get(project ? { project, taskId } : { taskId });
+    await keepSubmission(worktree.root, task);
+  }
+
+  /** Everything in the worktree is handed in; it stays until it has landed. */
+  private async submit(
+    exit: Exit,
+    { commit: _, branch: __, ...result }: TaskOutcome,
+    { worktree, target }: { worktree: Worktree; target: Target },
+  ): Promise<AttemptEnd> {
+    const { task, options } = this.parts;
+    const { hostId: host } = options.machine;
+    // What an attempt hands in that has ended must not take the place of its successor's.
+    const confirm = async () => {
+      const ended = await this.reports.ended();
+      if (ended) throw new Ended(ended);
+    };
+    try {
+      await confirm();
+      const handedIn = await handIn(worktree, { task, target, env: this.gitEnv, confirm });
+      const { commit, branch } = handedIn ?? {};
+      const outcome = await this.reports.submit({ ...result, commit, branch }, { ...handedIn, host });
+      if (outcome !== "completed") return this.end(outcome, exit, this.reports.releasedFor);
+      const note = handedIn ? null : await worktree.tidy();
+      if (note !== null) options.onTrouble?.(new Error(note));
+      return this.end(outcome, exit, isSubmitted);
+    } catch (error) {
+      if (error instanceof Ended) return this.end(error.outcome, exit);
+      const why = whyNotSubmitted(error);
+      if (why === null) throw error;
+      const outcome = await this.fail(why, { retryable: true, quick: false });
+      return this.end(outcome, exit, why);
+    }
   }
 
   /** The command never ran, or something broke on the way: the task goes back, unless it is the task's own fault. */
@@ -275,6 +403,12 @@ export class Attempt {
     if (this.verdict?.kind === "lost" || isLost(error)) return this.end("lost", exit, messageOf(error));
     if (this.verdict?.kind === "stopped") {
       return this.end(await this.reports.release("stopped"), exit, "stopped");
+    }
+    if (error instanceof NotPrepared) {
+      return this.end(await this.fail(error.message, { retryable: true, quick: true }), exit, error.message);
+    }
+    if (error instanceof NotMerged) {
+      return this.end(await this.fail(error.message, { retryable: true, quick: false }), exit, error.message);
     }
     if (error instanceof Unstartable && error.code === "E2BIG") {
       const text = "The prompt is too long to be an argument; give it on standard input or as {promptFile}.";
@@ -315,6 +449,7 @@ export class Attempt {
   private decide(verdict: Verdict): void {
     if (this.isReporting || (this.verdict && this.verdict.kind !== "reported")) return;
     this.verdict ??= verdict;
+    this.ending.abort();
     void this.parts.group.end();
   }
 
@@ -345,6 +480,20 @@ export class Attempt {
 }
 
 const headOf = (cwd: string) => gitOr(cwd, ["rev-parse", "--verify", "--quiet", "HEAD"]);
+/** The claim ended before its report. */
+class Ended extends Error {
+  constructor(readonly outcome: Outcome) {
+    super(outcome);
+  }
+}
+
+/** Null: it is no reason to fail the attempt. */
+function whyNotSubmitted(error: unknown): string | null {
+  if (error instanceof NotSubmittable) return error.message;
+  if (!(error instanceof DibsError) || error.code !== "REMOTE_REQUIRED") return null;
+  return [error.message, error.hint].filter(Boolean).join("\n");
+}
+
 const forGood = { retryable: false, quick: false };
 
 const nobodySaw: Exit = { code: null, signal: null };

@@ -1,6 +1,7 @@
 // What `dibs work` and `dibs run` share: sessions, claims that name their process group, heartbeats, and events passed on to the
 // attempts that run.
 
+import type { WireSubmission } from "../client/brief/review-facts.js";
 import type { Dibs } from "../client/client.js";
 import { beatMsFor, claimSettings, Heartbeat, HeldSession, watchTasks } from "../client/holding/index.js";
 import type { WireClaim, WireTask } from "../contract/shapes.js";
@@ -9,19 +10,23 @@ import { Group } from "./group.js";
 import { registerNamed } from "./names.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { ownProcess } from "./processes.js";
+import { ReviewAttempt } from "./review-attempt.js";
 import { recordName } from "./survivors.js";
 
 export interface Claimed {
   claim: WireClaim;
   task: WireTask;
+  handover?: string | undefined;
   askedAt: number;
+  /** A review was claimed: of this submission of the task. */
+  review?: WireSubmission | undefined;
 }
 
 /** A beat of a busy machine takes its time. */
 const beatTimeoutMsMin = 1_000;
 
 export class Attempts {
-  readonly running = new Set<Attempt>();
+  readonly running = new Set<Attempt | ReviewAttempt>();
   private beatMs = 0;
   private readonly sessions = new Map<string, HeldSession>();
   private readonly heartbeat = new Heartbeat(() => this.beat());
@@ -145,12 +150,16 @@ export class Attempts {
 
   /** `isStopping`: it was claimed while a stop was on its way, and goes back. */
   async run(
-    { claim, task, askedAt }: Claimed,
+    { claim, task, handover, askedAt, review }: Claimed,
     group: Group,
     { isStopping = false, isOwn = false } = {},
   ): Promise<AttemptEnd> {
     const { options, timings, hurry, silence } = this;
-    const attempt = new Attempt({ options, timings, group, claim, task, askedAt, isOwn, hurry, silence });
+    const newGroup = () => this.newGroup(claim.sessionId);
+    const parts = { options, timings, group, claim, task, askedAt, hurry, silence };
+    const attempt = review
+      ? new ReviewAttempt({ ...parts, submission: review })
+      : new Attempt({ ...parts, newGroup, handover, isOwn });
     this.running.add(attempt);
     if (isStopping) attempt.stop({ now: false });
     try {

@@ -12,6 +12,8 @@ export interface CommandContext {
   epoch: number;
   cwd: string;
   resultFile: string;
+  /** What earlier attempts left; null: there was none. */
+  handoverFile: string | null;
   /** Empty where the command does not ask for it. */
   brief: string;
   /** Private files with the prompt and the brief, for programs that want one. */
@@ -65,7 +67,11 @@ const notInherited = [
   "DIBS_EPOCH",
   "DIBS_PROJECT",
   "DIBS_RESULT_FILE",
+  "DIBS_HANDOVER_FILE",
   "DIBS_RESPONSE",
+  "DIBS_REVIEW",
+  "DIBS_SUBMISSION",
+  "DIBS_PATCH_FILE",
   "DIBS_URL",
   "DIBS_DATABASE_URL",
 ];
@@ -74,7 +80,7 @@ const notInherited = [
 const responseBytesMax = 96 * 1024;
 
 function environmentFor(context: CommandContext): Record<string, string> {
-  const { task, sessionId, epoch, cwd, resultFile, env, connectionEnv } = context;
+  const { task, sessionId, epoch, cwd, resultFile, handoverFile, env, connectionEnv } = context;
   const inherited = Object.entries(env).filter(([name]) => !notInherited.includes(name));
   const all: Record<string, string | undefined> = {
     ...Object.fromEntries(inherited),
@@ -86,6 +92,7 @@ function environmentFor(context: CommandContext): Record<string, string> {
     DIBS_SESSION: sessionId,
     DIBS_EPOCH: String(epoch),
     DIBS_RESULT_FILE: resultFile,
+    DIBS_HANDOVER_FILE: handoverFile ?? undefined,
     // Also after it was acknowledged: an attempt that starts again must not ask again.
     DIBS_RESPONSE: task.response === null ? undefined : cut(task.response),
   };

@@ -24,6 +24,7 @@ export class GitError extends Error {
     readonly args: readonly string[],
     readonly exitCode: number | null,
     readonly stderr: string,
+    readonly stdout = "",
   ) {
     super(`git ${args.slice(0, 3).join(" ")}: ${stderr.trim() || `exit code ${exitCode}`}`);
   }
@@ -31,26 +32,48 @@ export class GitError extends Error {
 
 const outputMax = 16 * 1024 * 1024;
 
-export function git(cwd: string, args: readonly string[]): Promise<string> {
-  const env = { ...process.env, ...withoutRepository, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0" };
+export interface GitOptions {
+  /** On standard input. */
+  input?: string;
+  env?: Readonly<Record<string, string | undefined>>;
+  timeoutMs?: number;
+}
+
+export function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
+  const { input, timeoutMs = 0 } = options;
+  const env = {
+    ...process.env,
+    ...withoutRepository,
+    LC_ALL: "C",
+    GIT_TERMINAL_PROMPT: "0",
+    ...options.env,
+  };
   return new Promise((resolve, reject) => {
-    execFile(
+    const child = execFile(
       "git",
       ["-C", cwd, ...args],
-      { env, maxBuffer: outputMax, windowsHide: true },
+      { env, maxBuffer: outputMax, windowsHide: true, timeout: timeoutMs },
       (error, out, err) => {
         if (!error) return resolve(out.replace(/\n$/, ""));
         const code = typeof error.code === "number" ? error.code : null;
-        reject(new GitError(args, code, err || error.message));
+        const late = error.killed && timeoutMs > 0 ? `no answer within ${timeoutMs / 1_000} s` : "";
+        reject(new GitError(args, code, late || err || error.message, out));
       },
     );
+    // Git can end without reading its input.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input ?? "");
   });
 }
 
 /** Null where git says no. */
-export async function gitOr(cwd: string, args: readonly string[]): Promise<string | null> {
+export async function gitOr(
+  cwd: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<string | null> {
   try {
-    return await git(cwd, args);
+    return await git(cwd, args, options);
   } catch (error) {
     if (error instanceof GitError && error.exitCode !== null) return null;
     throw error;

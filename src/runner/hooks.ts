@@ -1,5 +1,6 @@
 // A fence that reaches git: in the task's working tree, and only there, git asks before it commits, moves a branch or pushes
-// whether the claim is still held. An agent that lost its task finds out before it has published anything.
+// whether the claim is still held. An agent that lost its task finds out before it has published anything. Where work lands, the
+// target is refused in any case.
 //
 // With --no-verify git asks no hook but reference-transaction. So nothing can be committed, on a branch or on none, but `push
 // --no-verify` goes through with what was committed while the claim was held: git has no other place that could refuse it.
@@ -23,18 +24,21 @@ const fenced = ["pre-commit", "pre-merge-commit", "pre-push", "reference-transac
 
 const hooksPathOf = (gitDirectory: string) => join(gitDirectory, "dibs-hooks");
 
-export async function installFence(
-  worktree: string,
-  command: readonly string[],
-  by: HolderOf,
-): Promise<void> {
+export interface Fence {
+  command: readonly string[];
+  by: HolderOf;
+  /** The branch that only the lander moves; null: landing is off. */
+  target: string | null;
+}
+
+export async function installFence(worktree: string, fence: Fence): Promise<void> {
   const directory = hooksPathOf(await git(worktree, ["rev-parse", "--path-format=absolute", "--git-dir"]));
   const own = await ownHooks(worktree, directory);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   for (const name of new Set([...fenced, ...existingHooks(worktree, own)])) {
     const file = join(directory, name);
-    writeFileSync(file, scriptFor(name, { own, command, by }));
+    writeFileSync(file, scriptFor(name, own, fence));
     chmodSync(file, 0o755);
   }
   await git(worktree, ["config", "--local", "extensions.worktreeConfig", "true"]);
@@ -68,17 +72,11 @@ function isExecutable(file: string): boolean {
   }
 }
 
-interface Script {
-  own: string;
-  command: readonly string[];
-  by: HolderOf;
-}
-
 /**
  * The environment says which attempt at this task it is. Where it was lost on the way, or is of another task whose worker came by,
  * it is the attempt for which the hook was made.
  */
-function scriptFor(name: string, { own, command, by }: Script): string {
+function scriptFor(name: string, own: string, { command, by, target }: Fence): string {
   const identity = {
     DIBS_PROJECT: by.project ?? "",
     DIBS_TASK: by.taskId,
@@ -100,18 +98,44 @@ function scriptFor(name: string, { own, command, by }: Script): string {
     "  exit 1",
     "}",
   ];
-  const isTransaction = name === "reference-transaction";
+  const readsChanges = name === "reference-transaction" || name === "pre-push";
   return [
     "#!/bin/sh",
     "# Created by dibs for one attempt at a task; removed with it.",
     `own=${quoted(`${own}/${name}`)}`,
-    ...(isTransaction ? ["changes=$(cat)"] : []),
+    ...(readsChanges ? ["changes=$(cat)", listChanges] : []),
+    ...(readsChanges && target !== null ? targetGuarded(name, target) : []),
     ...(fenced.includes(name) ? guarded(name, ask) : []),
-    ...(isTransaction
-      ? [`if [ -x "$own" ]; then printf '%s\\n' "$changes" | "$own" "$@"; fi`]
+    ...(readsChanges
+      ? [`if [ -x "$own" ]; then listChanges | "$own" "$@"; fi`]
       : [`if [ -x "$own" ]; then exec "$own" "$@"; fi`]),
     "",
   ].join("\n");
+}
+
+const listChanges = `listChanges() { [ -z "$changes" ] || printf '%s\\n' "$changes"; }`;
+const isOn = `[ "\${DIBS_FENCE:-}" != off ]`;
+
+/** The target moves by landing only, whoever holds the claim. */
+function targetGuarded(name: string, target: string): string[] {
+  const isTransaction = name === "reference-transaction";
+  const ref = quoted(`refs/heads/${target}`);
+  const moves = isTransaction
+    ? `[ "$third" = ${ref} ] && [ "$first" != "$second" ]`
+    : `[ "$third" = ${ref} ]`;
+  const message = `dibs: ${name} refused: only the lander moves ${target}. Run: dibs submit (DIBS_FENCE=off switches this off).`;
+  return [
+    "movesTarget() {",
+    "  while read -r first second third fourth; do",
+    `    if ${moves}; then return 0; fi`,
+    "  done",
+    "  return 1",
+    "}",
+    `if ${isOn}${isTransaction ? ' && [ "$1" = prepared ]' : ""} && listChanges | movesTarget; then`,
+    `  printf '%s\\n' ${quoted(message)} >&2`,
+    "  exit 1",
+    "fi",
+  ];
 }
 
 /** Fetching and stashing change nothing for others. Without a branch a commit moves HEAD itself. */
@@ -129,10 +153,9 @@ const changesGuarded = [
 
 /** Only what can still be refused. */
 function guarded(name: string, ask: string[]): string[] {
-  const isOn = `[ "\${DIBS_FENCE:-}" != off ]`;
   const question = ask.map((line) => `  ${line}`);
   if (name !== "reference-transaction") return [`if ${isOn}; then`, ...question, "fi"];
-  const condition = `${isOn} && [ "$1" = prepared ] && printf '%s\\n' "$changes" | changesGuarded`;
+  const condition = `${isOn} && [ "$1" = prepared ] && listChanges | changesGuarded`;
   return [...changesGuarded, `if ${condition}; then`, ...question, "fi"];
 }
 

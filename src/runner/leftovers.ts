@@ -4,7 +4,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { git, gitOr } from "./git.js";
-import { changesIn, mainWorktreeOf, roomOf } from "./worktree.js";
+import { changesIn, landingRoomOf, mainWorktreeOf, roomOf } from "./worktree.js";
 
 export interface OwnWorktree {
   path: string;
@@ -145,10 +145,23 @@ export async function removeLeftovers(
     await git(root, ["config", "--local", "--remove-section", section]);
     removed.push({ what: "git settings", name: section });
   }
+  removed.push(...(await removeLandingWorktrees(root)));
   const room = roomOf(root);
   if (entriesOf(room).join() === ".gitignore") rmSync(join(room, ".gitignore"));
   if (existsSync(room) && entriesOf(room).length === 0) rmdirSync(room);
   return removed;
+}
+
+/** Nothing of anybody's is in them: every landing resets them. Refs of submissions stay: they keep work. */
+async function removeLandingWorktrees(root: string): Promise<Removed[]> {
+  const room = landingRoomOf(root);
+  const paths = (await listedWorktrees(root)).map(({ path }) => path).filter((path) => isIn(room, path));
+  for (const path of paths) await git(root, ["worktree", "remove", "--force", path]);
+  if (entriesOf(room).length > 0) rmSync(room, { recursive: true, force: true });
+  const fences = (await gitOr(root, ["for-each-ref", "--format=%(refname)", "refs/dibs/land/"])) ?? "";
+  for (const ref of fences.split("\n").filter((name) => name !== ""))
+    await gitOr(root, ["update-ref", "-d", ref]);
+  return paths.map((name) => ({ what: "worktree" as const, name }));
 }
 
 /** Set for the hooks of worktrees; without a `config.worktree` it has no effect, and with one somebody uses it. */

@@ -7,8 +7,8 @@ import { Attempts, type Claimed } from "./attempts.js";
 import { refuseBadCommand } from "./command.js";
 import { type AttemptEnd, defaultTimings, type RunnerOptions } from "./options.js";
 import { ownProcess } from "./processes.js";
+import { refuseWrongPlace } from "./repository.js";
 import { newSessionId } from "./work.js";
-import { repositoryOf } from "./worktree.js";
 
 export type OnConflict = "fork" | "exit" | "queue";
 
@@ -34,7 +34,7 @@ export async function runOnce(options: OnceOptions): Promise<OnceEnd> {
   if ((prompt === undefined) === (taskId === undefined)) {
     throw new DibsError("VALIDATION_FAILED", "A run needs a prompt or a task, and only one of them.");
   }
-  if (options.worktree) await repositoryOf(options.worktree.root);
+  await refuseWrongPlace(options);
   const sessionId = options.sessionId ?? newSessionId();
   if (!lock) return { ...(await run(options, sessionId)), lock: null };
   const held = await acquire(options, lock.name, sessionId, lock.onConflict ?? "fork");
@@ -155,12 +155,12 @@ async function claim(
     taskId = task.id;
   }
   const askedAt = performance.now();
-  const { claim, task } = await dibs.tasks.claim({ ...input, taskId });
+  const { claim, task, handover } = await dibs.tasks.claim({ ...input, taskId });
   if (options.taskId === undefined) {
     // A worker's token may not edit; then it stays this session's.
     await dibs.tasks.update({ ...attempts.project, taskId, assignee: null }).catch(() => undefined);
   }
-  return { claim, task, askedAt };
+  return { claim, task, handover, askedAt };
 }
 
 function stopOn(attempts: Attempts, { signal, killSignal }: OnceOptions): () => void {

@@ -49,6 +49,8 @@ export interface WorktreeOptions {
   root: string;
   /** What hooks of git run to learn whether the claim is still held: exit 0 means yes. Without it there are no hooks. */
   fenceCommand?: readonly string[];
+  /** Only for tasks of projects whose work lands; others run in the shared directory. */
+  onlyToLand?: boolean;
 }
 
 /** What every way of running has in common. */
@@ -101,4 +103,6 @@ export interface AttemptEnd {
   /** Why, where the outcome alone does not tell. */
   reason: string | null;
   worktree: { path: string; branch: string } | null;
+  /** Of a review: the number of the submission. */
+  submission?: number;
 }

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 export type StreamName = "stdout" | "stderr";
 
 /** The last characters of a text that grows. */
-class Tail {
+export class Tail {
   private text = "";
   private isCut = false;
 

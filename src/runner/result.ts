@@ -31,7 +31,7 @@ export async function readResultFile(path: string): Promise<Left> {
   return fromJson(text) ?? { ...nothing, result: plain(text) };
 }
 
-async function readBounded(path: string): Promise<string | null> {
+export async function readBounded(path: string): Promise<string | null> {
   try {
     // A pipe without a writer would keep us for ever.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);

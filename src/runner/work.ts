@@ -12,11 +12,12 @@ import {
 } from "../client/holding/index.js";
 import { newKey } from "../client/keys.js";
 import { DibsError } from "../contract/error.js";
+import type { WireNothing } from "../contract/shapes.js";
 import { Attempts, type Claimed } from "./attempts.js";
 import { refuseBadCommand } from "./command.js";
 import type { Group } from "./group.js";
 import { type AttemptEnd, defaultTimings, type RunnerOptions, type Timings } from "./options.js";
-import { repositoryOf } from "./worktree.js";
+import { refuseWrongPlace } from "./repository.js";
 
 export interface WorkOptions extends RunnerOptions {
   /** How many commands at once; default 1. */
@@ -25,6 +26,8 @@ export interface WorkOptions extends RunnerOptions {
   sessionId?: string;
   /** Only tasks with one of these labels. */
   labels?: string[];
+  /** Claims reviews of submissions instead of tasks. */
+  review?: boolean;
   /** Run one task, and end. */
   once?: boolean;
   /** End when nothing runs here, nothing can be claimed, and no retry or scheduled task that fits is to come. */
@@ -116,8 +119,7 @@ class CommandRunner implements Runner {
   }
 
   private async run(): Promise<Summary> {
-    const { worktree } = this.options;
-    if (worktree) await repositoryOf(worktree.root);
+    if (!this.options.review) await this.untilAnswered(() => refuseWrongPlace(this.options));
     await this.attempts.open();
     try {
       await this.untilAnswered(() => this.attempts.introduce(this.sessionIds));
@@ -144,7 +146,7 @@ class CommandRunner implements Runner {
     slot: number,
     { waitMs, signal }: { waitMs: number; signal: AbortSignal },
   ): Promise<Answer<Granted> | null> {
-    const { labels, once } = this.options;
+    const { labels, once, review } = this.options;
     const session = this.session(slot);
     let group = this.groups[slot];
     if (!group?.isReady) group = this.attempts.newGroup(session.id);
@@ -158,6 +160,7 @@ class CommandRunner implements Runner {
       why: waitMs === 0,
       waitMs,
       ...(labels === undefined ? {} : { labels }),
+      ...(review ? { kind: "review" as const } : {}),
     };
     // One key for all attempts: a claim whose answer was lost would be held without anyone knowing.
     const idempotencyKey = newKey();
@@ -169,12 +172,30 @@ class CommandRunner implements Runner {
     const answer = await this.untilAnswered(() => session.known(claim));
     if (!answer) return null;
     if (!answer.claim || !answer.task) {
-      if ("why" in answer && answer.why) this.options.onNothing?.(answer.why);
-      return { claimed: null, ...answer };
+      const why = review && waitMs === 0 ? noReview : answer.why;
+      if (why) this.options.onNothing?.(why);
+      return { claimed: null, ...answer, isLanding: await this.isLanding(answer) };
     }
     // How long the claim waited before it was granted is unknown here; the first heartbeat makes it exact.
     askedAt = Math.max(askedAt, performance.now() - answerMsMax);
-    return { claimed: { claim: answer.claim, task: answer.task, askedAt, group } };
+    const { claim: granted, task, handover, review: submission } = answer;
+    return { claimed: { claim: granted, task, handover, askedAt, group, review: submission } };
+  }
+
+  /** Asked only where the runner would end otherwise. A submission that is held waits for people. */
+  private async isLanding({ why }: { why?: WireNothing | undefined }): Promise<boolean> {
+    const { untilEmpty, review } = this.options;
+    const isAsked = review || why?.reasons.some(({ code }) => code === "SUBMITTED");
+    if (!untilEmpty || !isAsked) return false;
+    const { dibs, project } = this.attempts;
+    const found = await this.untilAnswered(() => dibs.landings.list({ ...project, limit: queueMax }));
+    if (!found?.lease) return false;
+    // In a paused project only what was begun is finished. What is checked now can need a review after that.
+    const isPaused = why?.reasons.some(({ code }) => code === "PROJECT_PAUSED");
+    return found.queue.some(({ stage, reviewing }) => {
+      if (stage === "checking") return !isPaused;
+      return !review && (stage === "landing" || reviewing !== null);
+    });
   }
 
   private async attempt(slot: number, { group, ...claimed }: Granted): Promise<Outcome> {
@@ -226,6 +247,13 @@ class CommandRunner implements Runner {
 /** An orchestrator splits its work in a few rounds; one that always finds more subtasks must not keep a runner busy indefinitely. */
 const roundsMax = 3;
 const tasksMax = 1_000;
+const queueMax = 100;
+
+const noReview: WireNothing = {
+  message: "No submission waits for a review by this agent. Run: dibs review",
+  fix: "dibs review",
+  reasons: [{ code: "NO_OPEN_TASKS", message: "no submission waits for a review by this agent" }],
+};
 
 /** An answer is not longer on its way than this. */
 const answerMsMax = 1_000;

@@ -10,17 +10,24 @@ import { id as idSchema } from "../contract/fields.js";
 import type { WireTask } from "../contract/shapes.js";
 import { GitError, git, gitOr, inTurn, withoutRepository } from "./git.js";
 import { installFence, removeFence } from "./hooks.js";
+import type { Start } from "./landing-worktree.js";
 import type { WorktreeOptions } from "./options.js";
+import { isRemembered, readRecord, writeRecord } from "./worktree-record.js";
 
 export interface Worktree {
+  root: string;
   path: string;
   branch: string;
+  /** Its branch was created just now. */
+  isNew: boolean;
   isRemoved: boolean;
   /** For the command: what must not be in its environment there. */
   env: Record<string, undefined>;
   /** The last commit of its branch; null if the command committed nothing. */
   commit(): Promise<string | null>;
-  /** Whether there are commits since it was opened. */
+  /** What is checked out now is where the attempt starts; `isStart`: and none of it is the task's own. */
+  begin(of: { isStart(commit: string): boolean }): Promise<void>;
+  /** Whether there are commits since it began. */
   hasNewCommits(): Promise<boolean>;
   /** After a success, or if nothing was done: removes it if nothing is lost by that, else says where it is. */
   tidy(): Promise<string | null>;
@@ -52,24 +59,34 @@ export async function repositoryOf(directory: string): Promise<string> {
 
 export async function openWorktree(
   options: WorktreeOptions,
-  task: Pick<WireTask, "id" | "project" | "correlationId">,
+  task: Owner,
   by: HolderOf,
+  landing: { start: Start; target: string } | null = null,
 ): Promise<Worktree> {
   refuseBadId(task.id);
   const root = await repositoryOf(options.root);
-  const { path, branch } = await inTurn(root, () => patiently(() => findOrAdd(root, task)));
+  const start = landing?.start ?? null;
+  const { path, branch, isNew } = await inTurn(root, () => patiently(() => findOrAdd(root, task, start)));
   if (options.fenceCommand) {
-    const { fenceCommand } = options;
-    await inTurn(root, () => patiently(() => installFence(path, fenceCommand, by)));
+    const fence = { command: options.fenceCommand, by, target: landing?.target ?? null };
+    await inTurn(root, () => patiently(() => installFence(path, fence)));
   }
   const head = () => gitOr(path, ["rev-parse", "HEAD"]);
-  const begun = await head();
+  let begun = await head();
   const worktree: Worktree = {
+    root,
     path,
     branch,
+    isNew,
     isRemoved: false,
     env: withoutRepository,
     commit: () => ownCommit(root, branch),
+    begin: async ({ isStart }) => {
+      begun = await head();
+      if (begun === null || !isStart(begun)) return;
+      const commit = begun;
+      await inTurn(root, () => patiently(() => setStart(root, branch, commit)));
+    },
     hasNewCommits: async () => (await head()) !== begun,
     tidy: () => inTurn(root, () => tidy(root, worktree)),
     removeFence: () => inTurn(root, () => removeFence(path)),
@@ -84,10 +101,10 @@ function refuseBadId(taskId: string): void {
 }
 
 /** Git gives up at once when another process has a lock. */
-function patiently<T>(act: () => Promise<T>): Promise<T> {
+export function patiently<T>(act: () => Promise<T>): Promise<T> {
   return retry(act, {
     isTransient: (error) =>
-      error instanceof GitError && /could not lock|unable to create .*lock/i.test(error.stderr),
+      error instanceof GitError && /(could not|cannot) lock|unable to create .*lock/i.test(error.stderr),
     pauseMs: (failures) => 25 * (failures + 1),
     triesMax: 20,
   });
@@ -96,6 +113,7 @@ function patiently<T>(act: () => Promise<T>): Promise<T> {
 const suffixesMax = 100;
 
 export const roomOf = (root: string) => join(root, ".dibs", "worktrees");
+export const landingRoomOf = (root: string) => join(root, ".dibs", "landing");
 
 export interface LeftWorktree extends Place {
   project: string;
@@ -122,7 +140,7 @@ export async function leftWorktrees(directory: string): Promise<LeftWorktree[]> 
 }
 
 /** A link in a clone must not make us write elsewhere. */
-function refuseLinks(room: string): void {
+export function refuseLinks(room: string): void {
   for (const path of [dirname(room), room, join(room, ".gitignore")]) {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
     throw new DibsError(
@@ -135,23 +153,23 @@ function refuseLinks(room: string): void {
   }
 }
 
-async function findOrAdd(root: string, task: { id: string; project: string; correlationId: string }) {
+async function findOrAdd(root: string, task: Owner, start: Start | null) {
   const room = roomOf(root);
   refuseLinks(room);
   mkdirSync(room, { recursive: true });
   const ignore = join(room, ".gitignore");
   if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
-  const owner = `${task.project}/${task.id}/${task.correlationId}`;
+  const owner = ownerName(task);
   for (let n = 1; n <= suffixesMax; n++) {
     const name = nameOf(task.id, n);
     const path = join(room, name);
     const branch = `dibs/${name}`;
     if (await isFree(root, path, branch, owner)) {
-      await add(root, path, branch, owner);
-      return { path, branch };
+      const isNew = await add(root, { path, branch, owner, start });
+      return { path, branch, isNew };
     }
     if (existsSync(path) && (await ownerOf(root, branch)) === owner && (await isWorktree(root, path))) {
-      return { path, branch };
+      return { path, branch, isNew: false };
     }
   }
   throw new DibsError("VALIDATION_FAILED", `Branches dibs/${task.id}-2 and so on are all taken.`, {
@@ -180,26 +198,53 @@ function ownerOf(root: string, branch: string): Promise<string | null> {
   return gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-task`]);
 }
 
+type Owner = Pick<WireTask, "id" | "project" | "correlationId">;
+
+const ownerName = ({ project, id, correlationId }: Owner) => `${project}/${id}/${correlationId}`;
+
+export async function isOwnedBy(root: string, branch: string, task: Owner): Promise<boolean> {
+  return (await ownerOf(root, branch)) === ownerName(task);
+}
+
 async function isWorktree(root: string, path: string): Promise<boolean> {
   const top = await gitOr(path, ["rev-parse", "--path-format=absolute", "--show-toplevel"]);
   const common = await gitOr(path, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
   return top !== null && common !== null && resolve(top) !== resolve(root) && dirname(common) === root;
 }
 
-async function add(root: string, path: string, branch: string, owner: string): Promise<void> {
+interface Added {
+  path: string;
+  branch: string;
+  owner: string;
+  start: Start | null;
+}
+
+/** False: its branch was there before. */
+async function add(root: string, { path, branch, owner, start }: Added): Promise<boolean> {
   // Its directory was removed by hand: git still remembers it, and would refuse.
   await git(root, ["worktree", "prune"]);
-  if (await hasBranch(root, branch)) {
+  const isNew = !(await hasBranch(root, branch));
+  if (isNew) {
+    const { commit, base } = start ?? (await checkedOut(root));
+    await git(root, ["worktree", "add", "-b", branch, "--no-track", path, commit]);
+    const section = `branch.${branch}`;
+    await git(root, ["config", "--local", `${section}.dibs-task`, owner]);
+    await git(root, ["config", "--local", `${section}.dibs-base`, base]);
+    await setStart(root, branch, commit);
+  } else {
     await git(root, ["worktree", "add", path, branch]);
-    return;
   }
+  await writeRecord(path, { isPrepared: false });
+  return isNew;
+}
+
+async function checkedOut(root: string): Promise<Start> {
   const base = (await gitOr(root, ["symbolic-ref", "--quiet", "--short", "HEAD"])) ?? "";
-  const commit = await git(root, ["rev-parse", "HEAD"]);
-  await git(root, ["worktree", "add", "-b", branch, "--no-track", path, commit]);
-  const section = `branch.${branch}`;
-  await git(root, ["config", "--local", `${section}.dibs-task`, owner]);
-  await git(root, ["config", "--local", `${section}.dibs-base`, base]);
-  await git(root, ["config", "--local", `${section}.dibs-commit`, commit]);
+  return { base, commit: await git(root, ["rev-parse", "HEAD"]) };
+}
+
+async function setStart(root: string, branch: string, commit: string): Promise<void> {
+  await git(root, ["config", "--local", `branch.${branch}.dibs-commit`, commit]);
 }
 
 async function ownCommit(root: string, branch: string): Promise<string | null> {
@@ -220,12 +265,17 @@ export interface Place {
   branch: string;
 }
 
+type LandedPlace = Place & { landed?: string | null };
+
 /** Removes a working tree and its branch, unless something would be lost by that; answers what. */
-export async function removeUnlessLost({ root, path, branch }: Place): Promise<string | null> {
+export async function removeUnlessLost(place: LandedPlace): Promise<string | null> {
+  const { root, path, branch } = place;
   try {
-    const why = await whatWouldBeLost({ root, path, branch });
+    const why = await whatWouldBeLost(place);
     if (why) return why;
-    await git(root, ["worktree", "remove", path]);
+    // What copy and setup left is no loss, but git would refuse.
+    const { present } = await readRecord(path);
+    await git(root, ["worktree", "remove", ...(present.length > 0 ? ["--force"] : []), path]);
     await gitOr(root, ["branch", "-D", branch]);
     return null;
   } catch (error) {
@@ -239,27 +289,36 @@ const canBeMadeAgain =
 
 /** Why a working tree is not clean; null: it is. */
 export async function changesIn(path: string): Promise<string | null> {
-  const status = await git(path, ["status", "--porcelain", "--untracked-files=normal", "--ignored=matching"]);
-  const lines = status.split("\n").filter((line) => line !== "");
+  const record = await readRecord(path);
+  const isOld = isRemembered(record);
+  const untracked = record.present.length > 0 ? "all" : "normal";
+  const words = ["status", "--porcelain", "-z", `--untracked-files=${untracked}`, "--ignored=matching"];
+  const lines = (await git(path, words))
+    .split("\0")
+    .filter((line) => line !== "" && !(/^(\?\?|!!) /.test(line) && isOld(line.slice(3))));
   if (lines.some((line) => !line.startsWith("!! "))) return "it has changes that are not committed";
   const ignored = lines.map((line) => line.slice(3)).filter((file) => !canBeMadeAgain.test(file));
   return ignored.length > 0 ? `git ignores ${ignored.slice(0, 5).join(", ")} in it` : null;
 }
 
-export async function whatWouldBeLost({ root, path, branch }: Place): Promise<string | null> {
+/** `landed`: what the task handed in, which is on the target as another commit. */
+export async function whatWouldBeLost({ root, path, branch, landed }: LandedPlace): Promise<string | null> {
   const changes = await changesIn(path);
   if (changes !== null) return changes;
   const start = await startOf(root, branch);
   const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
   // The command may have left another branch, or none, checked out.
   for (const commit of [await git(path, ["rev-parse", "HEAD"]), await tipOf(root, branch)]) {
-    if (commit === null || commit === start) continue;
+    if (commit === null || commit === start || commit === landed) continue;
     const isMerged =
-      base && (await gitOr(root, ["merge-base", "--is-ancestor", commit, `refs/heads/${base}`])) !== null;
+      base && (await gitOr(root, ["merge-base", "--is-ancestor", commit, refOf(base)])) !== null;
     if (!isMerged) return "its commits are not merged";
   }
   return null;
 }
+
+/** A branch, or a whole ref where the branch is a remote's. */
+const refOf = (base: string) => (base.startsWith("refs/") ? base : `refs/heads/${base}`);
 
 /** The commit that the branch was created at. */
 function startOf(root: string, branch: string): Promise<string | null> {

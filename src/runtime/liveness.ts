@@ -1,6 +1,7 @@
 // Is that process still the one it was? A pid alone does not tell: pids are reused, and mean something only in one boot of one
 // machine and one pid namespace. So a process is named by host identity, pid and start time.
 
+import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -12,10 +13,17 @@ function readOr<T>(read: () => T, fallback: T): T {
   }
 }
 
-/** The same host: same boot and same pid namespace, not the same name. */
+/** Stays the same over reboots. Hashed: the id of a machine is not for others. Containers of one image differ by their names. */
+function machineId(): string {
+  const id = readOr(() => readFileSync("/etc/machine-id", "utf8").trim(), "");
+  return createHash("sha256").update(`${hostname()} ${id}`).digest("hex").slice(0, 16);
+}
+
+/** The same host: same boot and same pid namespace, not the same name. The last part is the machine. */
 export const hostId: string = [
   readOr(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), hostname()),
   readOr(() => readlinkSync("/proc/self/ns/pid").replace(/\D/g, ""), "0"),
+  machineId(),
 ].join("/");
 
 interface ProcessState {

@@ -19,8 +19,12 @@ import type { IdempotencyRecord } from "../core/view.js";
 import type { Rows } from "./format.js";
 import type { Numbered } from "./read.js";
 
-/** How much goes into one transaction. A result alone may have a megabyte. */
-export const batchMax = { rows: 2000, length: 8 * 1024 * 1024 };
+/** How much goes into one transaction. */
+export interface BatchMax {
+  rows: number;
+  /** In characters: a result alone may have a megabyte. */
+  length: number;
+}
 
 /** What an export omits. */
 const unsubmitted = { submission: null, landed: null, noChange: false, returnCount: 0 };
@@ -48,7 +52,7 @@ export class Batch {
 
   constructor(
     private readonly org: string,
-    private readonly max: typeof batchMax,
+    private readonly max: BatchMax,
   ) {}
 
   get isFull(): boolean {

@@ -93,8 +93,11 @@ function taskRows({ task, text, claim, attempts, submissions }: SubmittedTask): 
   if (text) rows.push({ kind: "text", row: { project: task.project, taskId: task.id, ...text } });
   if (claim) rows.push({ kind: "claim", row: claim });
   for (const row of attempts) rows.push({ kind: "attempt", row });
-  for (const each of submissions)
-    rows.push({ kind: "submission", row: { project: task.project, taskId: task.id, ...each } });
+  for (const each of submissions) {
+    // Verdicts move; a review that somebody is at is a lease.
+    const reviews = each.reviews.filter(({ verdict }) => verdict !== null);
+    rows.push({ kind: "submission", row: { project: task.project, taskId: task.id, ...each, reviews } });
+  }
   return rows;
 }
 

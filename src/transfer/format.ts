@@ -22,7 +22,15 @@ import {
   type TaskSubmission,
 } from "../core/landing.js";
 import type { PlanEntry, PlanRecord } from "../core/plan.js";
-import { defaultSettings, type LandCheck, type Org, type Project, type Settings } from "../core/project.js";
+import {
+  defaultSettings,
+  type LandCheck,
+  type Org,
+  type Project,
+  reviewSettings,
+  type Settings,
+} from "../core/project.js";
+import { type Review, reviewKinds, type SubmissionDiff, verdicts } from "../core/review.js";
 import type { PastClaim, Session, SessionRecord } from "../core/session.js";
 import type { Question, RestingState, Task, TaskResult, TaskText, TaskType } from "../core/task.js";
 import type { ClaimKey, IdempotencyRecord } from "../core/view.js";
@@ -110,13 +118,15 @@ const settings = object<Settings>({
       target: orNull(text),
       remote: orNull(text),
       repository: orNull(text),
-      host: orNull(text),
       checks: listOf(
         object<LandCheck>({ name: text, run: listOf(text), timeoutMs: whole, paths: listOf(text) }),
       ),
       setup: orNull(
         object<NonNullable<Settings["land"]["setup"]>>({ run: listOf(text), paths: listOf(text) }),
       ),
+      review: unlessUsual(defaultSettings.land.review, words(reviewSettings)),
+      reviewPaths: unlessUsual(defaultSettings.land.reviewPaths, listOf(text)),
+      reviewRoundsMax: unlessUsual(defaultSettings.land.reviewRoundsMax, whole),
       returnsMax: whole,
       batchMax: whole,
     }),
@@ -229,9 +239,11 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
         object<TaskSubmission>({
           number: whole,
           commit: orNull(text),
+          host: optional(text),
           submittedAt: whole,
           firstSubmittedAt: whole,
           landing: orNull(text),
+          rounds: optional(whole),
         }),
       ),
     ),
@@ -306,6 +318,47 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
         logTail: text,
       }),
     ),
+    diff: unlessUsual(
+      null,
+      orNull(
+        object<SubmissionDiff>({
+          base: text,
+          files: listOf(
+            object<SubmissionDiff["files"][number]>({
+              path: text,
+              insertions: orNull(whole),
+              deletions: orNull(whole),
+            }),
+          ),
+          fileCount: whole,
+          insertions: whole,
+          deletions: whole,
+          reviewPaths: listOf(text),
+          patchId: orNull(text),
+        }),
+      ),
+    ),
+    reviews: unlessUsual(
+      [],
+      listOf(
+        object<Review>({
+          epoch: whole,
+          kind: words(reviewKinds),
+          sessionId: orNull(id),
+          by: text,
+          claimedAt: whole,
+          ttlMs: whole,
+          expiresAt: whole,
+          releasedAt: orNull(whole),
+          verdict: orNull(words(verdicts)),
+          comment: orNull(text),
+          verdictAt: orNull(whole),
+          own: flag,
+          inheritedFrom: orNull(whole),
+        }),
+      ),
+    ),
+    reviewNotice: unlessUsual(null, orNull(text)),
     end: orNull(
       object<SubmissionEnd>({
         as: word<SubmissionEnd["as"]>({ landed: true, returned: true, withdrawn: true, cancelled: true }),

@@ -2,15 +2,20 @@
 // nothing; then it is written, in batches, because a transaction must fit into memory. A small file is one transaction. What
 // the org counts by is written with the last batch: an org with rows but without a single event is an import that did not
 // finish, and is refused as such. Every store fills its queue and its indexes as for any other change.
+//
+// Commits see no lists: whether the org is empty is read first. Each batch then checks the org's row, and the document in which the
+// import notes how far it has come, so that of two imports at once one is refused.
 
 import { DibsError } from "../contract/error.js";
-import { type Key, keyOf } from "../core/changes.js";
+import { type Changes, documentKey, type Key, keyOf, noChanges } from "../core/changes.js";
 import type { Org } from "../core/project.js";
-import type { Reads } from "../core/view.js";
+import type { Reads, View } from "../core/view.js";
 import type { Store } from "../store/store.js";
-import { Batch, batchMax } from "./batch.js";
+import { Batch, type BatchMax } from "./batch.js";
 import type { Counts } from "./format.js";
 import { type Read, readRows } from "./read.js";
+
+const batchLengthMax = 8 * 1024 * 1024;
 
 /** Gives the lines from the start each time it is called; it is called twice. */
 export type Lines = () => AsyncIterable<string>;
@@ -23,12 +28,14 @@ export async function importOrg(
   target: Store | (() => Promise<Store>),
   org: string,
   lines: Lines,
-  max = batchMax,
+  batchMax?: BatchMax,
 ): Promise<Counts> {
   const file = await judge(lines);
   const store = typeof target === "function" ? await target() : target;
   await store.open(org, file.org.defaultProject);
+  const max = batchMax ?? { rows: store.capabilities.commitRowsMax, length: batchLengthMax };
   const writing = new Target(store, org, file);
+  await writing.refuseNonEmpty();
   let batch = new Batch(org, max);
   const submitted = new Map<string, number>();
   for await (const row of readRows(lines())) {
@@ -41,7 +48,7 @@ export async function importOrg(
       submitted.set(row.row.project, (submitted.get(row.row.project) ?? 0) + 1);
   }
   batch.addOrg({ ...file.org, org }, submitted);
-  await writing.write(batch);
+  await writing.write(batch, { isLast: true });
   return file.counts;
 }
 
@@ -50,9 +57,13 @@ async function judge(lines: Lines): Promise<Read> {
   for (let step = await rows.next(); ; step = await rows.next()) if (step.done) return step.value;
 }
 
+const progressKind = "import";
+const progressKey = "progress";
+
 class Target {
-  /** The org's row since the first batch: nothing but the last batch may change it. */
-  private before: string | null = null;
+  /** The org's row before the first batch: nothing but the last batch may change it. */
+  private before = "";
+  private batches = 0;
 
   constructor(
     private readonly store: Store,
@@ -60,28 +71,30 @@ class Target {
     private readonly file: Read,
   ) {}
 
-  async write(batch: Batch): Promise<void> {
-    const { before } = this;
+  async write(batch: Batch, { isLast = false } = {}): Promise<void> {
     const [result] = await this.store.commit(this.org, [
       ({ view, apply }) => {
-        const now = JSON.stringify(view.org());
-        if (before === null) this.refuseNonEmpty(view);
-        else if (now !== before) throw this.taken("Another process wrote to it during the import.");
+        if (JSON.stringify(view.org()) !== this.before || batchesIn(view) !== this.batches)
+          throw this.taken("Another process wrote to it during the import.");
         refuseTwice(view, batch);
         for (const changes of batch.changes()) apply(changes);
-        return now;
+        if (!isLast || this.batches > 0) apply(progress(isLast ? null : { batches: this.batches + 1 }));
       },
     ]);
     if (!result!.ok) throw result!.error;
-    this.before = result!.value;
+    this.batches++;
   }
 
-  private refuseNonEmpty(view: Reads): void {
-    const org = view.org();
+  async refuseNonEmpty(): Promise<void> {
+    const { org, hasRow, other } = await this.store.read(this.org, (view) => ({
+      org: view.org(),
+      hasRow: hasRows(view, view.org()),
+      other: view.projects().find(({ id }) => !this.file.projects.has(id)),
+    }));
     if (org.eventSeq > 0) throw this.taken(`It has ${org.eventSeq} events already.`);
-    if (hasRows(view, org)) throw this.taken("It holds an import that did not finish, or reserved ids.");
-    const other = view.projects().find(({ id }) => !this.file.projects.has(id));
+    if (hasRow) throw this.taken("It holds an import that did not finish, or reserved ids.");
     if (other) throw this.taken(`It has a project ${other.id}, which the export does not have.`, true);
+    this.before = JSON.stringify(org);
   }
 
   /** Fresh: it was opened, and nothing has happened in it. */
@@ -93,8 +106,18 @@ class Target {
   }
 }
 
+/** How many batches of an unfinished import are stored. */
+function batchesIn(view: View): number {
+  return (view.document(progressKind, progressKey)?.batches as number | undefined) ?? 0;
+}
+
+function progress(value: { batches: number } | null): Changes {
+  const document = { kind: progressKind, key: progressKey, value };
+  return { ...noChanges(), documents: new Map([[documentKey(progressKind, progressKey), document]]) };
+}
+
 /** The only thing about a file that cannot be judged without remembering all of it. */
-function refuseTwice(view: Reads, { tasks, archived }: Batch): void {
+function refuseTwice(view: View, { tasks, archived }: Batch): void {
   const seen = new Set<Key>();
   const refuseKnown = (project: string, id: string, line: number, what: string) => {
     const key = keyOf(project, id);
@@ -117,6 +140,7 @@ function twice(line: number, message: string): DibsError {
 function hasRows(view: Reads, { defaultProject }: Org): boolean {
   const one = { project: null, limit: 1 };
   return (
+    batchesIn(view) > 0 ||
     view.projects().length > 1 ||
     view.tasks({ ...one, afterOrdinal: 0 }).length > 0 ||
     view.sessions({ ...one, live: false }).length > 0 ||

@@ -1,7 +1,10 @@
 // What people do to tasks. Every refusal becomes a line at the bottom, and every deed says which command would have done it.
 
+import type { WireSubmission } from "../client/brief/review-facts.js";
 import { type Action, cliFor, type Details } from "../client/view/commands.js";
+import { approverText, diffText } from "../client/view/reviews.js";
 import { plain } from "../common/text.js";
+import { DibsError } from "../contract/error.js";
 import type { WireTask } from "../contract/shapes.js";
 import type { TaskName } from "./detail.js";
 import { Editor } from "./editor.js";
@@ -24,7 +27,7 @@ async function attempt(state: State, command: string | undefined, act: () => Pro
   }
 }
 
-export function retry(state: State, name: TaskName): Promise<void> {
+function retry(state: State, name: TaskName): Promise<void> {
   return attempt(state, commandFor(state, "retry", name), async () => {
     await state.dibs.tasks.retry(name);
     await readAbout(state, name);
@@ -68,7 +71,7 @@ function named(state: State, { project, taskId }: TaskName): string {
 }
 
 /** The whole question is needed: what can be answered, and which one it is. */
-export async function beginAnswer(state: State, name: TaskName): Promise<void> {
+async function beginAnswer(state: State, name: TaskName): Promise<void> {
   try {
     const { task } = await state.dibs.tasks.get(name);
     if (task.question) state.prompt = { kind: "answer", editor: new Editor(), choices: null, task };
@@ -76,6 +79,97 @@ export async function beginAnswer(state: State, name: TaskName): Promise<void> {
     state.touched();
   } catch (error) {
     state.say((error as Error).message, { tone: "bad" });
+  }
+}
+
+/** Approves what waits for a review, or answers what is asked. */
+export async function answerOrApprove(state: State, name: TaskName): Promise<void> {
+  if (isSubmitted(state, name)) await askToApprove(state, name);
+  else await beginAnswer(state, name);
+}
+
+/** Requests changes of what waits for a review, or retries what ended. */
+export async function retryOrReject(state: State, name: TaskName): Promise<void> {
+  if (isSubmitted(state, name)) await beginChanges(state, name);
+  else await retry(state, name);
+}
+
+const isSubmitted = ({ live }: State, { project, taskId }: TaskName) =>
+  live.index?.get(project, taskId)?.state === "submitted";
+
+/** The number is the one that was on the screen: a newer submission is refused. */
+async function askToApprove(state: State, name: TaskName): Promise<void> {
+  const submission = await lastSubmission(state, name);
+  if (!submission) return;
+  const { number, reviewNeeded } = submission;
+  const change = diffText(submission);
+  const text = `Approve submission ${number} of ${named(state, name)}${change ? ` (${change})` : ""}?`;
+  const command = commandFor(state, "approve", name, { submission: number });
+  state.question = { text, command, act: () => approve(state, name, { number, reviewNeeded }) };
+  state.touched();
+}
+
+type Judged = Pick<WireSubmission, "number" | "reviewNeeded">;
+
+async function approve(state: State, name: TaskName, judged: Judged, own = false): Promise<void> {
+  const { number, reviewNeeded } = judged;
+  const command = commandFor(state, "approve", name, { submission: number, own });
+  const by = state.sessionId === undefined ? {} : { sessionId: state.sessionId };
+  await attempt(state, command, async () => {
+    try {
+      const { submission } = await state.dibs.tasks.approve({
+        ...name,
+        ...by,
+        submission: number,
+        ...(own ? { own } : {}),
+      });
+      const after = submission.approved
+        ? "it lands next"
+        : `it still needs ${approverText(reviewNeeded)} approval`;
+      return `approved submission ${number} of ${name.taskId}; ${after}`;
+    } catch (error) {
+      const isOwn = error instanceof DibsError && error.code === "SELF_REVIEW" && !own;
+      if (isOwn && state.sessionId === undefined) {
+        const asOwn = commandFor(state, "approve", name, { submission: number, own: true });
+        const act = () => approve(state, name, judged, true);
+        state.question = {
+          text: `You worked on ${name.taskId}. Approve your own work?`,
+          command: asOwn,
+          act,
+        };
+      }
+      throw error;
+    }
+  });
+}
+
+async function beginChanges(state: State, name: TaskName): Promise<void> {
+  const submission = await lastSubmission(state, name);
+  if (!submission) return;
+  const { number } = submission;
+  state.prompt = { kind: "changes", editor: new Editor(), choices: null, name, submission: number };
+  state.touched();
+}
+
+export function requestChanges(
+  state: State,
+  { name, submission }: { name: TaskName; submission: number },
+  reason: string,
+): Promise<void> {
+  const by = state.sessionId === undefined ? {} : { sessionId: state.sessionId };
+  const command = commandFor(state, "reject", name, { submission, text: reason });
+  return attempt(state, command, async () => {
+    const { task } = await state.dibs.tasks.requestChanges({ ...name, ...by, submission, reason });
+    return `requested changes of ${name.taskId}, now ${task.state}`;
+  });
+}
+
+async function lastSubmission(state: State, name: TaskName): Promise<WireSubmission | null> {
+  try {
+    return (await state.dibs.tasks.submission(name)).submission;
+  } catch (error) {
+    state.say((error as Error).message, { tone: "bad" });
+    return null;
   }
 }
 

@@ -134,8 +134,8 @@ const hintsOf: Record<View, [string, string][]> = {
     ["c", "cancel"],
   ],
   inbox: [
-    ["a", "answer"],
-    ["r", "retry"],
+    ["a", "answer, approve"],
+    ["r", "retry, reject"],
     ["m", "read"],
     ["Enter", "open"],
   ],
@@ -189,7 +189,12 @@ export function Above({ state, prompt }: { state: State; prompt: Prompt }): Reac
   }
   const texts = prompt.choices?.texts ?? choicesFor(state, prompt);
   const at = prompt.choices?.at ?? -1;
-  const asked = prompt.kind === "answer" ? plain(prompt.task.question?.text) : "";
+  const asked =
+    prompt.kind === "answer"
+      ? plain(prompt.task.question?.text)
+      : prompt.kind === "changes"
+        ? "What must change? The next attempt reads it."
+        : "";
   return (
     <Parts
       parts={[
@@ -208,7 +213,8 @@ export function Above({ state, prompt }: { state: State; prompt: Prompt }): Reac
 }
 
 export function promptLead(prompt: Prompt): string {
-  return prompt.kind === "filter" ? "/" : `answer ${prompt.task.id}: `;
+  if (prompt.kind === "filter") return "/";
+  return prompt.kind === "changes" ? `changes of ${prompt.name.taskId}: ` : `answer ${prompt.task.id}: `;
 }
 
 function Typed({ state, prompt }: { state: State; prompt: Prompt }): ReactNode {

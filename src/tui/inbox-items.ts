@@ -1,6 +1,7 @@
-// The lines of the inbox: questions, failures, then other unread notifications.
+// The lines of the inbox: questions, failures, reviews, then other unread notifications.
 
 import type { AskingTask, Failure, InboxContent } from "../client/view/inbox.js";
+import { asksForReview } from "../client/view/reviews.js";
 import { keyOf } from "../client/view/row-set.js";
 import type { WireNotification } from "../contract/shapes.js";
 import type { TaskName } from "./detail.js";
@@ -8,13 +9,20 @@ import type { TaskName } from "./detail.js";
 export type InboxItem = { key: string; name: TaskName | null } & (
   | { kind: "question"; task: AskingTask }
   | ({ kind: "failure" } & Failure)
+  | { kind: "review"; note: WireNotification }
   | { kind: "note"; note: WireNotification }
 );
 
 type Listed = Pick<InboxContent, "questions" | "failures" | "notes">;
 
 export function inboxItems({ questions, failures, notes }: Listed): InboxItem[] {
-  return [...questions.map(questionOf), ...failures.map(failureOf), ...notes.map(noteOf)];
+  const [reviews, others] = [notes.filter(asksForReview), notes.filter((note) => !asksForReview(note))];
+  return [
+    ...questions.map(questionOf),
+    ...failures.map(failureOf),
+    ...reviews.map((note): InboxItem => ({ ...noteOf(note), kind: "review", note })),
+    ...others.map(noteOf),
+  ];
 }
 
 function questionOf(task: AskingTask): InboxItem {

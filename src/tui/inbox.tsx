@@ -2,6 +2,7 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
+import { reviewMessage } from "../client/view/reviews.js";
 import { ago } from "../client/view/words.js";
 import { plain, widthOf, wrap } from "../common/text.js";
 import type { InboxItem } from "./inbox-items.js";
@@ -54,6 +55,7 @@ function Nothing({ isKnown }: { isKnown: boolean }): ReactNode {
 const markOf = (item: InboxItem): Part => {
   if (item.kind === "question") return { text: "?", tone: "yellow", bold: true };
   if (item.kind === "failure") return { text: "!", tone: "red", bold: true };
+  if (item.kind === "review") return { text: "✓", tone: "yellow", bold: true };
   return item.note.severity === "error" ? { text: "!", tone: "red" } : { text: "·", tone: "dim" };
 };
 
@@ -71,6 +73,8 @@ function textOf(item: InboxItem): { title: string; more: string; at: string } {
         more: errorOf(item),
         at: item.notes[0].createdAt,
       };
+    case "review":
+      return { title: item.note.title, more: reviewMessage(item.note), at: item.note.createdAt };
     case "note":
       return { title: item.note.title, more: item.note.message, at: item.note.createdAt };
   }
@@ -124,6 +128,12 @@ function detailOf(item: InboxItem, width: number): Line[] {
         ...paragraph(errorOf(item), width, "red"),
         [],
         [{ text: "r retry · m set aside · Enter shows all of it", tone: "dim" }],
+      ];
+    case "review":
+      return [
+        ...paragraph(reviewMessage(item.note), width, "yellow"),
+        [],
+        [{ text: "a approve · r request changes · Enter shows the change", tone: "dim" }],
       ];
     case "note":
       return [

@@ -1,7 +1,16 @@
 // What each key does, where.
 
 import { suggest } from "../client/view/filter.js";
-import { answer, answerOf, askToCancel, askToRelease, beginAnswer, markRead, retry } from "./actions.js";
+import {
+  answer,
+  answerOf,
+  answerOrApprove,
+  askToCancel,
+  askToRelease,
+  markRead,
+  requestChanges,
+  retryOrReject,
+} from "./actions.js";
 import type { TaskName } from "./detail.js";
 import { Editor } from "./editor.js";
 import type { Key } from "./keys.js";
@@ -57,8 +66,8 @@ const commands: Record<string, (state: State) => unknown> = {
   G: (state) => move(state, "end"),
   h: showHistory,
   "/": beginFilter,
-  a: onTarget(beginAnswer),
-  r: onTarget(retry),
+  a: onTarget(answerOrApprove),
+  r: onTarget(retryOrReject),
   c: onTarget(askToCancel),
   x: onTarget(askToRelease),
   m: markRead,
@@ -194,6 +203,13 @@ function finish(state: State, prompt: Prompt): void {
     state.setFilter(prompt.editor.text.trim());
     return;
   }
+  if (prompt.kind === "changes") {
+    const reason = prompt.editor.text;
+    if (reason.trim() === "") return;
+    state.prompt = null;
+    void requestChanges(state, prompt, reason);
+    return;
+  }
   const response = answerOf(prompt.task, prompt.editor.text);
   if (response === null) return;
   state.prompt = null;
@@ -214,6 +230,7 @@ function takeChoice(state: State, prompt: Prompt, by: number): void {
 }
 
 export function choicesFor(state: State, prompt: Prompt): Choices["texts"] {
+  if (prompt.kind === "changes") return [];
   if (prompt.kind === "answer") {
     const { question } = prompt.task;
     const options = [question?.default, ...(question?.options ?? [])].filter((each) => each !== undefined);

@@ -15,6 +15,8 @@ export interface WatchRequest {
   project?: string | undefined;
   view: Exclude<View, "task">;
   filter: string;
+  /** The agent that watches; verdicts are its own. Absent: a person does. */
+  sessionId?: string | undefined;
 }
 
 export interface Terminal {

@@ -15,6 +15,7 @@ const keys: [string, string][] = [
   ["/", "filter the queue; Tab completes, Esc leaves it"],
   ["a", "answer the task's question; Tab goes through the options"],
   ["r", "retry what failed or was cancelled"],
+  ["a r", "on a submission: approve it (asks), or request changes"],
   ["c", "cancel a task (asks)"],
   ["x", "release: take a task from its holder (asks)"],
   ["m", "mark a notification as read, set a failure aside"],

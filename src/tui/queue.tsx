@@ -3,7 +3,7 @@
 import { Box } from "ink";
 import type { ReactNode } from "react";
 import { claimMark } from "../client/view/health.js";
-import { duration, percent, phaseTag, priorityText, standing, stateWord } from "../client/view/words.js";
+import { duration, percent, phaseTag, priorityText, standing, stateAndStage } from "../client/view/words.js";
 import { plain, widthOf } from "../common/text.js";
 import { type PriorityLabel, priorityLabel } from "../contract/priority.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
@@ -144,7 +144,7 @@ const stateTones: Record<string, Tone> = { failed: "red", completed: "green", ca
 function holderOf(row: WireTaskRow, now: number): Part[] {
   const mark = claimMark(row, now);
   if (mark === "--") return [{ text: mark, tone: "dim" }];
-  if (mark === "") return [{ text: stateWord(row, now), tone: stateTones[row.state] ?? "dim" }];
+  if (mark === "") return [{ text: stateAndStage(row, now), tone: stateTones[row.state] ?? "dim" }];
   const { claim } = row;
   const done = claim?.percent ?? null;
   return [

@@ -26,6 +26,8 @@ export interface Choices {
 export type Prompt = { editor: Editor; choices: Choices | null } & (
   | { kind: "filter"; before: string }
   | { kind: "answer"; task: WireTask }
+  /** Changes are requested of this submission. */
+  | { kind: "changes"; name: TaskName; submission: number }
 );
 
 /** Something that is done after a `y`. */
@@ -67,6 +69,8 @@ export class State {
   notice: Notice | null = null;
   detail: Detail | null = null;
   isOver = false;
+  /** Of the agent that watches; absent: a person does. */
+  readonly sessionId: string | undefined;
 
   readonly live: Live;
   readonly fleet = new List<SessionEntry>(({ project, id }) => keyOf(project, id));
@@ -80,10 +84,17 @@ export class State {
 
   constructor(
     readonly dibs: Dibs,
-    start: { project: string; projects: readonly WireProject[]; view: View; filter: string },
+    start: {
+      project: string;
+      projects: readonly WireProject[];
+      view: View;
+      filter: string;
+      sessionId?: string | undefined;
+    },
     private readonly redraw: () => void,
   ) {
     this.view = start.view;
+    this.sessionId = start.sessionId;
     this.filterText = start.filter;
     this.filter = parseFilter(start.filter);
     this.live = new Live(dibs, start.project, start.projects, {

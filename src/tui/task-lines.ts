@@ -1,6 +1,7 @@
 // One task in full, as lines: what it is, why it does not run, what happened to it, what came of it.
 
-import { ago, duration, percent, phaseTag, priorityText, stateWord } from "../client/view/words.js";
+import { approvalText, diffText, reviewText } from "../client/view/reviews.js";
+import { ago, duration, percent, phaseTag, priorityText, stateAndStage } from "../client/view/words.js";
 import { plain, plainLines, wrap } from "../common/text.js";
 import type { WireAttempt, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Detail } from "./detail.js";
@@ -17,6 +18,7 @@ export function taskLines(detail: Detail, columns: number, now: number): Line[] 
     ...titleLines(task, width),
     ...fieldLines(task, width, now),
     ...promptLines(task, width),
+    ...submissionLines(detail, width, now),
     ...explainLines(detail, width, now),
     ...attemptLines(detail.attempts, width, now),
     ...logTail(detail, now),
@@ -46,7 +48,7 @@ function fieldLines(task: WireTask, width: number, now: number): Line[] {
 function fieldsOf(task: WireTask, now: number): Field[] {
   const { claim, question, result } = task;
   return [
-    ["state", stateWord(task, now), stateTone(task)],
+    ["state", stateAndStage(task, now), stateTone(task)],
     ["priority", priorityText(task.priority)],
     ["project", task.project],
     ["held by", claim && holderText(claim, now), claim?.healthStatus === "stale" ? "red" : undefined],
@@ -110,6 +112,42 @@ function promptLines({ prompt, title, description }: WireTask, width: number): L
     ...heading("Prompt"),
     ...texts.flatMap((text) => wrap(text.trimEnd(), width)).map((text): Line => [{ text }]),
   ];
+}
+
+/** What a reviewer needs, then the patch; the commands are those of the command line. */
+function submissionLines({ task, submission, patch }: Detail, width: number, now: number): Line[] {
+  if (!task || !submission) return [];
+  const { number, submittedBy, submittedAt, summary, checks, reviews, diff } = submission;
+  const texts: (string | null)[] = [
+    `by ${plain(submittedBy)}, ${ago(submittedAt, now)}`,
+    approvalText(submission),
+    summary,
+    ...checks.map(({ name, state }) => `check ${plain(name)}: ${state}`),
+    diffText(submission),
+    ...(diff?.reviewPaths.length ? [`needs a person: ${diff.reviewPaths.map(plain).join(", ")}`] : []),
+    ...reviews.map((review) => reviewText(review, now)),
+  ];
+  const isOpen = submission.stage === "review" || submission.stage === "checking";
+  return [
+    ...heading(`Submission ${number}`),
+    ...texts.flatMap((text) => (text ? wrap(text.trimEnd(), width) : [])).map((text): Line => [{ text }]),
+    ...(isOpen ? [[{ text: "a approve · r request changes", tone: "dim" as const }]] : []),
+    ...(patch ? patchLines(patch, task.id) : []),
+  ];
+}
+
+function patchLines({ lines, isCut }: NonNullable<Detail["patch"]>, taskId: string): Line[] {
+  return [
+    ...heading("Patch"),
+    ...lines.map((text): Line => [{ text, tone: patchTone(text) }]),
+    ...(isCut ? [[{ text: `… cut. All of it: dibs review ${taskId}`, tone: "dim" as const }]] : []),
+  ];
+}
+
+function patchTone(line: string): Tone | undefined {
+  if (line.startsWith("+")) return "green";
+  if (line.startsWith("-")) return "red";
+  return line.startsWith("@@") ? "cyan" : undefined;
 }
 
 function explainLines({ explanation, task }: Detail, width: number, now: number): Line[] {

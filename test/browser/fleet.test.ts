@@ -50,7 +50,7 @@ describe("the fleet", () => {
       await eventually(() => page.title()).toMatch(/^\(1\) .*Dibs$/);
       await page.getByRole("button", { name: "working 0" }).click();
       await says(page, "No session matches.");
-      expect(page.url()).toContain("health=working");
+      await page.waitForURL((url) => url.href.includes("health=working"));
       await page.getByRole("button", { name: "working 0" }).click();
 
       await world.post(`/api/tasks/${id}/respond`, { response: "PEG" });
@@ -175,7 +175,7 @@ describe("the fleet", () => {
       await page.locator(".card").nth(1).waitFor({ state: "detached" });
       expect(await page.locator(".card").allInnerTexts()).toEqual([expect.stringContaining("there")]);
       await page.getByRole("link", { name: "Queue", exact: true }).click();
-      expect(page.url()).toBe(`${world.url}/queue?project=other`);
+      await page.waitForURL(`${world.url}/queue?project=other`);
 
       // What looks ready is not to be had in a project that is paused.
       await world.post("/api/projects/demo/pause");

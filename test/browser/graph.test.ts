@@ -30,7 +30,7 @@ test(
     await node("theme").getByRole("button", { name: "Only tasks near theme" }).click();
     await says(page, "steps around theme");
     await node("api").waitFor({ state: "detached" });
-    expect(page.url()).toContain("focus=theme");
+    await page.waitForURL((url) => url.href.includes("focus=theme"));
     await page.reload();
     await node("theme").waitFor();
     expect(await node("api").count()).toBe(0);
@@ -203,7 +203,7 @@ test(
     await ada.getByRole("link", { name: "ada" }).click();
     await says(page, "The charts show the work of ada only.");
     await says(page, "2 completed, 0 failed attempts");
-    expect(page.url()).toContain("agent=ada");
+    await page.waitForURL((url) => url.href.includes("agent=ada"));
     for (const title of ["Created", "Queue", "Queue age"]) expect(await chart(title).count(), title).toBe(0);
     await page.getByRole("link", { name: "Show all agents" }).click();
     await chart("Queue age").waitFor();
@@ -211,7 +211,7 @@ test(
     await world.post("/api/tasks/ageing/complete", { sessionId: "eve", result: "ok" });
     await says(page, "6 completed, 1 failed attempts");
     await page.getByRole("button", { name: "7d" }).click();
-    expect(page.url()).toContain("range=7d");
+    await page.waitForURL((url) => url.href.includes("range=7d"));
     await page.reload();
     await says(page, "6 completed, 1 failed attempts");
     await page.locator(".chart", { hasText: "Throughput" }).getByText("As a table").click();

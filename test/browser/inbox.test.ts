@@ -65,7 +65,7 @@ describe("questions", () => {
       const item = question(page, "Which?");
       await item.getByRole("link", { name: `demo/${id} Choose a colour` }).waitFor();
       await item.getByText(/So far 80%: two are left/).waitFor();
-      await page.getByTitle("questions and failures").getByText("1").waitFor();
+      await page.getByTitle("questions, reviews, held landings and failures").getByText("1").waitFor();
 
       await page.keyboard.press("j");
       await page.keyboard.press("2");
@@ -302,7 +302,7 @@ test(
       args: ["--url", world.url, "--project", "demo"],
       env: { DIBS_TOKEN: world.token },
     });
-    const badge = page.getByTitle("questions and failures");
+    const badge = page.getByTitle("questions, reviews, held landings and failures");
     const both = async (count: string) => {
       await badge.getByText(count, { exact: true }).waitFor();
       await terminal.shows(new RegExp(`3 Inbox ${count} `));

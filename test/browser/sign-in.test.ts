@@ -14,7 +14,7 @@ describe("the link that serve prints", () => {
     "signs in and leaves nothing in the address",
     visiting(async (visit) => {
       const { page, context, world } = visit;
-      expect(page.url()).toBe(`${world.url}/`);
+      await page.waitForURL(`${world.url}/`);
       expect(
         await page.evaluate("JSON.stringify([location.hash, history.length, { ...localStorage }])"),
       ).toBe(JSON.stringify(["", 2, {}]));
@@ -38,7 +38,7 @@ describe("the link that serve prints", () => {
       expectQuiet({ ...visit, troubles: visit.troubles.filter((text) => !text.includes("404")) });
       await page.goto(link);
       await isLive(page);
-      expect(page.url()).toBe(`${world.url}/`);
+      await page.waitForURL(`${world.url}/`);
       await page.getByRole("button", { name: "Sign out" }).click();
       await says(page, "You are not signed in.");
     }),
@@ -56,7 +56,7 @@ describe("the link that serve prints", () => {
         await stranger.page.goto(link);
         await says(stranger.page, "This link was used already, or is too old.");
         await says(stranger.page, "Not signed in");
-        expect(stranger.page.url()).toBe(`${world.url}/`);
+        await stranger.page.waitForURL(`${world.url}/`);
         expect(await stranger.page.content()).not.toContain("not for everybody");
         expect(await stranger.context.cookies()).toEqual([]);
         for (const colorScheme of ["light", "dark"] as const) {

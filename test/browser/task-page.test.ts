@@ -300,7 +300,7 @@ describe("what it shows", () => {
       const before = await entries.count();
       await page.getByRole("button", { name: "Show newer" }).click();
       await eventually(() => entries.count()).toBeGreaterThan(before);
-      expect(page.url()).toContain("order=oldest");
+      await page.waitForURL((url) => url.href.includes("order=oldest"));
       expectQuiet(visit);
     }),
   );

@@ -18,9 +18,12 @@ export async function commandsTyped(): Promise<Typed[]> {
     for (const spec of "parts" in command ? Object.values(command.parts) : [command]) {
       const needed = argsOf(spec).filter((each) => each.needed || each.name === "id");
       const isRunner = runners.includes(spec.name);
-      const more = isRunner ? ["--prompt", "x"].slice(spec.name === "run" ? 0 : 2) : needed.map(() => "0001");
+      const runs = isRunner || needed.some(({ name }) => name === "command");
+      const more = isRunner
+        ? ["--prompt", "x"].slice(spec.name === "run" ? 0 : 2)
+        : needed.filter(({ name }) => name !== "command").map(() => "0001");
       const before = [...spec.name.split(" "), ...more, "--session", "a"];
-      all.push({ spec, words: { before, after: isRunner ? ["--", "true"] : [] } });
+      all.push({ spec, words: { before, after: runs ? ["--", "true"] : [] } });
     }
   }
   return all;

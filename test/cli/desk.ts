@@ -135,6 +135,7 @@ export class Desk {
         this.asked.push(question);
         return left.shift() ?? "";
       },
+      page: async () => false,
       now: () => clock.now(),
       stopping: new AbortController().signal,
       killing: new AbortController().signal,

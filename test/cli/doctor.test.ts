@@ -1,6 +1,6 @@
 // The doctor through the built program: it names what the dead hold and what ended tasks left, changes nothing, and mends with --fix.
 
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openPlace, sh, waitFor } from "./run-place.js";
@@ -91,4 +91,29 @@ test("worktrees of ended tasks are removed when they are merged and clean, and o
     "dibs/0005",
   ]);
   expect(place.git("show", "HEAD:file-0001")).toBe("0001");
+});
+
+test("the worktree of a task whose submission landed is removed, although the target has another commit", async () => {
+  const place = await openPlace();
+  writeFileSync(join(place.cwd, ".git/info/exclude"), "report.md\n.dibs/\n");
+  place.git("commit", "--quiet", "--allow-empty", "-m", "first");
+  const target = place.git("branch", "--show-current");
+  await place.add({ title: "Landed", prompt: "x" });
+  await place.says(["project", "set", "land.target", target]);
+  const script = "echo b > b.txt; echo mine > report.md";
+  await place.says(["work", "--until-idle", "--no-land", "-q", "--", ...sh(script)]);
+  // What git ignores keeps it after the landing.
+  await place.says(["land", "--once"]);
+  const path = join(place.cwd, ".dibs/worktrees/0001");
+  expect(existsSync(path)).toBe(true);
+  rmSync(join(path, "report.md"));
+  const { findings } = await place.json(["doctor", "--fix"]);
+  expect(findings).toContainEqual({
+    check: "worktrees",
+    status: "fixed",
+    message: "1 removed of ended tasks, merged and clean: 0001",
+  });
+  expect(existsSync(path)).toBe(false);
+  expect(place.git("branch", "--list", "dibs/*")).toBe("");
+  expect(place.git("show", `${target}:b.txt`)).toBe("b");
 });

@@ -67,10 +67,20 @@ const story: Step[] = [
   { line: "retry 0002", json: "tasks.retry", people: /queued 0002 again/ },
   { line: `claim 0002 ${a}`, json: "tasks.claim", people: /epoch 2/ },
   { line: `release 0002 ${a}`, json: "tasks.release", people: /released 0002/ },
+  { line: "check add test -- true", json: "projects.update", people: /^added check test/ },
+  { line: "check list", json: { success: true, checks: [any] }, people: /^test +10m +true$/m },
+  { line: "check run", json: { success: true, results: [any] }, people: /^passed +test +\d/m },
+  { line: "check remove test", json: "projects.update", people: /^removed check test/ },
   { line: "project set land.target main", json: "projects.update", people: /land\.target +main/ },
   { line: `claim 0002 ${a}`, json: "tasks.claim", people: /epoch 3/ },
-  { line: `submit 0002 did it ${a}`, json: "tasks.submit", people: /^submitted 0002 \(no change\)/ },
+  { line: `submit 0002 did it ${a}`, json: "tasks.submit", people: /^submitted 0002 \(no change/ },
+  { line: "review", json: "landings.list", people: /./ },
+  { line: "approve 0002", json: "tasks.approve", people: /^approved submission 1 of 0002/ },
+  { line: "show 0002", json: { task: any, submission: any }, people: /^landing +waits to land$/m },
   { line: "withdraw 0002", json: "tasks.withdraw", people: /^withdrew 0002\n$/ },
+  { line: `claim 0002 ${a}`, json: "tasks.claim", people: /epoch 4/ },
+  { line: `submit 0002 did it ${a}`, json: "tasks.submit", people: /^submitted 0002 \(no change/ },
+  { line: "reject 0002 more", json: "tasks.requestChanges", people: /^requested changes of 0002/ },
   { line: "project set land.target=", json: "projects.update", people: /land\.target +not set/ },
   { line: "cancel 0003", json: "tasks.cancel", people: /cancelled 0003/ },
   { line: "events 0003", json: "tasks.events", people: /cancelled +0003/ },
@@ -133,6 +143,8 @@ const refusals: Step[] = [
   { line: "list --sideways", code: 2, people: /Run: dibs list --help/ },
   { line: "watch", code: 2, people: /watch needs a terminal|no --json/ },
   { line: "plan -", code: 2, people: /Nothing was added|cannot be read/, input: "- [ ] A (depends on: B)\n" },
+  { line: "check add test true", code: 2, people: /Run: dibs check add test -- true/ },
+  { line: "check remove none", code: 3, people: /Run: dibs check list/ },
   { line: "show 0099", code: 3, people: /TASK_NOT_FOUND/ },
   { line: "list --project nowhere", code: 3, people: /PROJECT_NOT_FOUND/ },
   { line: "done 0008 --session a", code: 4, people: /NOT_CLAIM_OWNER/ },
@@ -147,7 +159,7 @@ const refusals: Step[] = [
 ];
 
 /** In tests of their own, because they go on, or take long. */
-const elsewhere = ["demo", "serve", "token link"];
+const elsewhere = ["demo", "land", "serve", "token link"];
 
 test("no command is missing", async () => {
   const names: string[] = [];

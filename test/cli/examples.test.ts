@@ -52,7 +52,7 @@ async function run(prepared: Prepared, example: string): Promise<[number | null,
     await dibs.tasks.respond({ taskId: "0001", response: "yes" });
   }
   const stop = Object.entries(stops).find(([start]) => example.startsWith(start))?.[1];
-  const ends = /--once|--until|--remove/.test(example);
+  const ends = /--once|--until|--remove|--dry-run/.test(example);
   if (stop && !ends) {
     await stop(running, prepared);
     running.signal("SIGTERM");

@@ -6,6 +6,7 @@ import type { Dibs } from "../../src/client/client.js";
 import { exportDibs } from "../../src/compose.js";
 import { databaseFor } from "../../src/runtime/locate.js";
 import { cloneDatabase } from "../postgres/database.js";
+import { inspect, reviewedBy, submit } from "../reviews.js";
 import { afterwards, until } from "../support.js";
 import { type Place, type Running, sh } from "./run-place.js";
 
@@ -51,9 +52,27 @@ const landing: Prepare = async (prepared) => {
   await claimed("agent-1")(prepared);
 };
 
+/** Files that are not committed are not handed in. */
+const committed: Prepare = async (prepared) => {
+  await landing(prepared);
+  prepared.place.git("add", "--all");
+  prepared.place.git("commit", "--quiet", "-m", "Work");
+};
+
 const submitted: Prepare = async (prepared) => {
   await landing(prepared);
   await prepared.dibs.tasks.submit({ taskId: "0001", sessionId: "agent-1" });
+};
+
+const inReview: Prepare = async (prepared) => {
+  await reviewedBy(prepared.dibs, "human");
+  await submit(prepared.dibs, "0001", { sessionId: "agent-1" });
+  await inspect(prepared.dibs, "0001");
+};
+
+const checks: Prepare = ({ dibs }) => {
+  const check = { name: "test", run: ["true"], timeoutMs: 60_000, paths: [] };
+  return dibs.projects.update({ settings: { land: { checks: [check] } } });
 };
 
 const docs: Prepare = ({ dibs }) => dibs.projects.create({ id: "docs" });
@@ -75,6 +94,7 @@ const token: Prepare = async ({ dibs, env }) => {
 /** By the name of a command: what its examples begin with, besides the two ready tasks that all have. */
 export const preparations: Record<string, Prepare> = {
   answer: asked,
+  approve: inReview,
   ask: inTask,
   done: claimed("agent-1"),
   fail: claimed("agent-1"),
@@ -82,14 +102,21 @@ export const preparations: Record<string, Prepare> = {
   heartbeat: claimed("agent-1"),
   import: exported,
   inbox: asked,
+  land: landing,
   progress: claimed("agent-1"),
+  "check remove": checks,
+  "check run": checks,
   "project pause": docs,
   "project resume": docs,
   "project set": docs,
   "project show": docs,
+  reject: inReview,
   release: claimed("agent-1"),
   retry: failed,
-  submit: landing,
+  review: inReview,
+  show: async ({ place }) =>
+    place.git("commit", "--quiet", "--allow-empty", "--message=Land\n\nDibs-Task: shop/0001#1"),
+  submit: committed,
   withdraw: submitted,
   start: claimed("agent-1"),
   "token link": served,
@@ -111,6 +138,7 @@ export const stops: Record<string, (running: Running, prepared: Prepared) => Pro
       if (running.out.includes("failed")) return;
     }
   },
+  "dibs land": (running) => running.says("landing on main"),
   "dibs serve": (running) => running.says("listening on"),
   "dibs spool --agent claude --dir ai_comms": (running) => running.says("placed"),
   "dibs sync tasks.json": (running) => running.says("Syncing"),

@@ -4,6 +4,8 @@
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { openDibs } from "../../src/compose.js";
+import { commitOf, inspect, reviewedBy, submit, waiting } from "../reviews.js";
 import { type Calling, type Desk, deskWithStore, openDesk, type Way } from "./desk.js";
 
 const plan = `# Shop
@@ -215,6 +217,33 @@ const stories: Record<string, (tell: Story["tell"], desk: Desk) => Promise<void>
     await tell("list -s failed,cancelled --search disk");
     await tell("stats --all");
     await tell("stats --project docs");
+  },
+  async review(tell, { clock, database }) {
+    const dibs = await openDibs({ path: database, clock, detached: true, actor: "user:ann" });
+    await tell("review");
+    await reviewedBy(dibs, "any");
+    await waiting(dibs, "Turn the flag on");
+    clock.advance(120_000);
+    await tell("list -s submitted");
+    await tell("review");
+    await tell("inbox");
+    await tell("review 0001");
+    await tell("reject 0001");
+    await tell("approve 0001 --submission 2");
+    await tell('reject 0001 "Keep the old flag" --session author');
+    await tell('reject 0001 "Keep the old flag"');
+    await tell("approve 0001");
+    await submit(dibs, "0001", { commit: commitOf(2) });
+    await inspect(dibs, "0001", { submission: 2, reviewPaths: ["package.json"] });
+    await dibs.sessions.register({ id: "critic" });
+    await tell("approve 0001", { env: { DIBS_SESSION: "critic" } });
+    await tell("review 0001");
+    await tell("approve 0001 --submission 1");
+    await tell('approve 0001 --own --comment "Read it twice"');
+    await tell("reject 0001 too late");
+    await tell("show 0001");
+    await tell("review 0002");
+    await dibs.close();
   },
   async tokens(tell, desk) {
     desk.clock.advance(60_000);

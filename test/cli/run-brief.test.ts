@@ -10,7 +10,8 @@ import { openPlace, type Place, placeWithStore } from "./run-place.js";
 const recorder = `at="$NOTES/$DIBS_TASK.$DIBS_EPOCH"
 cat > "$at.stdin"; printf '%s\\0' "$@" > "$at.args"
 if [ -f "$2" ]; then cat "$2" > "$at.file"; stat -c '%a %n' "$2" > "$at.mode"; fi
-echo "$DIBS_RESULT_FILE" > "$at.result"`;
+echo "$DIBS_RESULT_FILE" > "$at.result"
+if [ -n "$DIBS_HANDOVER_FILE" ]; then cat "$DIBS_HANDOVER_FILE" > "$at.handover"; fi`;
 
 const given = (place: Place, name: string) => ({
   stdin: place.note(`${name}.stdin`),
@@ -49,15 +50,18 @@ describe.each(ways)("%s", (way) => {
       'You work on Dibs task 0002, attempt 3. Do what the block "task 0002" asks, and only that.',
       "title: Endpoints\nCreate the endpoints\ndescription: with tests\nfiles: src/api/**\n",
       'of="dependency 0001, completed">\nModel\nthe model is in place',
-      "error: exited with code 3\nthe port was taken",
-      'of="question of 0002">\nREST or RPC?\n',
-      `of="human's answer for 0002">\nREST, please\n`,
+      "\nattempt 1, error: exited with code 3\nthe port was taken\n",
+      "question: REST or RPC?\na human's answer: REST, please\n",
       "- Commit your changes only if",
       `to the file ${place.note("0002.3.result").trim()} (DIBS_RESULT_FILE)`,
       'dibs ask --wait "your question"',
     ])
       expect(stdin).toContain(said);
     expect(file).toBe(stdin);
+    expect(stdin).toContain(place.note("0002.3.handover").trimEnd());
+    expect(place.note("0002.3.handover")).toMatch(/^This task had 2 earlier attempts\./);
+    expect(stdin).not.toContain("Earlier attempts");
+    expect(stdin.match(/REST, please/g)).toHaveLength(1);
     expect((await place.json(["show", "0002", "--brief"])).brief).toContain("REST, please");
     expect(args).toEqual([stdin, expect.any(String), "Create the endpoints", "{Brief}", "x{brief}"]);
     const [mode, path] = place.note("0002.3.mode").trim().split(" ");
@@ -76,9 +80,11 @@ describe.each(ways)("%s", (way) => {
     const agent = await connectAgent([], { cwd: place.cwd });
     try {
       const answer = await agent.do("claim_task", { task_id: "0002" });
-      // The second attempt could not have itself in its brief.
-      const withoutLast = answer.replace(/<task-data of="attempt 2 [\s\S]*?<\/task-data>\n/, "");
-      expect(withoutLast).toContain(brief);
+      // The second attempt could not have itself in its hand-over.
+      const [before, handover] = brief.split("This task had 1 earlier attempt.");
+      expect(handover).toContain("attempt 1: by ");
+      expect(answer).toContain(`${before}This task had 2 earlier attempts.`);
+      expect(answer).toMatch(/\nattempt 2: by .*, released\n[\s\S]*error: exited with code 1\nno\n/);
     } finally {
       await agent.close();
     }

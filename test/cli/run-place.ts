@@ -199,7 +199,7 @@ export class Place {
   }
 
   async serve(): Promise<void> {
-    await this.begin(["serve", "--port", "0", "--log-level", "silent"]).says("listening on");
+    await this.begin(["serve", "--no-land", "--port", "0", "--log-level", "silent"]).says("listening on");
   }
 }
 

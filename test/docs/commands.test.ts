@@ -9,6 +9,12 @@ const pages: [path: string, setUp: string][] = [
   ["docs/start/quick-start.md", ""],
   ["docs/start/tutorial.md", ""],
   ["docs/guides/worktrees.md", "dibs init > /dev/null && git add . && git commit --quiet -m init\n"],
+  [
+    "docs/guides/landing.md",
+    `echo '{"scripts": {"test": "true"}}' > package.json && git add . && git commit --quiet -m init && git branch -M main\n`,
+  ],
+  ["docs/guides/reviews.md", "git branch -M main\n"],
+  ["docs/guides/three-agents.md", "git branch -M main\n"],
   ["docs/guides/backups.md", "dibs init > /dev/null && dibs add 'Write the schema'\n"],
 ];
 
@@ -30,10 +36,12 @@ describe("commands of the documentation run as printed", () => {
 
 test("the three commands of the README work, with any agent", async () => {
   const [, commands = ""] = /## Three commands[\s\S]*?```sh\n([\s\S]*?)```/.exec(page("README.md")) ?? [];
-  const agent = commands.replace(/--agent claude -n 3 --worktree.*/, "--worktree --until-empty -- true");
-  const { code, output } = await run(`${agent}\ndibs list`);
+  const agent = commands.replace(/--agent claude -n 3.*/, "-n 3 --until-empty -- sh -c 'echo new > docs.md'");
+  const { code, output } = await run(`git branch -M main\n${agent}\ndibs list\ngit show main:docs.md`);
   expect(code, output).toBe(0);
   expect(plain(output)).toMatch(/0001 Write the docs medium 50 completed/);
+  // The result is on main.
+  expect(output.trim().split("\n").at(-1)).toBe("new");
 });
 
 test("every command of a page for users is run by a test, or says why not", () => {

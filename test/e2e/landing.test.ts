@@ -74,6 +74,13 @@ test("complete submits; the dependent is ready when the change has landed, not b
   expect((await dibs.tasks.claimNext({ sessionId: "agent" })).task?.id).toBe(dependent);
 });
 
+test("a submitted task is in flight for nobody, and its work ended with the submission", async () => {
+  const { dibs, taskId } = await withTarget();
+  expect((await dibs.tasks.inFlight({})).inFlight.map((each) => each.taskId)).toEqual([taskId]);
+  await dibs.tasks.submit({ taskId, sessionId: "agent", commit });
+  expect((await dibs.tasks.inFlight({})).inFlight).toEqual([]);
+});
+
 test("a returned submission keeps its number and reason; the next one has the next number", async () => {
   const { dibs, taskId } = await withTarget();
   await dibs.tasks.submit({ taskId, sessionId: "agent", commit });

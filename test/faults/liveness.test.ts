@@ -72,7 +72,7 @@ describe("whether a process is alive", () => {
 
   test("the host is named by boot and pid namespace, not by its name alone", () => {
     expect(hostId).toContain(readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-    expect(hostId).toMatch(/\/\d{5,}$/);
+    expect(hostId).toMatch(/\/\d{5,}\/[0-9a-f]{16}$/);
   });
 });
 

@@ -28,7 +28,7 @@ const rules: Record<string, Rule> = {
       "common holds helpers without rules, for the browser as well; anything that knows of tasks belongs elsewhere",
   },
   core: {
-    may: ["common/duration.ts"],
+    may: ["common/duration.ts", "common/task-data.ts", "common/tokens.ts"],
     node: false,
     packages: [],
     instead:
@@ -76,7 +76,7 @@ const rules: Record<string, Rule> = {
       "derive it from the contract's registry, or call an operation; what two surfaces share goes there",
   },
   "surfaces/cli": {
-    may: ["contract", "client", "runner", "bridges"],
+    may: ["contract", "client", "runner", "lander", "bridges"],
     node: true,
     packages: ["jsonc-parser"],
     instead: "call an operation through the client; what touches the world comes in through parts.ts",
@@ -105,6 +105,12 @@ const rules: Record<string, Rule> = {
     node: true,
     packages: "any",
     instead: "talk to Dibs through the client, and take clock and logger as parameters",
+  },
+  lander: {
+    may: ["client", "contract", "runner"],
+    node: true,
+    packages: [],
+    instead: "talk to Dibs through the client; git and processes are the runner's",
   },
   bridges: {
     may: ["client", "contract"],

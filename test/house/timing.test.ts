@@ -57,6 +57,21 @@ test("terminals are read through test/terminal.ts, which loses nothing at the en
   );
 });
 
+test("the address of a page follows what was done: tests wait for it", () => {
+  const immediate = /expect\((new URL\()?\w*\.?page\.url\(\)\)(?!\.origin)/;
+  expectNone(
+    testCode.flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .flatMap((line, at) =>
+          immediate.test(line)
+            ? [`${path}:${at + 1} reads the address at once. Use page.waitForURL(…).`]
+            : [],
+        ),
+    ),
+  );
+});
+
 test("input goes to a process through sendInput: one that ends early must not fail the run", () => {
   const others = testCode.filter(({ path }) => path !== "test/support.ts");
   const sent = others.flatMap(({ path, text }) =>

@@ -264,10 +264,31 @@ const table: Record<Code, Row> = {
     }),
     says: { landing: "L1" },
   },
+  STALE_SUBMISSION: {
+    status: 409,
+    provoke: held(async ({ post, settings }, id) => {
+      await settings({ land: { target: "main" } });
+      must(await post(`/api/tasks/${id}/submit`, { sessionId: session, commit: "c".repeat(40) }));
+      must(await post(`/api/tasks/${id}/withdraw`, {}));
+      return () => post(`/api/tasks/${id}/approve`, { submission: 1 });
+    }),
+    says: { submission: 1 },
+  },
+  SELF_REVIEW: {
+    status: 403,
+    provoke: held(async ({ post, settings }, id) => {
+      await settings({ land: { target: "main", review: "agent" } });
+      must(await post(`/api/tasks/${id}/submit`, { sessionId: session, commit: "c".repeat(40) }));
+      return () => post(`/api/tasks/${id}/approve`, { submission: 1, sessionId: session });
+    }),
+    says: { sessionId: session },
+  },
   REMOTE_REQUIRED: {
     status: 409,
     provoke: held(async ({ post, settings }, id) => {
-      await settings({ land: { target: "main", host: "here" } });
+      await settings({ land: { target: "main" } });
+      const lander = { repository: "a".repeat(40), target: "main", holder: "lander", host: "here" };
+      must(await post("/api/landings/lease", lander));
       const commit = "c".repeat(40);
       return () => post(`/api/tasks/${id}/submit`, { sessionId: session, commit, host: "there" });
     }),

@@ -40,6 +40,8 @@ const typed: Record<string, [text: string, value: unknown]> = {
   number: ["2", 2],
   repository: ["a".repeat(40), "a".repeat(40)],
   target: ["main", "main"],
+  stage: ["review", "review"],
+  offset: ["500", 500],
 };
 
 describe("query text becomes an operation's input", () => {

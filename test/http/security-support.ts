@@ -55,6 +55,8 @@ export async function setTheStage(world: World): Promise<Stage> {
 /** Each in a project and on a branch of its own: only one landing of a branch is open. */
 const landings = [
   "withdraw",
+  "approve",
+  "reject",
   "lease",
   "release",
   "open",
@@ -64,6 +66,8 @@ const landings = [
   "dropped",
   "returned",
   "held",
+  "diff",
+  "patch",
 ];
 const repository = "a".repeat(40);
 const commit = "c".repeat(40);
@@ -79,7 +83,7 @@ async function setForLanding(world: World, word: string, asWorker: { token: stri
   await world.post(`/api/tasks/to-${word}/claim${project}`, { sessionId: "holder" }, asWorker);
   if (word === "submit") return;
   await world.post(`/api/tasks/to-${word}/submit${project}`, { sessionId: "holder", commit }, asWorker);
-  if (word === "withdraw" || word === "lease") return;
+  if (["withdraw", "approve", "reject", "lease"].includes(word)) return;
   const lease = { ...lander(word), holder: "lander", ttlMs: 600_000 };
   await world.post(`/api/landings/lease${project}`, lease);
   if (word === "release" || word === "open") return;
@@ -87,7 +91,17 @@ async function setForLanding(world: World, word: string, asWorker: { token: stri
   const landing = { ...lander(word), epoch: 1, tasks: landingTasks(word), ...(isIntended ? { commit } : {}) };
   const { status, body } = await world.post(`/api/landings${project}`, landing);
   if (status !== 201 || body.landing.id !== landingId(word)) throw new Error(JSON.stringify(body));
+  if (word === "patch") await world.post(`/api/landings/${landingId(word)}/diff${project}`, diffOf(word));
 }
+
+const none = { files: [], fileCount: 0, insertions: 0, deletions: 0, reviewPaths: [], patchId: null };
+const diffOf = (word: string) => ({
+  epoch: 1,
+  taskId: `to-${word}`,
+  submission: 1,
+  diff: { base: commit, ...none },
+  patch: { text: "secret patch", omitted: 0 },
+});
 
 const inLanding = (word: string, body: object = {}): Sample => ({
   at: { id: landingId(word), taskId: `to-${word}` },
@@ -126,6 +140,10 @@ export const samples: Record<string, (stage: Stage) => Sample> = {
   "tasks.submit": () => inLanding("submit", { sessionId: "holder", commit }),
   "tasks.submission": () => ({ at: { taskId: "to-checks" }, query: "project=to-checks" }),
   "tasks.withdraw": () => inLanding("withdraw"),
+  "tasks.approve": () => inLanding("approve", { submission: 1 }),
+  "tasks.requestChanges": () => inLanding("reject", { submission: 1, reason: "more" }),
+  "tasks.patch": () => ({ at: { taskId: "to-patch" }, query: "project=to-patch" }),
+  "landings.diff": () => inLanding("diff", diffOf("diff")),
   "landings.list": () => ({}),
   "landings.lease": () => inLanding("lease", { ...lander("lease"), holder: "lander" }),
   "landings.release": () => onLanding("release", lander("release")),
@@ -195,15 +213,16 @@ export interface Route {
 }
 
 export function operationRoutes(stage: Stage): Route[] {
-  return operations.map(({ name, role, http: { method, path } }) => {
+  return operations.map(({ name, role, leaderWithout, http: { method, path } }) => {
     const { at = {}, query, body } = samples[name]?.(stage) ?? {};
+    const speaksAsPerson = leaderWithout !== undefined && !(leaderWithout in (body ?? {}));
     const filled = path.replace(/:(\w+)/g, (_, word: string) => at[word] ?? "unknown");
     return {
       name,
       method,
       path: query ? `${filled}?${query}` : filled,
       ...(body ? { body } : {}),
-      role,
+      role: speaksAsPerson ? "leader" : role,
       template: path.replace(/:(\w+)/g, "{$1}"),
     };
   });

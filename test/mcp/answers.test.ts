@@ -274,7 +274,15 @@ test("what a claim returns is all that is needed to begin: text, files, results 
     ])
       expect(text).toContain(said);
     const { task } = await dibs.tasks.get({ taskId: "0002" });
-    const brief = renderBrief(await gatherFacts(dibs, task), String);
+    const handover = text.match(
+      /^This task had .*\n<task-data of="hand-over">\n[\s\S]*?\n<\/task-data>/m,
+    )?.[0];
+    expect(tokens(handover!)).toBeLessThanOrEqual(800);
+    for (const said of ["error: the port was taken", "last note: half of it is on a branch"])
+      expect(handover).toContain(said);
+    const brief = renderBrief(await gatherFacts(dibs, task, handover), String);
+    expect(brief).not.toContain("Earlier attempts");
+    expect(text.match(/REST, please/g)).toHaveLength(1);
     expect(text).toContain(`\n${brief}\n`);
     expect(await agent.do("claim_task")).toContain(`\n${brief}\n`);
   } finally {
@@ -465,6 +473,67 @@ test(
 );
 
 test(
+  "with landing on, complete_task says what is submitted, what follows, and what not to do",
+  inProcess(
+    async ({ dibs, agent }) => {
+      await dibs.projects.update({ settings: { land: { target: "main" } } });
+      await dibs.tasks.create({ prompt: "one" });
+      await agent.do("claim_task", { start: true });
+      const said = await agent.do("complete_task", { task_id: "0001", output: "did it" });
+      expect(said).toMatch(
+        /^Submitted task 0001 with commit cccccccccccc: it waits for the lander.*dependents start, when.*landed\./,
+      );
+      expect(said).toContain("\nDo not merge or push it yourself.\nNext: claim_task.");
+      expect(tokens(said)).toBeLessThan(80);
+      const { submission } = await dibs.tasks.submission({ taskId: "0001" });
+      expect(submission).toMatchObject({ commit: "c".repeat(40), base: "b".repeat(40), summary: "did it" });
+    },
+    {
+      changeOf: async () => ({
+        change: { commit: "c".repeat(40), base: "b".repeat(40) },
+        isKnown: true,
+      }),
+    },
+  ),
+);
+
+test(
+  "a server that does not see the repository says that no change was handed in, and how to hand one in",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.projects.update({ settings: { land: { target: "main" } } });
+    await dibs.tasks.create({ prompt: "one" });
+    await agent.do("claim_task", { start: true });
+    const said = await agent.do("complete_task", { task_id: "0001", output: "did it" });
+    expect(said).toMatch(/^Submitted task 0001\. No change was handed in: this server does not see/);
+    expect(said).toContain("dibs withdraw 0001");
+    expect(said).toContain("dibs submit 0001");
+    expect((await dibs.tasks.get({ taskId: "0001" })).task).toMatchObject({
+      state: "submitted",
+      submission: { commit: null },
+    });
+  }),
+);
+
+test(
+  "a task that a runner hands in is refused with what the agent can do",
+  inProcess(async ({ dibs, agent }) => {
+    await dibs.projects.update({ settings: { land: { target: "main" } } });
+    await dibs.tasks.create({ prompt: "one" });
+    await dibs.sessions.register({ id: "me" });
+    await dibs.tasks.claim({
+      taskId: "0001",
+      sessionId: "me",
+      start: true,
+      metadata: { runner: { pid: 1 } },
+    });
+    const { text, isError } = await agent.call("complete_task", { task_id: "0001" });
+    expect(isError).toBe(true);
+    expect(text).toContain("Task 0001 has a worktree, whose changes are submitted when the agent ends.");
+    expect(text).toContain("Next: End with exit code 0, or run in the worktree: dibs done 0001");
+  }),
+);
+
+test(
   "a claim of one task waits for it, unless it will never be free",
   inProcess(async ({ dibs, agent }) => {
     await dibs.tasks.create({ prompt: "one" });
@@ -510,7 +579,12 @@ test("the tools are those that the contract names, and take what its operations 
     ready: "claimable",
     query: "q",
   };
-  const elsewhere: Record<string, string[]> = { ask_human: ["wait_seconds"], list_tasks: ["parent_id"] };
+  const elsewhere: Record<string, string[]> = {
+    ask_human: ["wait_seconds"],
+    list_tasks: ["parent_id"],
+    // Of a review: tasks.approve or tasks.requestChanges.
+    complete_task: ["verdict"],
+  };
   for (const name of toolNames) {
     const fields = named
       .filter(({ mcp }) => mcp === name)

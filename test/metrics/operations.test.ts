@@ -8,6 +8,20 @@ const minute = 60_000;
 const hour = 60 * minute;
 const at = (time: number) => new Date(time).toISOString();
 
+const noLanding = {
+  submitted: 0,
+  submissions: 0,
+  landed: 0,
+  returned: { conflict: 0, "check-failed": 0, "changes-requested": 0 },
+  held: 0,
+  flaky_checks: 0,
+  avg_landing_time_seconds: null,
+  conflicts_per_100_landings: null,
+  done_not_landed: 0,
+  reviews_waiting: 0,
+  oldest_review_seconds: null,
+};
+
 describe.each(drivers)("$name", (driver) => {
   const story = (tell: (teller: Teller, clock: TestClock) => Promise<void>) => () =>
     withStores([driver], async ([store], clock) => {
@@ -32,6 +46,7 @@ describe.each(drivers)("$name", (driver) => {
         },
         throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 0 },
         agents: { active: 0, idle: 0 },
+        landing: noLanding,
       });
       await teller.call("projects.create", { id: "side" });
       await teller.create(2, { project: "side" });
@@ -69,6 +84,7 @@ describe.each(drivers)("$name", (driver) => {
         },
         throughput: { tasks_per_minute: 0.5, avg_completion_time_seconds: 120 },
         agents: { active: 3, idle: 1 },
+        landing: noLanding,
       };
       expect(await teller.call("stats.get")).toEqual(own);
       expect(await teller.call("stats.get", { project: "*" })).toEqual({
@@ -84,6 +100,39 @@ describe.each(drivers)("$name", (driver) => {
         by_status: { available: 4, blocked: 2, scheduled: 0, claimed: 0, in_progress: 1 },
         throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 120 },
       });
+    }),
+  );
+
+  test(
+    "where work lands, a completion is counted when it lands, for its author, with the time until it was submitted",
+    story(async (teller, clock) => {
+      const start = clock.now();
+      const place = { repository: "a".repeat(40), target: "main" };
+      await teller.call("projects.update", { settings: { land: place } });
+      await teller.create(1);
+      const hold = await teller.claim("author", { start: true });
+      clock.advance(3 * minute);
+      await teller.call("tasks.submit", { ...hold, commit: "c".repeat(40) });
+      const completions = async () => {
+        const { points } = await teller.call("metrics.history", { from: at(start) });
+        return points.filter(({ completed }: { completed: number }) => completed > 0);
+      };
+      expect(await completions()).toEqual([]);
+      clock.advance(20 * minute);
+      const { lease } = await teller.call("landings.lease", { ...place, holder: "lander" });
+      const on = { epoch: lease.epoch };
+      const tasks = [{ taskId: hold.taskId, submission: 1, commit: "d".repeat(40) }];
+      const opened = { ...place, ...on, tasks, commit: "d".repeat(40) };
+      const { landing } = await teller.call("landings.open", opened);
+      await teller.call("landings.landed", { id: landing.id, ...on });
+      expect(await completions()).toMatchObject([
+        {
+          at: at(start + 23 * minute),
+          completed: 1,
+          avgDurationMs: 3 * minute,
+          byAgent: { author: { completed: 1, avgDurationMs: 3 * minute } },
+        },
+      ]);
     }),
   );
 
@@ -110,7 +159,8 @@ describe.each(drivers)("$name", (driver) => {
         avgQuestionWaitMs: null,
         answered: 0,
       };
-      const none = { ...work, created: 0, queued: 0, oldestReadyMs: null, byAgent: {} };
+      const landing = { submitted: 0, landed: 0, returned: 0 };
+      const none = { ...work, ...landing, created: 0, queued: 0, oldestReadyMs: null, byAgent: {} };
       const asked = { avgClaimWaitMs: 2 * minute, avgQuestionWaitMs: 30_000, answered: 1 };
       const shown = await teller.call("metrics.history", { from: at(start + 9 * minute) });
       expect(shown).toEqual({

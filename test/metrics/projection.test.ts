@@ -3,7 +3,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DibsEvent } from "../../src/core/event.js";
-import { moveOf } from "../../src/core/moves.js";
+import { isNotLanded, returnReasons, submissionsOf } from "../../src/core/landing.js";
+import { isArchival, moveOf } from "../../src/core/moves.js";
 import { type Bucket, type BucketPlace, Tally, type Totals, wholeOrg } from "../../src/core/tally.js";
 import { stateOf } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
@@ -49,10 +50,12 @@ class World {
     ops: Extract<Script["steps"][number], { step: "commit" }>["ops"],
     fails: number | null,
   ) {
+    const plans = await this.store.read(org, (view, now) =>
+      ops.map((op) => planOf(op, { view, now }, this.history)),
+    );
     await this.store.commit(
       org,
-      ops.map((op, index) => (transaction) => {
-        const plan = planOf(op, transaction, this.history);
+      plans.map((plan, index) => (transaction) => {
         if (plan.do !== "command") return;
         perform(transaction, plan);
         if (index === fails) throw new Planned();
@@ -124,6 +127,7 @@ async function checked(steps: Script): Promise<void> {
   await store.read(org, (view) => {
     sameAs(view, whole.totals);
     checkMoves(view, events);
+    checkLanding(view, events);
   });
 }
 
@@ -148,6 +152,24 @@ function checkMoves(view: Reads, events: readonly DibsEvent[]): void {
     const state = stateOf(task, view.claim(task.project, task.id));
     if (states.get(key) !== state) expect.fail(`${key} is ${state}, its events say ${states.get(key)}`);
   }
+}
+
+/** The figures of landing are those of the tasks and their submissions, unless some were archived. */
+function checkLanding(view: Reads, events: readonly DibsEvent[]): void {
+  if (events.some(isArchival)) return;
+  const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
+  const ends = tasks.flatMap((task) => submissionsOf(view, task)).map(({ end }) => end);
+  const returned = (reason: string) =>
+    ends.filter((end) => end?.as === "returned" && end.reason === reason).length;
+  const completed = tasks.filter(({ state }) => state === "completed");
+  const totals = storedTotals(view, wholeOrg);
+  expect(totals?.submissions ?? 0).toBe(ends.length);
+  expect(totals?.landings ?? 0).toBe(ends.filter((end) => end?.as === "landed").length);
+  for (const reason of returnReasons) expect(totals?.returns[reason] ?? 0, reason).toBe(returned(reason));
+  // A task that was returned, and completed after landing was turned off, promises nothing.
+  const promised = completed.filter((task) => submissionsOf(view, task).at(-1)?.end?.as === "landed");
+  expect(totals?.notLanded ?? 0).toBe(promised.filter(isNotLanded).length);
+  expect(totals?.landingWaits.counts.reduce((sum, count) => sum + count, 0) ?? 0).toBe(totals?.landings ?? 0);
 }
 
 test("the counts by state are those of the tasks, in steps of any size, and counting twice changes nothing", async () => {

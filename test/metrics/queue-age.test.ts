@@ -119,24 +119,22 @@ describe.each(drivers)("$name", (driver) => {
 
 /** Takes from the buckets what was not counted once. */
 async function makeOld(store: Store): Promise<void> {
-  await store.commit(org, [
-    ({ view, apply }) => {
-      const documents = [bucketKind.minute, bucketKind.hour].flatMap((kind) =>
-        view.documents({ kind, limit: 100 }).map(({ key, value }) => {
-          const { oldestSince, longestWaitMs, ...rest } = value as unknown as Bucket;
-          const byAgent = Object.fromEntries(
-            Object.entries(rest.byAgent).map(([name, { claimed, completed, failed, lost }]) => [
-              name,
-              { claimed, completed, failed, lost },
-            ]),
-          );
-          return { kind, key, value: { ...rest, byAgent } };
-        }),
-      );
-      const changed = new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
-      apply({ ...noChanges(), documents: changed as never });
-    },
-  ]);
+  const documents = await store.read(org, (view) =>
+    [bucketKind.minute, bucketKind.hour].flatMap((kind) =>
+      view.documents({ kind, limit: 100 }).map(({ key, value }) => {
+        const { oldestSince, longestWaitMs, ...rest } = value as unknown as Bucket;
+        const byAgent = Object.fromEntries(
+          Object.entries(rest.byAgent).map(([name, { claimed, completed, failed, lost }]) => [
+            name,
+            { claimed, completed, failed, lost },
+          ]),
+        );
+        return { kind, key, value: { ...rest, byAgent } };
+      }),
+    ),
+  );
+  const changed = new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
+  await store.commit(org, [({ apply }) => apply({ ...noChanges(), documents: changed as never })]);
 }
 
 async function inMemory() {

@@ -143,13 +143,12 @@ test("a log whose events do not tell how they moved their tasks is made up for, 
   await teller.create(2);
   const hold = await teller.claim("a");
   await teller.call("tasks.release", hold);
-  await store.commit(org, [
-    ({ view }) => {
-      for (const event of view.events({ after: 0, limit: 100 })) {
-        for (const word of ["from", "to", "waitedMs"]) delete event.data[word];
-      }
-    },
-  ]);
+  // The memory store answers with its own rows.
+  await store.read(org, (view) => {
+    for (const event of view.events({ after: 0, limit: 100 })) {
+      for (const word of ["from", "to", "waitedMs"]) delete event.data[word];
+    }
+  });
   await runOnce(teller.executor, org, 2);
   expect(await states(store)).toEqual({ queued: 2 });
   expect(await store.read(org, (view) => cursorIn(view).inexact)).toBeUndefined();

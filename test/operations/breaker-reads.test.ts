@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openDibs } from "../../src/index.js";
-import { SqliteReads } from "../../src/store/sqlite/read.js";
+import { Statements } from "../../src/store/sqlite/statements.js";
 import { tempDir } from "../support.js";
 
 async function cycle(dibs: Awaited<ReturnType<typeof openDibs>>): Promise<void> {
@@ -22,10 +22,10 @@ test("without a breaker, claims and completions read no document but the first",
   const dibs = await openDibs({ path: join(tempDir(), "dibs.db") });
   onTestFinished(() => dibs.close());
   await cycle(dibs);
-  const read = vi.spyOn(SqliteReads.prototype, "document");
+  const read = vi.spyOn(Statements.prototype, "get");
   onTestFinished(() => read.mockRestore());
   for (let n = 0; n < 5; n++) await cycle(dibs);
-  expect(read.mock.calls.filter(([kind]) => kind === "breaker")).toEqual([]);
+  expect(read.mock.calls.filter(([, , kind]) => kind === "breaker")).toEqual([]);
 });
 
 test("a breaker that another process opens is heeded, although there was none before", async () => {

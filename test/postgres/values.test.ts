@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toRecord } from "../../src/store/postgres/codec.js";
 import { arrayOf } from "../../src/store/postgres/statement.js";
+import { decode as toRecord } from "../../src/store/postgres/tables/record.js";
 import { testDatabase } from "./database.js";
 
 const { admin } = await testDatabase({ migrated: false });

@@ -22,11 +22,11 @@ export const agentFile = resolve(import.meta.dirname, "children/agent.mjs");
 
 export { afterwards, tempDir, until } from "../support.js";
 
-/** The watchdog as a program: tests run from the sources, and the build may be older. */
-export function watchdogFile(): string {
+/** A program of the runner: tests run from the sources, and the build may be older. */
+export function programFile(program: "watchdog" | "guard"): string {
   const directory = tempDir();
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-  for (const name of ["watchdog", "processes"]) {
+  for (const name of [program, "processes"]) {
     const source = resolve(import.meta.dirname, `../../src/runner/${name}.ts`);
     const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
       compilerOptions: {
@@ -37,7 +37,7 @@ export function watchdogFile(): string {
     });
     writeFileSync(join(directory, `${name}.js`), outputText);
   }
-  return join(directory, "watchdog.js");
+  return join(directory, `${program}.js`);
 }
 
 /** What an agent wrote down about itself. */
@@ -76,7 +76,7 @@ export class Stage {
   readonly lines: string[] = [];
   readonly troubles: unknown[] = [];
   readonly ends: AttemptEnd[] = [];
-  readonly watchdog = watchdogFile();
+  readonly watchdog = programFile("watchdog");
 
   constructor(
     readonly dibs: Dibs,

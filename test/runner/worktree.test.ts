@@ -6,48 +6,15 @@ import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { askFence, type WorkOptions } from "../../src/runner/index.js";
 import { openWorktree } from "../../src/runner/worktree.js";
+import { git, gitEnv, gitOf, hasGit, repository } from "./repository.js";
 import { type Plan, type Stage, stage, tempDir, until } from "./support.js";
 
-const hasGit = spawnSync("git", ["--version"]).status === 0;
 const fenceFile = resolve(import.meta.dirname, "children/fence.mjs");
-
-/** Nobody's own settings play a part. */
-const gitEnv = {
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  GIT_CONFIG_SYSTEM: "/dev/null",
-  GIT_AUTHOR_NAME: "t",
-  GIT_AUTHOR_EMAIL: "t@example.com",
-  GIT_COMMITTER_NAME: "t",
-  GIT_COMMITTER_EMAIL: "t@example.com",
-};
-
-const git = (cwd: string, ...args: string[]) =>
-  execFileSync("git", ["-C", cwd, ...args], { encoding: "utf8", env: { ...process.env, ...gitEnv } }).trim();
-
-function repository(): string {
-  const root = join(tempDir(), "repo");
-  mkdirSync(root);
-  git(root, "init", "--quiet", "--initial-branch=main");
-  writeFileSync(join(root, "file.txt"), "one\n");
-  git(root, "add", ".");
-  git(root, "commit", "--quiet", "-m", "first");
-  return root;
-}
 
 const commit = (text: string): Plan => ({
   write: { "file.txt": text },
   git: [["commit", "--quiet", "-am", "work"]],
 });
-
-interface Ran {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
-
-function gitOf(here: Stage, taskId: string, epoch = 1): Ran[] {
-  return JSON.parse(readFileSync(join(here.directory, `${taskId}.${epoch}.git`), "utf8"));
-}
 
 describe.skipIf(!hasGit)("a working tree per task", () => {
   // git is not installed everywhere

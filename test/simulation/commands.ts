@@ -65,7 +65,7 @@ const result = (pick: Picker) => {
     output,
     filesCreated: pick.some(["a.ts", "b.ts"], 2),
     filesModified: [],
-    ...(output === "done" ? { branch: "dibs/0001", commit: "4f1c2e7" } : {}),
+    ...(output === "done" ? { branch: "dibs/0001", commit: "4f1c2e7".padEnd(40, "0") } : {}),
   };
 };
 const spread = (pick: Picker) => pick.of([0, -1, 1, 0.5]);
@@ -80,6 +80,12 @@ const submittedTask = (pick: Picker, scene: Scene) => ({
   project: scene.project,
   taskId: taskLike(pick, scene, ({ state }) => state === "submitted"),
 });
+
+function lastSubmission(pick: Picker, scene: Scene) {
+  const on = submittedTask(pick, scene);
+  const number = scene.view.task(on.project, on.taskId)?.submission?.number ?? 1;
+  return { ...on, submission: pick.chance(10) ? pick.of([1, 2]) : number };
+}
 
 function leaseEpoch(pick: Picker, { view }: Scene): number {
   const epoch = leaseOf(view, { repository: "root", target: "main" })?.epoch ?? 1;
@@ -230,15 +236,52 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
       },
     ],
   }),
+  "record-diff": (pick, scene) => ({
+    type: "record-diff",
+    ...onLanding(pick, scene),
+    ...lastSubmission(pick, scene),
+    diff: {
+      base: "c0",
+      files: [{ path: "ü.ts", insertions: pick.of([1, null]), deletions: 0 }],
+      fileCount: pick.of([1, 1, 0]),
+      insertions: 1,
+      deletions: 0,
+      reviewPaths: pick.of([[], [], ["package.json"]]),
+      patchId: pick.of([null, "p1", "p2"]),
+    },
+    patch: { text: "+ünï\n", omitted: pick.of([0, 2]) },
+  }),
+  "claim-review": (pick, scene) => ({
+    type: "claim-review",
+    project: scene.project,
+    sessionId: pick.of(sessionIds),
+    candidates: scene.tasks.filter(({ state }) => state === "submitted").map(({ id }) => id),
+    ...present({
+      ttlMs: pick.maybe(40, () => pick.of(ttls)),
+      resume: pick.of([undefined, false]),
+      register: pick.maybe(50, () => ({})),
+    }),
+  }),
+  review: (pick, scene) => ({
+    type: "review",
+    ...lastSubmission(pick, scene),
+    verdict: pick.of(["approve", "approve", "request-changes"] as const),
+    ...present({
+      comment: pick.maybe(50, () => "ünï"),
+      sessionId: pick.of([undefined, undefined, ...sessionIds]),
+      epoch: pick.of([undefined, undefined, undefined, 1, 2]),
+      token: pick.of([undefined, "a"]),
+      own: pick.of([undefined, true]),
+    }),
+  }),
+  "ask-for-review": (pick, scene) => ({ type: "ask-for-review", ...submittedTask(pick, scene) }),
   land: (pick, scene) => ({ type: "land", ...onLanding(pick, scene) }),
   "drop-landing": (pick, scene) => ({ type: "drop-landing", ...onLanding(pick, scene) }),
   return: (pick, scene) => {
-    const on = submittedTask(pick, scene);
     return {
       type: "return",
       ...onLanding(pick, scene),
-      ...on,
-      submission: pick.of([scene.view.task(on.project, on.taskId)?.submission?.number ?? 1, 1]),
+      ...lastSubmission(pick, scene),
       reason: pick.of(["conflict", "check-failed"] as const),
       ...present({ detail: pick.maybe(50, () => "a.ts") }),
     };
@@ -373,15 +416,21 @@ const onSubmission = new Set<string>([
   "intend-landing",
   "drop-landing",
   "record-checks",
+  "record-diff",
   "hold-landing",
+  "claim-review",
+  "review",
+  "ask-for-review",
 ]);
+
+const withoutLander = new Set<string>(["withdraw", "claim-review", "review", "ask-for-review"]);
 
 /** What must come first: a submission, a lander, a landing, its intent. */
 function towardsLanding(word: keyof typeof made, { view, tasks, project }: Scene): keyof typeof made {
   if (view.project(project)?.settings.land.target !== "main") return "complete";
   if (!tasks.some(({ state }) => state === "submitted")) return "submit";
   const lease = leaseOf(view, { repository: "root", target: "main" });
-  if (word === "withdraw") return word;
+  if (withoutLander.has(word)) return word;
   if (!lease?.holder) return "acquire-lander";
   if (word === "open-landing" || word === "release-lander") return word;
   return lease.landing === null ? "open-landing" : word;

@@ -29,7 +29,6 @@ export interface DocumentWork {
   /** Written one after the other, or all in one go. */
   puts: Document[];
   singly: boolean;
-  page: DocumentPage | null;
 }
 
 export function documentsOf(pick: Picker): DocumentWork {
@@ -40,10 +39,10 @@ export function documentsOf(pick: Picker): DocumentWork {
     value: pick.chance(30) ? null : pick.of(values),
   }));
   const looks = pick.chance(60) ? [place(), ...puts] : [];
-  return { looks, puts, singly: pick.chance(40), page: pick.chance(35) ? pick.of(documentPages) : null };
+  return { looks, puts, singly: pick.chance(40) };
 }
 
-export function workOn({ view, apply }: Transaction, { looks, puts, singly, page }: DocumentWork) {
+export function workOn({ view, apply }: Transaction, { looks, puts, singly }: DocumentWork) {
   const look = () => looks.map(({ kind, key }) => view.document(kind, key) ?? null);
   const seen = [look()];
   const write = (some: Document[]) => {
@@ -53,7 +52,7 @@ export function workOn({ view, apply }: Transaction, { looks, puts, singly, page
   };
   if (singly) for (const each of puts) write([each]);
   else write(puts);
-  return { seen, page: page && view.documents(page) };
+  return { seen };
 }
 
 /** Mostly a small step; at most all events there are. */

@@ -5,10 +5,11 @@ import type { Command } from "../../src/core/command.js";
 import { carryOut } from "../../src/core/decide.js";
 import { limits } from "../../src/core/limits.js";
 import type { Outcome } from "../../src/core/refusal.js";
+import type { Reads } from "../../src/core/view.js";
 import type { Transaction } from "../../src/store/store.js";
 import { commandOf } from "./commands.js";
 import { archivingOf, type DocumentWork, documentsOf, workOn } from "./documents.js";
-import { lookAtRows, snapshot } from "./looking.js";
+import { lookAtRows } from "./looking.js";
 import { Picker } from "./picker.js";
 import { all } from "./scene.js";
 import type { Op } from "./script.js";
@@ -16,7 +17,6 @@ import type { Op } from "./script.js";
 export type Plan =
   | { do: "command"; command: Command; key?: string; twice?: boolean }
   | { do: "look"; ids: { project: string; id: string }[] }
-  | { do: "look-at-lists" }
   | ({ do: "documents" } & DocumentWork)
   | { do: "archive"; below: number };
 
@@ -27,21 +27,27 @@ export const carry: Carry = (transaction, command) => carryOut(transaction, comm
 
 const repeatable = new Set(["complete", "fail", "release"]);
 
+/** The memory store has lists inside commits, too: jobs are chosen, and their effects checked, by them. */
+export const modelView = ({ view }: Transaction): Reads => view as Reads;
+
+export interface Seen {
+  view: Reads;
+  now: number;
+}
+
 /** Chooses what the job does, by what it sees. */
-export function planOf(op: Op, { view, now }: Transaction, history: readonly Plan[]): Plan {
+export function planOf(op: Op, { view, now }: Seen, history: readonly Plan[]): Plan {
   const pick = new Picker(op.picks);
-  if (op.word === "look-at-lists") return { do: "look-at-lists" };
-  if (op.word === "look") {
-    const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
-    return { do: "look", ids: tasks.slice(-30).map(({ project, id }) => ({ project, id })) };
-  }
+  const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
+  const look: Plan = { do: "look", ids: tasks.slice(-30).map(({ project, id }) => ({ project, id })) };
+  if (op.word === "look") return look;
   if (op.word === "documents") return { do: "documents", ...documentsOf(pick) };
   if (op.word === "archive") return { do: "archive", below: archivingOf(pick, view.org()) };
   if (op.word === "repeat") {
     const commands = history.filter((plan) => plan.do === "command");
     const isAct = pick.chance(60);
     const acts = commands.filter(({ command }) => !isAct || repeatable.has(command.type)).slice(-8);
-    return acts.length > 0 ? pick.of(acts) : { do: "look-at-lists" };
+    return acts.length > 0 ? pick.of(acts) : look;
   }
   const command = commandOf(op.word, pick, view, now);
   const key = pick.maybe(15, () => `key-${pick.below(5)}`);
@@ -52,12 +58,11 @@ export function planOf(op: Op, { view, now }: Transaction, history: readonly Pla
 export function perform(transaction: Transaction, plan: Plan, how: Carry = carry): unknown {
   const { view, now } = transaction;
   if (plan.do === "look") return lookAtRows(view, now, plan.ids);
-  if (plan.do === "look-at-lists") return snapshot(view, now);
   if (plan.do === "documents") return workOn(transaction, plan);
   if (plan.do === "archive") {
     const org = { ...view.org(), eventMin: plan.below };
     transaction.apply({ ...noChanges(), org });
-    return view.events({ after: 0, limit: 2 });
+    return view.org();
   }
   const first = once(transaction, plan, how);
   return plan.twice ? [first, how(transaction, plan.command)] : [first];

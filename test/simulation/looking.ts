@@ -2,9 +2,10 @@
 
 import { archivedKind } from "../../src/core/archive.js";
 import type { Everything } from "../../src/core/invariants.js";
-import { landingKind, leaseKind, submissionKind, submittedKind } from "../../src/core/landing.js";
+import { landingKind, leaseKind, patchKind, submissionKind, submittedKind } from "../../src/core/landing.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
+import { reviewersKind, reviewingKind } from "../../src/core/review.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { Reads, View } from "../../src/core/view.js";
 import { documentKinds, documentPages, documentPlaces } from "./documents.js";
@@ -41,7 +42,15 @@ export function stateOf(view: Reads, now: number) {
   };
 }
 
-const landingKinds = [submissionKind, landingKind, leaseKind, submittedKind];
+const landingKinds = [
+  submissionKind,
+  patchKind,
+  landingKind,
+  leaseKind,
+  submittedKind,
+  reviewingKind,
+  reviewersKind,
+];
 
 const filters = [
   { states: ["queued"] as const },
@@ -118,7 +127,7 @@ export function queueOf(view: View, { id: project, settings }: Project, now: num
   return { project, shown, picked };
 }
 
-/** What a decision may look at, without a read that makes a store write its pending changes first. */
+/** What a decision may look at. */
 export function lookAtRows(view: View, now: number, ids: readonly { project: string; id: string }[]) {
   const projects = ["demo", "side", "extra"].map((id) => view.project(id));
   return {

@@ -11,7 +11,7 @@ import { beginning } from "./beginning.js";
 import { clockAfter } from "./clock-steps.js";
 import type { Coverage } from "./coverage.js";
 import { firstDifference, show } from "./difference.js";
-import { carry, type Plan, perform, planOf } from "./jobs.js";
+import { carry, modelView, type Plan, perform, planOf } from "./jobs.js";
 import { type Deed, isStale, Ledger, unequal } from "./ledger.js";
 import { snapshot, stateOf } from "./looking.js";
 import { claimableBy, misorder } from "./order.js";
@@ -113,7 +113,10 @@ export class Rig {
   }
 
   private async commit(ops: Op[], fails: number | null, second: boolean): Promise<void> {
-    const choices = ops.map((op) => (transaction: Transaction) => planOf(op, transaction, this.history));
+    const choices = ops.map(
+      (op) => (transaction: Transaction) =>
+        planOf(op, { view: modelView(transaction), now: transaction.now }, this.history),
+    );
     await this.runChoices(choices, fails, second);
   }
 
@@ -177,7 +180,7 @@ export class Rig {
     if (plan.do === "command" && plan.twice && first?.outcome.ok && again)
       broken.push(...unequal(first, again));
     if (fails) throw new Planned();
-    broken.push(...this.ledger.enter(transaction.view, deeds));
+    broken.push(...this.ledger.enter(modelView(transaction), deeds));
     if (deeds.length > 0)
       this.say({ answers: deeds.map(({ outcome }) => (outcome.ok ? "ok" : outcome.code)) });
     if (broken.length > 0) this.broken ??= broken.join("\n");
@@ -188,7 +191,8 @@ export class Rig {
   }
 
   private watch(transaction: Transaction, command: Command): { deed: Deed; problem: string | null } {
-    const { view, now } = transaction;
+    const { now } = transaction;
+    const view = modelView(transaction);
     const stale = isStale(view, command, now);
     const attemptsNow = () =>
       "taskId" in command ? view.attempts(command.project, command.taskId, all) : [];

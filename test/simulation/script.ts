@@ -24,9 +24,13 @@ const weights = {
   "open-landing": 5,
   "intend-landing": 2,
   "record-checks": 1,
+  "record-diff": 3,
+  "claim-review": 3,
+  review: 4,
+  "ask-for-review": 1,
   land: 5,
   "drop-landing": 1,
-  return: 3,
+  return: 7,
   "hold-landing": 2,
   fail: 6,
   release: 8,
@@ -50,9 +54,8 @@ const weights = {
   archive: 1,
   /** An earlier command of the script once more, letter for letter. */
   repeat: 5,
-  /** Reads in the middle of a commit: first what a decision may look at, then the lists. */
-  look: 3,
-  "look-at-lists": 2,
+  /** Lookups in the middle of a commit. */
+  look: 5,
 } as const;
 
 export type Word = keyof typeof weights;

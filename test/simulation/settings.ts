@@ -23,7 +23,12 @@ export function projectSettings(pick: Picker): SettingsPatch {
     maxRetries: pick.maybe(20, () => pick.of([1, 0, 2])),
     maxLost: pick.maybe(20, () => pick.of([2, 1, 3])),
     land: pick.maybe(30, () =>
-      present({ target: pick.of(["main", "main", "next", null]), returnsMax: pick.of([5, 1, 2]) }),
+      present({
+        target: pick.of(["main", "main", "next", null]),
+        returnsMax: pick.of([5, 1, 2]),
+        reviewRoundsMax: pick.of([3, 1]),
+        review: pick.of([undefined, "human", "agent", "any", "none"] as const),
+      }),
     ),
     notifications: pick.maybe(20, () => ({ taskCompleted: true })),
   });

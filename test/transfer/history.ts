@@ -1,7 +1,8 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
 import { documentKey, keyOf, noChanges } from "../../src/core/changes.js";
-import { landingKind, leaseKind } from "../../src/core/landing.js";
+import { landingKind, leaseKind, patchKind, submissionKind } from "../../src/core/landing.js";
+import { type Review, reviewersKind, reviewingKind } from "../../src/core/review.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
 import type { Store, Transaction } from "../../src/store/store.js";
@@ -18,7 +19,7 @@ export const org = "default";
 /** A store's life from its first day. */
 export async function live(store: Store, clock: TestClock, { world, steps }: Script): Promise<void> {
   await store.open(org, "demo");
-  for (const plan of beginning(world)) await commit(store, [() => plan]);
+  for (const plan of beginning(world)) await commit(store, [plan]);
   await goOn([store], clock, steps);
 }
 
@@ -34,26 +35,20 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
       );
     }
     if (step.step !== "commit") continue;
-    const choices = step.ops.map((op) => (transaction: Transaction) => planOf(op, transaction, history));
-    const done = await commit(first!, choices);
+    // Chosen before the commit, in which no lists can be seen.
+    const plans = await first!.read(org, (view, now) =>
+      step.ops.map((op) => planOf(op, { view, now }, history)),
+    );
+    const done = await commit(first!, plans);
     for (const other of others) {
-      const alike = await commit(
-        other,
-        done.map(
-          ({ plan }) =>
-            () =>
-              plan,
-        ),
-      );
-      const difference = firstDifference(done, alike, ["original", "copy"]);
+      const difference = firstDifference(done, await commit(other, plans), ["original", "copy"]);
       if (difference) throw new Error(`the copy answers differently: ${difference}`);
     }
-    history.push(...done.map(({ plan }) => plan).filter((plan) => plan.do === "command"));
+    history.push(...plans.filter((plan) => plan.do === "command"));
   }
 }
 
-/** What an export leaves behind, so that both stores can go on alike. */
-/** Intents of landers stay behind: what they name waits again. */
+/** Intents of landers, and reviews that somebody is at, stay behind: what they are about waits again. */
 export async function forgetIntents(store: Store): Promise<void> {
   const landings = await store.read(org, (view) =>
     view
@@ -66,15 +61,31 @@ export async function forgetIntents(store: Store): Promise<void> {
       { ...task, submission: { ...task.submission!, landing: null } },
     ]),
   );
-  await store.commit(org, [({ apply }) => apply({ ...noChanges(), tasks })]);
+  const submissions = await store.read(org, (view) => view.documents({ kind: submissionKind, limit: 1000 }));
+  const documents = new Map(
+    submissions.map(({ key, value }) => {
+      const reviews = (value.reviews as Review[]).filter(({ verdict }) => verdict !== null);
+      const document = { kind: submissionKind, key, value: { ...value, reviews } };
+      return [documentKey(submissionKind, key), document];
+    }),
+  );
+  await store.commit(org, [({ apply }) => apply({ ...noChanges(), tasks, documents })]);
 }
+
+/** What an export leaves behind, so that both stores can go on alike. */
 
 export async function carryDocuments(from: Store, to: Store): Promise<void> {
   const documentsOf = (store: Store) =>
     store.read(org, (view) =>
-      [...documentKinds, breakerKind, landingKind, leaseKind].flatMap((kind) =>
-        view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each })),
-      ),
+      [
+        ...documentKinds,
+        breakerKind,
+        landingKind,
+        leaseKind,
+        patchKind,
+        reviewingKind,
+        reviewersKind,
+      ].flatMap((kind) => view.documents({ kind, limit: 1000 }).map((each) => ({ kind, ...each }))),
     );
   if ((await documentsOf(to)).length > 0) throw new Error("the copy has documents");
   const documents = new Map(
@@ -83,13 +94,10 @@ export async function carryDocuments(from: Store, to: Store): Promise<void> {
   await to.commit(org, [({ apply }) => apply({ ...noChanges(), documents })]);
 }
 
-async function commit(store: Store, choices: ((transaction: Transaction) => Plan)[]) {
+async function commit(store: Store, plans: readonly Plan[]): Promise<unknown[]> {
   const results = await store.commit(
     org,
-    choices.map((choose) => (transaction: Transaction) => {
-      const plan = choose(transaction);
-      return { plan, answer: perform(transaction, plan) };
-    }),
+    plans.map((plan) => (transaction: Transaction) => perform(transaction, plan)),
   );
   return results.map((result) => {
     if (!result.ok) throw result.error;

@@ -12,7 +12,7 @@ import { pairs, withStores } from "./drivers.js";
 import { carryDocuments, forgetIntents, goOn, live, org } from "./history.js";
 import { again, exported, smallBatches, smallPages } from "./lines.js";
 
-const numRuns = Number(process.env.DIBS_RUNS ?? 24);
+const numRuns = Number(process.env.DIBS_RUNS ?? 60);
 /** `npm test` judges by the same histories each time; with DIBS_RUNS new ones are looked for. */
 const anySeed = () => Math.floor(Math.random() * 2 ** 31);
 const seed = Number(process.env.DIBS_SEED ?? (process.env.DIBS_RUNS ? anySeed() : 2_026));

@@ -1,7 +1,7 @@
 // What needs a human, read from a real store, and how the badge counts it.
 
 import { expect, onTestFinished, test } from "vitest";
-import { badgeOf, readInbox } from "../../src/client/view/inbox.js";
+import { badgeOf, helpIn, readInbox } from "../../src/client/view/inbox.js";
 import { type Dibs, openDibs } from "../../src/index.js";
 
 let now = 0;
@@ -81,4 +81,33 @@ test("from a hundred on the badge is 99+, however much is read at once", async (
   for (const limit of [100, 1_000]) expect(badgeOf(await readInbox(dibs, "shop", limit))).toBe("99+");
   const few = await readInbox(dibs, "shop", 99);
   expect([few.failures.length, few.hasMoreFailures]).toEqual([99, true]);
+});
+
+test("reviews that wait for a person and held landings count, until they have ended", async () => {
+  const dibs = await store();
+  const place = { repository: "a".repeat(40), target: "main" };
+  await dibs.projects.update({ id: "shop", settings: { land: { ...place, review: "human" } } });
+  for (const id of ["r1", "r2"])
+    await dibs.tasks.submit({ ...(await held(dibs, id)), commit: "c".repeat(40) });
+  const before = await readInbox(dibs, "shop", 100);
+  expect(before.reviews.map(({ row }) => row.id)).toEqual(["r1", "r2"]);
+  expect(before.holds.map(({ message }) => helpIn(message).command)).toEqual(["dibs land"]);
+  expect(badgeOf(before)).toBe("3");
+  // Views that know nothing of reviews list them among the notes, and count what they know.
+  expect(named(before).notes).toEqual(["REVIEW_NEEDED r2", "REVIEW_NEEDED r1", "LANDING_HELD null"]);
+  expect(badgeOf({ questions: before.questions, failures: before.failures })).toBe("0");
+
+  await dibs.landings.lease({ ...place, holder: "lander" });
+  await dibs.tasks.approve({ taskId: "r1", submission: 1 });
+  await dibs.tasks.requestChanges({ taskId: "r2", submission: 1, reason: "rename it" });
+  const after = await readInbox(dibs, "shop", 100);
+  expect([after.reviews, after.holds, badgeOf(after)]).toEqual([[], [], "0"]);
+});
+
+test("the command that helps is the end of a message", () => {
+  expect(helpIn("Check test is red. Run: dibs check run test")).toEqual({
+    text: "Check test is red.",
+    command: "dibs check run test",
+  });
+  expect(helpIn("The index is locked.")).toEqual({ text: "The index is locked.", command: null });
 });

@@ -30,6 +30,7 @@ export function row(fields: Partial<WireTaskRow> = {}): WireTaskRow {
     sequence: 0,
     question: null,
     error: null,
+    stage: null,
     claim: null,
     ...fields,
   };

@@ -6,7 +6,7 @@ import {
   type SessionEntry,
   sessionHealth,
 } from "../../src/client/view/health.js";
-import { ago, clock, percent, phaseTag, priorityText, stateWord } from "../../src/client/view/words.js";
+import { ago, clock, percent, phaseTag, priorityText, stateAndStage } from "../../src/client/view/words.js";
 import type { WireClaim } from "../../src/contract/shapes.js";
 import { at, claim, now, row } from "./support.js";
 
@@ -59,7 +59,7 @@ test("states in words, with their marks", () => {
     row({ state: "completed" }),
     row({ state: "failed" }),
     row({ state: "cancelled" }),
-  ].map((task) => `${claimMark(task, now)} ${stateWord(task, now)}`.trim());
+  ].map((task) => `${claimMark(task, now)} ${stateAndStage(task, now)}`.trim());
   expect(said).toEqual([
     "-- ready",
     "-- ready",

@@ -27,6 +27,9 @@ function historyOf(parts: Partial<Point>[]): History {
   const points = parts.map((part, index) => ({
     at: new Date(index * 60_000).toISOString(),
     created: 0,
+    submitted: 0,
+    landed: 0,
+    returned: 0,
     queued: 0,
     oldestReadyMs: null,
     byAgent: {},

@@ -23,6 +23,7 @@ import { toggleTheme } from "./theme.js";
 import { Fleet } from "./views/fleet/fleet.js";
 import { Inbox } from "./views/inbox/inbox.js";
 import { useInboxContent } from "./views/inbox/use-inbox.js";
+import { Landing } from "./views/landing/landing.js";
 import { Queue } from "./views/queue/queue.js";
 import { Start } from "./views/start/start.js";
 import { TaskPage } from "./views/task/task-page.js";
@@ -35,6 +36,7 @@ const views = [
   { path: "/", name: "Fleet", keys: "g f" },
   { path: "/queue", name: "Queue", keys: "g q" },
   { path: "/inbox", name: "Inbox", keys: "g i" },
+  { path: "/landing", name: "Landing", keys: "g l" },
   { path: "/graph", name: "Graph", keys: "g g" },
   // /metrics itself is for Prometheus.
   { path: "/figures", name: "Metrics", keys: "g m" },
@@ -85,7 +87,11 @@ function Signed({ isEmpty }: { isEmpty: boolean }) {
             >
               {name}
               {name === "Inbox" && (
-                <span className="count" title="questions and failures" data-none={badge === "0" || undefined}>
+                <span
+                  className="count"
+                  title="questions, reviews, held landings and failures"
+                  data-none={badge === "0" || undefined}
+                >
                   {badge}
                 </span>
               )}
@@ -179,6 +185,8 @@ function View({ isEmpty }: { isEmpty: boolean }): ReactNode {
       return <Queue />;
     case "/inbox":
       return <Inbox />;
+    case "/landing":
+      return <Landing />;
     case "/graph":
       return <Graph />;
     case "/figures":

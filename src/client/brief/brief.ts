@@ -33,7 +33,7 @@ export function renderBrief(facts: BriefFacts, show: Show): string {
     [
       taskPart(facts.task, show),
       answersPart(facts, show),
-      attemptsPart(facts, show),
+      facts.handover === null ? attemptsPart(facts, show) : handoverPart(facts.handover),
       dependenciesPart(facts, show),
     ],
     briefLimits.body,
@@ -102,6 +102,12 @@ function dependencyPart({ id, state, title, result }: WireTask): Part {
   });
 }
 
+/** It has bounds of its own. */
+function handoverPart(text: string): Part {
+  const most = bytesOf(text) + 1;
+  return { least: most, most, render: (bytesMax) => (bytesMax + 1 < most ? null : { text, isCut: false }) };
+}
+
 function attemptsPart({ task, attempts }: BriefFacts, show: Show): Part {
   return section({
     least: 4 * KiB,
@@ -125,15 +131,22 @@ function attemptPart(attempt: WireAttempt): Part {
   });
 }
 
-function answersPart({ task, answers }: BriefFacts, show: Show): Part {
+function answersPart({ task, answers, handover }: BriefFacts, show: Show): Part {
   const { id, question } = task;
+  const said = new Set(handover?.split("\n"));
+  const isSaid = (label: string, text: string | null) =>
+    text === null || said.has(`${label}: ${oneLine(text)}`);
   return section({
     least: 6 * KiB,
     most: 24 * KiB,
     head: "Questions about this task and a human's answers, newest first:",
     parts: [
       ...(question ? [openQuestionPart(id, question)] : []),
-      ...answers.map((answered) => answeredPart(id, answered)),
+      ...answers
+        .filter(
+          ({ question, answer }) => !isSaid("question", question) || !isSaid("a human's answer", answer),
+        )
+        .map((answered) => answeredPart(id, answered)),
     ],
     more: () => `Questions or answers are cut. ${show(id)}`,
   });

@@ -19,6 +19,8 @@ export interface BriefFacts {
   attempts: WireAttempt[];
   /** Newest first. */
   answers: Answered[];
+  /** What the claim's answer said about earlier attempts: it takes their place. */
+  handover: string | null;
 }
 
 const dependenciesMax = 40;
@@ -26,14 +28,18 @@ const atOnce = 8;
 const attemptsMax = 5;
 const answersMax = 5;
 
-export async function gatherFacts(dibs: Dibs, task: WireTask): Promise<BriefFacts> {
+export async function gatherFacts(
+  dibs: Dibs,
+  task: WireTask,
+  handover: string | null = null,
+): Promise<BriefFacts> {
   const isFirst = task.epoch <= 1 && task.response === null && task.question === null;
   const [dependencies, attempts, answers] = await Promise.all([
     dependenciesOf(dibs, task),
-    isFirst ? [] : attemptsOf(dibs, task),
+    isFirst || handover !== null ? [] : attemptsOf(dibs, task),
     isFirst ? [] : answersOf(dibs, task),
   ]);
-  return { task, dependencies, attempts, answers };
+  return { task, dependencies, attempts, answers, handover };
 }
 
 async function dependenciesOf(dibs: Dibs, { project, dependsOn }: WireTask): Promise<WireTask[]> {
@@ -61,8 +67,8 @@ async function attemptsOf(dibs: Dibs, { project, id: taskId }: WireTask): Promis
   return attempts.filter(hasEnded).slice(0, attemptsMax);
 }
 
-/** A task keeps its last answer only. Its questions, and earlier answers, are in its events. */
-async function answersOf(dibs: Dibs, task: WireTask): Promise<Answered[]> {
+/** The last ones, newest first. A task keeps its last answer only; its questions, and earlier answers, are in its events. */
+export async function answersOf(dibs: Dibs, task: WireTask): Promise<Answered[]> {
   const answered = pairs(await questionEvents(dibs, task));
   const { response } = task;
   if (response !== null && answered[0]?.answer !== response) {

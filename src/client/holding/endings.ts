@@ -20,6 +20,11 @@ export const holderEvents: WireEvent["type"][] = [
   ...endings.keys(),
   "task:awaiting-response",
   "task:response-received",
+  // Of reviews: what is reviewed was decided, or is no longer there.
+  "task:reviewed",
+  "task:returned",
+  "task:withdrawn",
+  "task:landed",
 ];
 
 /** The refusal that the holder's next call would get; null: the claim goes on. */

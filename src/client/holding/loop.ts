@@ -8,12 +8,14 @@ export interface Answer<Claimed> {
   claimed: Claimed | null;
   /** When the next task that fits is ready, if time alone makes one ready. */
   scheduledAt?: string | undefined;
+  /** A lander is at work on submitted tasks: they can return, and their dependents become ready. */
+  isLanding?: boolean | undefined;
   breaker?: WireBreaker | undefined;
 }
 
 export interface LoopOptions<Claimed> {
   slots: number;
-  /** `idle`: end when nothing runs here and nothing can be claimed now. `empty`: nor will be, by time alone. */
+  /** `idle`: end when nothing runs here and nothing can be claimed now. `empty`: nor will be, by time or by landing. */
   ends: "never" | "idle" | "empty";
   /** Each slot runs one task. */
   once?: boolean;
@@ -127,10 +129,11 @@ export class WorkLoop<Claimed> {
     return this.ends && this.running === 0;
   }
 
-  /** Whether time alone brings something to do. An agent that does not recover is given up. */
+  /** Whether time or a lander brings something to do. An agent that does not recover is given up. */
   private isMoreToCome(answer: Answer<Claimed> | null): boolean {
     if (this.options.ends !== "empty" || !answer) return false;
-    const { scheduledAt, breaker } = answer;
+    const { scheduledAt, breaker, isLanding } = answer;
+    if (isLanding) return true;
     return breaker ? breaker.failures < failuresMax : scheduledAt !== undefined;
   }
 

@@ -9,6 +9,8 @@ import { untilAnswered } from "./transient.js";
 /** Why a task goes back that is neither done nor failed. */
 export const waitsForChildren = "waits for its subtasks";
 export const waitsForAnswer = "waits for the answer";
+/** Why a task whose work lands is not completed yet. */
+export const isSubmitted = "submitted";
 
 export type Outcome =
   | "completed"
@@ -34,6 +36,8 @@ export interface ReportOptions<Result> {
 }
 
 type Result = Parameters<Dibs["tasks"]["complete"]>[0]["result"];
+/** What is handed in to land. */
+export type HandIn = Pick<Parameters<Dibs["tasks"]["submit"]>[0], "commit" | "branch" | "base" | "host">;
 
 export class Reports<Kind extends Result = Result> {
   /** The reason given with the release, if the task was released. */
@@ -52,17 +56,52 @@ export class Reports<Kind extends Result = Result> {
   /** With open subtasks it is not done; with an open question it waits for the answer. */
   async complete(result: Kind): Promise<Outcome> {
     const { by } = this.claim;
-    const { shorten } = this.options;
     try {
       await this.untilAnswered(() => this.dibs.tasks.complete({ ...by, result } as never, this.call));
       return "completed";
     } catch (error) {
-      if (hasCode(error, "CHILDREN_OPEN")) return this.release(waitsForChildren);
       if (hasCode(error, "INVALID_STATE")) return this.release(waitsForAnswer);
-      if (!hasCode(error, "PAYLOAD_TOO_LARGE", "VALIDATION_FAILED")) return this.refused(error);
-      if (!shorten) throw error;
-      return this.complete(shorten(result, error as Error));
+      return this.notDone(error, result, (shorter) => this.complete(shorter));
     }
+  }
+
+  /** Where work lands. Throws REMOTE_REQUIRED: the lander would not find the change. */
+  async submit(result: Kind, handIn: HandIn): Promise<Outcome> {
+    const { by } = this.claim;
+    try {
+      await this.untilAnswered(() =>
+        this.dibs.tasks.submit({ ...by, ...handIn, result } as never, this.call),
+      );
+      return "completed";
+    } catch (error) {
+      // Landing was turned off meanwhile, or a question is open.
+      if (hasCode(error, "INVALID_STATE")) return this.complete(result);
+      if (hasCode(error, "REMOTE_REQUIRED")) throw error;
+      return this.notDone(error, result, (shorter) => this.submit(shorter, handIn));
+    }
+  }
+
+  /** Whether the claim is still held, as the store says it now; else how it ended. */
+  async ended(): Promise<Outcome | null> {
+    try {
+      await this.untilAnswered(() => this.dibs.tasks.heartbeat(this.claim.by, this.call));
+      return null;
+    } catch (error) {
+      // A question is open.
+      return hasCode(error, "INVALID_STATE") ? null : this.refused(error);
+    }
+  }
+
+  private async notDone(
+    error: unknown,
+    result: Kind,
+    again: (shorter: Kind) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const { shorten } = this.options;
+    if (hasCode(error, "CHILDREN_OPEN")) return this.release(waitsForChildren);
+    if (!hasCode(error, "PAYLOAD_TOO_LARGE", "VALIDATION_FAILED")) return this.refused(error);
+    if (!shorten) throw error;
+    return again(shorten(result, error as Error));
   }
 
   /** `quick`: the attempt has done nothing, as far as its holder can see. */
@@ -93,7 +132,7 @@ export class Reports<Kind extends Result = Result> {
     const on = project === undefined ? { taskId } : { project, taskId };
     const { attempts } = await this.dibs.tasks.attempts({ ...on, limit: 10 }, this.call);
     const attempt = attempts.find((each) => each.epoch === epoch);
-    return attempt?.releaseReason === "completed" || attempt?.releaseReason === "failed";
+    return ["completed", isSubmitted, "failed"].includes(attempt?.releaseReason ?? "");
   }
 
   private async refused(error: unknown): Promise<Outcome> {

@@ -19,6 +19,10 @@ export interface Details {
   text?: string | undefined;
   questionId?: string | undefined;
   cascade?: boolean | undefined;
+  /** The number of a submission. */
+  submission?: number | undefined;
+  /** A person approves own work. */
+  own?: boolean | undefined;
   patch?: Patch | undefined;
 }
 
@@ -29,6 +33,8 @@ export type Action =
   | "retry"
   | "cancel"
   | "release"
+  | "approve"
+  | "reject"
   | "edit"
   | "attempts"
   | "log"
@@ -54,6 +60,9 @@ const plainly = (operation: Operation, ...words: string[]): Spelling => ({
 
 const idsOf = ({ taskId, furtherIds = [] }: Details) => [taskId, ...furtherIds];
 
+const numberWords = (submission: number | undefined) =>
+  flagWords("submission", submission === undefined ? undefined : String(submission));
+
 const { tasks } = registry;
 
 const spellings: Record<Action, Spelling> = {
@@ -70,6 +79,24 @@ const spellings: Record<Action, Spelling> = {
     words: ({ taskId, questionId }) => ["answer", taskId, ...flagWords("question", questionId)],
     text: ({ text }) => text,
     missing: "ANSWER",
+  },
+  approve: {
+    operation: tasks.approve,
+    input: ({ submission, own, text }) => ({ submission, own: own || undefined, comment: text }),
+    words: ({ taskId, submission, own, text }) => [
+      "approve",
+      taskId,
+      ...numberWords(submission),
+      ...(own ? ["--own"] : []),
+      ...flagWords("comment", text),
+    ],
+  },
+  reject: {
+    operation: tasks.requestChanges,
+    input: ({ submission, text }) => ({ submission, reason: text ?? "" }),
+    words: ({ taskId, submission }) => ["reject", taskId, ...numberWords(submission)],
+    text: ({ text }) => text,
+    missing: "REASON",
   },
   cancel: {
     operation: tasks.cancel,

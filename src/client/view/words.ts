@@ -2,6 +2,7 @@
 
 import { durationUnits } from "../../contract/duration.js";
 import { priorityLabel } from "../../contract/priority.js";
+import type { WireTask } from "../../contract/shapes.js";
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
 
 /** `3d`, `2h`, `45s`; the largest unit that fits. */
@@ -32,7 +33,12 @@ export function clock(ms: number): string {
 export type StateFacts = Pick<
   WireTaskRow,
   "state" | "type" | "notBefore" | "pendingDependencies" | "openChildren"
-> & { error?: string | null };
+> & {
+  error?: string | null;
+  /** Of a submitted task: a row has it, a task has it with its submission. */
+  stage?: WireTaskRow["stage"] | undefined;
+  submission?: { stage: WireTaskRow["stage"] } | null | undefined;
+};
 
 export type Standing = Exclude<WireTaskRow["state"], "queued"> | "group" | "blocked" | "scheduled" | "ready";
 
@@ -52,6 +58,25 @@ export function stateWord(task: StateFacts, now: number): string {
   if (word === "blocked") return task.pendingDependencies > 0 ? "blocked" : "waits for subtasks";
   return word === "scheduled" ? ago(task.notBefore, now) : word;
 }
+
+/** Of a submitted task also where it is on its way: `submitted, review`. The dashboard shows that on its own. */
+export function stateAndStage(task: StateFacts, now: number): string {
+  const word = stateWord(task, now);
+  const stage = task.stage ?? task.submission?.stage;
+  return word === "submitted" && stage ? `${word}, ${stage}` : word;
+}
+
+/** Where a submission is on its way to the target. */
+export type Stage = NonNullable<NonNullable<WireTask["submission"]>["stage"]>;
+
+const stageWords: Record<Stage, string> = {
+  checking: "checking",
+  review: "waiting for review",
+  landing: "waiting to land",
+  held: "held",
+};
+
+export const stageWord = (stage: Stage) => stageWords[stage];
 
 /** `high 75`: the word of its band and the number, the same on every surface. */
 export function priorityText(priority: number): string {

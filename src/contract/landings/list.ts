@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { commit, gitName, limit, project } from "../fields.js";
 import { operation } from "../operation.js";
-import { landerLeaseShape, landingShape, queuedSubmissionShape } from "../shapes.js";
+import { landerLeaseShape, landingShape, queuedSubmissionShape, stageShape } from "../shapes.js";
 
 export const listLandings = operation({
   name: "landings.list",
@@ -15,6 +15,8 @@ export const listLandings = operation({
         .optional()
         .describe("With the target, of all projects that land there; default: the project's own"),
       target: gitName().optional(),
+      stage: stageShape().optional().describe("Only submissions in this stage"),
+      offset: z.coerce.number().int().min(0).default(0).describe("How many of the queue to skip"),
       limit: limit(),
     }),
   output: () =>

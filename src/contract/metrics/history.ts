@@ -46,6 +46,9 @@ export const metricsHistory = operation({
         z.object({
           at: time().describe("When the minute or hour begins"),
           created: count(),
+          submitted: count().describe("Submissions that were handed in"),
+          landed: count().describe("Tasks that were completed by a landing"),
+          returned: count().describe("Submissions that were sent back"),
           ...work(),
           queued: count().describe("Queued tasks at its end"),
           oldestReadyMs: z

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ReturnReason } from "../../core/landing.js";
 import { projectOrAll } from "../fields.js";
 import { once } from "../once.js";
 import { operation } from "../operation.js";
@@ -47,6 +48,37 @@ export const getStats = operation({
         active: count().describe("Live sessions that hold something"),
         idle: count(),
       }),
+      landing: z
+        .object({
+          submitted: count().describe("Tasks that wait to land now"),
+          submissions: count().describe("All that were handed in"),
+          landed: count().describe("Tasks that were completed by a landing"),
+          returned: z
+            .object({
+              conflict: count(),
+              "check-failed": count(),
+              "changes-requested": count(),
+            } satisfies Record<ReturnReason, z.ZodType>)
+            .describe("Submissions that were sent back, by reason"),
+          held: count().describe("What keeps landers from landing now; a missing lander is one"),
+          flaky_checks: count().describe(
+            "Checks that failed, and passed when they ran again on the same tree",
+          ),
+          avg_landing_time_seconds: z
+            .number()
+            .nullable()
+            .describe("From the first submission of a task to its landing; null: none has landed"),
+          conflicts_per_100_landings: z.number().nullable().describe("null: none has landed"),
+          done_not_landed: count().describe(
+            "Tasks that were completed although the change that they handed in is not on the target: must be 0",
+          ),
+          reviews_waiting: count().describe("Submissions that wait for a review now"),
+          oldest_review_seconds: z
+            .number()
+            .nullable()
+            .describe("How long ago the oldest of them was submitted; null: none waits"),
+        })
+        .describe("Of projects whose work lands on a branch"),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/stats" },

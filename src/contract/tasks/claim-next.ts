@@ -2,7 +2,16 @@ import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
-import { breakerShape, claimShape, nothingShape, success, taskShape, time } from "../shapes.js";
+import {
+  breakerShape,
+  claimShape,
+  handoverShape,
+  nothingShape,
+  submissionShape,
+  success,
+  taskShape,
+  time,
+} from "../shapes.js";
 
 export const claimNextTask = operation({
   name: "tasks.claimNext",
@@ -13,6 +22,10 @@ export const claimNextTask = operation({
     z.object({
       project: project(),
       sessionId: id(),
+      kind: z
+        .enum(["task", "review"])
+        .optional()
+        .describe("review: a submission of another agent to review; default: a task"),
       ttlMs: leaseMs().optional().describe("Lease length; default and bounds are the project's"),
       agentType: word().optional(),
       start: z.boolean().optional().describe("Go to running in the same step"),
@@ -38,7 +51,14 @@ export const claimNextTask = operation({
     }),
   output: () =>
     z.union([
-      z.object({ success: success(), claim: claimShape(), task: taskShape(), resumed: z.boolean() }),
+      z.object({
+        success: success(),
+        claim: claimShape().describe("Of a review: its own lease; renew it with the task's heartbeat"),
+        task: taskShape(),
+        resumed: z.boolean(),
+        handover: handoverShape().optional(),
+        review: submissionShape().optional().describe("The submission to review"),
+      }),
       z.object({
         success: success(),
         claim: z.null(),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "../../core/limits.js";
 import { id, leaseMs, metadata, ms, project, word } from "../fields.js";
 import { operation } from "../operation.js";
-import { claimShape, success, taskShape } from "../shapes.js";
+import { claimShape, handoverShape, success, taskShape } from "../shapes.js";
 
 export const claimTask = operation({
   name: "tasks.claim",
@@ -26,7 +26,13 @@ export const claimTask = operation({
           "Wait this long until the task can be claimed; what only an edit can change is refused at once",
         ),
     }),
-  output: () => z.object({ success: success(), claim: claimShape(), task: taskShape() }),
+  output: () =>
+    z.object({
+      success: success(),
+      claim: claimShape(),
+      task: taskShape(),
+      handover: handoverShape().optional(),
+    }),
   refusals: ["TASK_NOT_FOUND", "SESSION_NOT_FOUND", "TASK_ALREADY_CLAIMED", "TASK_NOT_CLAIMABLE"],
   http: { method: "POST", path: "/api/tasks/:taskId/claim" },
   cli: "claim",

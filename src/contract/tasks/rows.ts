@@ -3,7 +3,7 @@ import { limits } from "../../core/limits.js";
 import { cursor, id, limit, projectOrAll } from "../fields.js";
 import { once } from "../once.js";
 import { operation } from "../operation.js";
-import { claimShape, taskShape } from "../shapes.js";
+import { claimShape, stageShape, taskShape } from "../shapes.js";
 import { states } from "./list.js";
 
 /** Longer texts are cut: a row is for a list. */
@@ -40,6 +40,7 @@ const taskRowShape = once(() =>
       sequence: z.number().describe("Number among its siblings; 0 if its id was supplied"),
       question: z.string().nullable().describe("Cut to 200 characters"),
       error: z.string().nullable().describe("Cut to 200 characters"),
+      stage: stageShape().nullable().describe("Of a submitted task: where it is on its way to the target"),
       claim: claimShape()
         .pick({
           sessionId: true,

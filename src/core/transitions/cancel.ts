@@ -7,7 +7,7 @@ import { closeClaim } from "./close.js";
 import { setFree } from "./finish.js";
 import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
-import { endSubmission, landingNow } from "./unsubmit.js";
+import { endHolds, endSubmission, landingNow } from "./unsubmit.js";
 
 export interface Cancelled {
   cancelled: string[];
@@ -45,7 +45,10 @@ function endByCancel(draft: Draft, task: Task, reason: string): Task {
   const claim = draft.claim(task.project, task.id);
   const rest = claim ? closeClaim(draft, task, claim, { end: "cancel", reason: "cancelled" }) : task;
   closeQuestion(draft, task);
-  if (task.state === "submitted") endSubmission(draft, task, { as: "cancelled", reason, detail: null });
+  if (task.state === "submitted") {
+    endSubmission(draft, task, { as: "cancelled", reason, detail: null });
+    endHolds(draft, task);
+  }
   draft.emit("task:cancelled", {
     project: task.project,
     taskId: task.id,

@@ -4,6 +4,7 @@ import type { Draft } from "../draft.js";
 import { blockers, explainReasons } from "../explain.js";
 import { type Picked, pickNext, whoIs } from "../ready.js";
 import { accept, assert, canRead, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { heldReviews } from "../review.js";
 import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";
 import { noteProbe, type OpenBreaker, openBreaker } from "./breaker.js";
@@ -60,8 +61,9 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   const invalid = ttlProblem(draft, project, command.ttlMs);
   if (invalid) return invalid;
   const held = heldBy(draft, session);
-  if (held.length >= session.capacity) {
-    if (session.capacity > 1 || command.resume === false) {
+  const count = held.length + reviewCount(draft, session);
+  if (count >= session.capacity) {
+    if (session.capacity > 1 || command.resume === false || held.length === 0) {
       return accept({ taskId: null, retryAt: draft.view.nextDue(draft.now) });
     }
     const resumed = held.find((each) => !each.acknowledged) ?? held[0]!;
@@ -125,7 +127,13 @@ function earliest(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-function claimant(
+/** Where nothing lands, there are no reviews to look for. */
+function reviewCount(draft: Draft, session: Session): number {
+  const { land } = draft.project(session.project).settings;
+  return land.target === null ? 0 : heldReviews(draft, session, draft.now).length;
+}
+
+export function claimant(
   draft: Draft,
   { sessionId, register, project }: ClaimOptions & { project: string },
 ): Outcome<Session> {
@@ -138,7 +146,7 @@ function claimant(
   );
 }
 
-function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): Refusal | null {
+export function ttlProblem(draft: Draft, project: string, ttlMs: number | undefined): Refusal | null {
   return ttlMs === undefined ? null : leaseProblem(draft, project, "ttlMs", ttlMs);
 }
 
@@ -171,7 +179,7 @@ function alreadyClaimed(draft: Draft, held: Claim, sessionId: string): Refusal {
 }
 
 /** What counts against the session's capacity: a task that waits for its own children does not. */
-function heldBy(draft: Draft, session: Session): Claim[] {
+export function heldBy(draft: Draft, session: Session): Claim[] {
   const held: Claim[] = [];
   for (const { taskId } of draft.view.claimsOf(session.project, session.id)) {
     const open = draft.claim(session.project, taskId);

@@ -1,8 +1,9 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
 import type { Draft } from "../draft.js";
+import { isObjectId } from "../landing.js";
 import { limits } from "../limits.js";
-import { accept, type Outcome } from "../refusal.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
@@ -42,6 +43,8 @@ export function completeHeld(
 ): Outcome<Completed> {
   if (isLandingOn(draft, task.project)) {
     const { branch, commit } = result;
+    if (commit === undefined && isHandedInByRunner(claim)) return waitsForRunner(task);
+    if (commit !== undefined && !isObjectId(commit)) return notACommit();
     const submitted = submitHeld(draft, task, claim, result, {
       branch,
       commit,
@@ -52,6 +55,30 @@ export function completeHeld(
   const refusal = resultProblem(result) ?? childrenOpen(task);
   if (refusal) return refusal;
   return accept(finish(draft, task, claim, result));
+}
+
+/** A runner names its process group in the claim, and hands in the worktree when the command ends. */
+const isHandedInByRunner = ({ metadata }: Claim) => metadata?.runner !== undefined;
+
+/** Without its commit, the task would be completed and its work stay in the worktree. */
+function waitsForRunner({ id: taskId }: Task): Refusal {
+  return refuse(
+    "INVALID_STATE",
+    `Task ${taskId} has a worktree, whose changes are submitted when the agent ends.`,
+    {
+      hint: `End with exit code 0, or run in the worktree: dibs done ${taskId}`,
+      details: { taskId, isHandIn: true },
+    },
+  );
+}
+
+/** Whatever else git resolves to a commit, such as a branch, names another one later. */
+function notACommit(): Refusal {
+  const message = "result.commit must be a whole commit id of 40 or 64 hexadecimal digits.";
+  return refuse("VALIDATION_FAILED", message, {
+    hint: "Run: git rev-parse HEAD",
+    details: { issues: [{ path: "result.commit", message }] },
+  });
 }
 
 function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Completed {

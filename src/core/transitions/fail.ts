@@ -9,6 +9,7 @@ import { closeBreaker, countQuickFailure, isQuick, isTaskToBlame } from "./break
 import { closeClaim, failForGood, rememberAnswer, withReadiness } from "./close.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
 import { closeQuestion } from "./notification.js";
+import { releaseReview } from "./review.js";
 
 export interface Failed {
   willRetry: boolean;
@@ -16,6 +17,8 @@ export interface Failed {
 }
 
 export function fail(draft: Draft, command: FailCommand): Outcome<Failed> {
+  // Only the review ends: the task stays submitted.
+  if (releaseReview(draft, command)) return accept({ willRetry: true, retryAt: null });
   const holding = holderOf(draft, command, ["claimed", "running", "awaiting_response"]);
   if (!holding.ok) {
     keepLate(draft, command, holding, { result: null, error: command.error });

@@ -17,7 +17,6 @@ import {
   type CheckResult,
   type Hold,
   isLeaseLive,
-  isSameTask,
   type LanderLease,
   type Landing,
   type LandingPlace,
@@ -33,14 +32,14 @@ import {
   removeLanding,
   removeLease,
   submissionOf,
-  type TaskName,
 } from "../landing.js";
 import { beginningOf, landerTtlMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isApproved } from "../review.js";
 import type { Task } from "../task.js";
 import { taskNotFound } from "./holder.js";
 import { markRead } from "./notification.js";
-import { landingNow, landTask, returnTask } from "./unsubmit.js";
+import { landingNow, landTask, returnTask, withoutTasks } from "./unsubmit.js";
 
 /** Takes or renews the lease. The first lander of a project tells which repository its work lands in. */
 export function acquireLander(draft: Draft, command: AcquireLanderCommand): Outcome<LanderLease> {
@@ -99,7 +98,8 @@ function withoutUnfinished(draft: Draft, lease: LanderLease): LanderLease {
 export function releaseLander(draft: Draft, command: ReleaseLanderCommand): Outcome<null> {
   const lease = leaseUnder(draft, command, command.epoch);
   if ("ok" in lease) return lease;
-  putLease(draft, { ...withoutUnfinished(draft, lease), holder: null, host: null, expiresAt: 0 });
+  // Its host stays: what is handed in meanwhile must be where the next lander looks.
+  putLease(draft, { ...withoutUnfinished(draft, lease), holder: null, expiresAt: 0 });
   return accept(null);
 }
 
@@ -191,6 +191,8 @@ function intend(draft: Draft, landing: Landing, { commit, tree, tasks }: Intent)
         details: { project, taskId },
       });
     }
+    const refusal = unapproved(draft, project, taskId);
+    if (refusal) return refusal;
   }
   const intended: Landing = { ...landing, state: "intended", commit, tree, tasks, intendedAt: draft.now };
   putLanding(draft, intended);
@@ -199,6 +201,15 @@ function intend(draft: Draft, landing: Landing, { commit, tree, tasks }: Intent)
     draft.putTask({ ...task, submission: { ...task.submission!, landing: landing.id } });
   }
   return accept(intended);
+}
+
+function unapproved(draft: Draft, project: string, taskId: string): Refusal | null {
+  const submission = submissionOf(draft, draft.task(project, taskId)!);
+  if (!submission || isApproved(draft.project(project), submission)) return null;
+  return refuse("INVALID_STATE", `Submission ${submission.number} of task ${taskId} is not approved.`, {
+    hint: `Run: dibs review ${taskId}`,
+    details: { taskId, submission: submission.number },
+  });
 }
 
 const taskOf = (draft: Draft, { project, taskId }: LandingTask): Task => draft.task(project, taskId)!;
@@ -249,13 +260,15 @@ export function land(
   }
   const landed: Landing = { ...landing, state: "landed", landedAt: draft.now };
   putLanding(draft, landed);
+  // Where nothing was changed the tip is somebody else's, who can amend it.
+  const hasChange =
+    landing.commit !== null && landing.tasks.some((each) => taskOf(draft, each).submission!.commit !== null);
   const freed: string[] = [];
   for (const each of landing.tasks) freed.push(...landTask(draft, taskOf(draft, each), each.commit, landing));
-  const moved = landing.commit === null ? null : { commit: landing.commit, at: draft.now };
   putLease(draft, {
     ...lease,
     landing: null,
-    lastLanded: moved ?? lease.lastLanded,
+    lastLanded: hasChange ? { commit: landing.commit!, at: draft.now } : lease.lastLanded,
     holds: withoutTasks(draft, lease.holds, landing.tasks),
   });
   return accept({
@@ -299,17 +312,6 @@ export function returnSubmission(draft: Draft, command: ReturnCommand): Outcome<
 
 const isReturned = (draft: Draft, task: Task, number: number) =>
   submissionOf(draft, task, number)?.end?.as === "returned";
-
-/** Holds name what waits; one that names no task any more is gone, with its inbox item. */
-function withoutTasks(draft: Draft, holds: readonly Hold[], settled: readonly TaskName[]): Hold[] {
-  return holds.flatMap((hold) => {
-    if (hold.tasks.length === 0) return [hold];
-    const tasks = hold.tasks.filter((task) => !settled.some((each) => isSameTask(each, task)));
-    if (tasks.length > 0) return [{ ...hold, tasks }];
-    markRead(draft, hold.notificationId);
-    return [];
-  });
-}
 
 /** All that holds the lander now: a hold that is not named any more has ended. */
 export function holdLanding(draft: Draft, command: HoldLandingCommand): Outcome<Hold[]> {
@@ -366,7 +368,7 @@ interface OnLanding {
   epoch: number;
 }
 
-function openUnder(
+export function openUnder(
   draft: Draft,
   { id, epoch }: OnLanding,
 ): { landing: Landing; lease: LanderLease } | Refusal {
@@ -392,7 +394,7 @@ function leaseHeld(lease: LanderLease): Refusal {
 
 function landingIsOff(project: string): Refusal {
   return refuse("INVALID_STATE", `Landing is off in project ${project}.`, {
-    hint: "Run: dibs project set land.target <branch>",
+    hint: "Run: dibs init --land <branch>",
     details: { project },
   });
 }

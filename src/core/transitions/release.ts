@@ -9,6 +9,7 @@ import { completeHeld } from "./complete.js";
 import { failAttempt } from "./fail.js";
 import { holderOf, keepLate, repeated, taskNotFound } from "./holder.js";
 import { notClaimed } from "./not-holder.js";
+import { releaseReview } from "./review.js";
 
 export interface Released {
   reason: string;
@@ -25,6 +26,8 @@ export function release(draft: Draft, command: ReleaseCommand): Outcome<Released
     return forced(draft, command, reason);
   }
   const by = { ...command, sessionId: command.sessionId ?? "" };
+  const review = releaseReview(draft, by);
+  if (review) return accept({ reason, claimDurationMs: Math.max(0, draft.now - review.claimedAt) });
   const end = reason === "completed" ? "complete" : reason === "failed" ? "fail" : "release";
   const result = command.result ?? { output: "", filesCreated: [], filesModified: [] };
   const holding = holderOf(draft, by, reason === "completed" ? ["claimed", "running"] : held);

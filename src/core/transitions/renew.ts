@@ -7,6 +7,7 @@ import { accept, type Outcome } from "../refusal.js";
 import { closeBreaker, closeBreakerIfLong } from "./breaker.js";
 import { leaseProblem } from "./claim.js";
 import { holderOf } from "./holder.js";
+import { renewReview } from "./review.js";
 
 function renewed(draft: Draft, claim: Claim, extendMs: number): Claim {
   return {
@@ -18,6 +19,8 @@ function renewed(draft: Draft, claim: Claim, extendMs: number): Claim {
 }
 
 export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null> {
+  const review = renewReview(draft, command, command.extendMs);
+  if (review) return review;
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) return holding;
   const { claim } = holding;
@@ -32,6 +35,8 @@ export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null
 }
 
 export function progress(draft: Draft, command: ProgressCommand): Outcome<null> {
+  const review = renewReview(draft, command);
+  if (review) return review;
   const holding = holderOf(draft, command, ["claimed", "running"]);
   if (!holding.ok) return holding;
   const { claim, task } = holding;

@@ -55,8 +55,10 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
     });
     draft.putTask(answered);
   } else {
-    const returnCount = question.aboutLanding ? 0 : task.returnCount;
-    const queued: Task = { ...answered, state: "queued", startedAt: null, returnCount };
+    const again = question.aboutLanding
+      ? { returnCount: 0, submission: task.submission && { ...task.submission, rounds: 0 } }
+      : {};
+    const queued: Task = { ...answered, state: "queued", startedAt: null, ...again };
     draft.putTask(withReadiness(draft, queued, { keep: false }));
   }
   draft.emit("task:response-received", {

@@ -1,7 +1,7 @@
 // submit: a finished attempt hands in its commit. The claim ends, the task waits for the lander. With landing on, complete is submit.
 
 import { type Claim, workedMs } from "../claim.js";
-import type { SubmitCommand } from "../command.js";
+import type { NoteMissingLanderCommand, SubmitCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import {
   changeIn,
@@ -12,15 +12,18 @@ import {
   putLease,
   putSubmission,
   type Submission,
+  submittedCount,
   summaryFrom,
 } from "../landing.js";
 import { beginningOf, landerTtlMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isSameMachine } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim } from "./close.js";
 import { childrenOpen, resultProblem } from "./completable.js";
 import { holderOf, keepLate, repeated } from "./holder.js";
+import { askPersonIfNeeded } from "./review.js";
 import { markStarted } from "./start.js";
 
 export interface Submitted {
@@ -71,21 +74,22 @@ export function submitHeld(
   return accept(handIn(draft, task, claim, result, handedIn));
 }
 
-/** Without a remote, the lander finds only what is in its own repository. */
+/** Without a remote, the lander finds only what is in its own repository, on its own machine; so does the next one. */
 function hostProblem(
   draft: Draft,
   task: Task,
   commit: string | null,
   host: string | undefined,
 ): Refusal | null {
-  const { land } = draft.project(task.project).settings;
-  if (commit === null || land.remote !== null || land.host === null) return null;
-  if (host === undefined || host === land.host) return null;
+  const project = draft.project(task.project);
+  if (commit === null || host === undefined || project.settings.land.remote !== null) return null;
+  const lease = leaseOf(draft, landingPlace(project)!);
+  if (isSameMachine(lease?.host, host)) return null;
   return refuse(
     "REMOTE_REQUIRED",
-    `Commit ${commit} of task ${task.id} is on another machine than the repository of project ${task.project}.`,
+    `Commit ${commit} of task ${task.id} is on another machine than the lander of project ${task.project}.`,
     {
-      hint: "Run: dibs project set land.remote origin, on the machine of the repository; then push the branch and submit again.",
+      hint: "Run: dibs project set land.remote origin; then push the branch and submit again. Or start dibs land on this machine.",
       details: { taskId: task.id, host },
     },
   );
@@ -109,6 +113,9 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
     submittedAt: draft.now,
     durationMs: workedMs(held, draft.now),
     checks: [],
+    diff: null,
+    reviews: [],
+    reviewNotice: null,
     end: null,
   };
   const closed = closeClaim(draft, task, claim, {
@@ -127,9 +134,11 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
     submission: {
       number,
       commit,
+      ...(submission.host === null ? {} : { host: submission.host }),
       submittedAt: draft.now,
       firstSubmittedAt: task.submission?.firstSubmittedAt ?? draft.now,
       landing: null,
+      ...(task.submission?.rounds ? { rounds: task.submission.rounds } : {}),
     },
   });
   putSubmission(draft, submitted, submission);
@@ -142,23 +151,27 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
     actor: `agent:${claim.sessionId}`,
     data: { submission: number, commit, branch: submission.branch, durationMs: submission.durationMs },
   });
-  noteMissingLander(draft, submitted);
+  noteMissingLander(draft, { type: "note-missing-lander", project });
+  askPersonIfNeeded(draft, submitted);
   return { number };
 }
 
 const trimmed = (text: string | null) => text && beginningOf(text, limits.summaryLengthMax);
 
 /** A submission that no lander will pick up must not wait unnoticed. */
-function noteMissingLander(draft: Draft, task: Task): void {
-  const place = landingPlace(draft.project(task.project))!;
-  const lease = leaseOf(draft, place);
-  if (isLeaseLive(lease, draft.now) || lease?.missingId) return;
+export function noteMissingLander(draft: Draft, command: NoteMissingLanderCommand): Outcome<null> {
+  const project = draft.project(command.project);
+  const place = landingPlace(project);
+  const lease = place && leaseOf(draft, place);
+  const isTold = isLeaseLive(lease, draft.now) || lease?.missingId;
+  if (!place || isTold || submittedCount(draft, project.id) === 0) return accept(null);
   const { id: missingId } = draft.notify("LANDING_HELD", {
-    task: { project: task.project, id: null },
+    task: { project: project.id, id: null },
     title: "No lander is running",
-    message: `Submitted tasks of project ${task.project} wait to land on ${place.target}. Run: dibs list -s submitted`,
+    message: `Submitted tasks of project ${project.id} wait to land on ${place.target}. Run: dibs land`,
   });
   const unheld = { epoch: 0, holder: null, host: null, ttlMs: landerTtlMs, expiresAt: 0 };
   const nothing = { landing: null, lastLanded: null, holds: [] };
   putLease(draft, { ...place, ...unheld, ...nothing, ...lease, missingId });
+  return accept(null);
 }

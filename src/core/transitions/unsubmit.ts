@@ -4,6 +4,10 @@ import type { WithdrawCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import {
   countSubmitted,
+  flakyCount,
+  type Hold,
+  isNotLanded,
+  isSameTask,
   type Landing,
   landingPlace,
   leaseOf,
@@ -14,6 +18,7 @@ import {
   type SubmissionEnd,
   submissionOf,
   submittedCount,
+  type TaskName,
 } from "../landing.js";
 import { beginningOf, limits } from "../limits.js";
 import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
@@ -37,6 +42,7 @@ export function withdraw(draft: Draft, command: WithdrawCommand): Outcome<null> 
   const refusal = landingNow(task);
   if (refusal) return refusal;
   endSubmission(draft, task, { as: "withdrawn", reason: reason ?? null, detail: null });
+  endHolds(draft, task);
   requeue(draft, { ...task, updatedAt: draft.now });
   draft.emit("task:withdrawn", {
     project,
@@ -59,11 +65,37 @@ export function endSubmission(draft: Draft, task: Task, end: Omit<SubmissionEnd,
   const submission = submissionOf(draft, task);
   assert(submission, `the submission of ${task.id} exists`);
   const detail = end.detail && beginningOf(end.detail, limits.detailLengthMax);
-  const ended = { ...submission, end: { ...end, detail, at: draft.now } };
+  const ended = { ...withoutNotice(draft, submission), end: { ...end, detail, at: draft.now } };
   putSubmission(draft, task, ended);
   countSubmitted(draft, task.project, -1);
   if (submittedCount(draft, task.project) === 0) closeMissingLander(draft, task.project);
   return ended;
+}
+
+/** Nobody needs to review it any more: its notification leaves the inbox. */
+export function withoutNotice(draft: Draft, submission: Submission): Submission {
+  if (submission.reviewNotice === null) return submission;
+  markRead(draft, submission.reviewNotice);
+  return { ...submission, reviewNotice: null };
+}
+
+/** Holds name what waits; one that names no task any more is gone, with its inbox item. */
+export function withoutTasks(draft: Draft, holds: readonly Hold[], settled: readonly TaskName[]): Hold[] {
+  return holds.flatMap((hold) => {
+    if (hold.tasks.length === 0) return [hold];
+    const tasks = hold.tasks.filter((task) => !settled.some((each) => isSameTask(each, task)));
+    if (tasks.length > 0) return [{ ...hold, tasks }];
+    markRead(draft, hold.notificationId);
+    return [];
+  });
+}
+
+/** A task that does not wait any more is not held. */
+export function endHolds(draft: Draft, { project, id: taskId }: Task): void {
+  const place = landingPlace(draft.project(project));
+  const lease = place && leaseOf(draft, place);
+  if (!lease || lease.holds.length === 0) return;
+  putLease(draft, { ...lease, holds: withoutTasks(draft, lease.holds, [{ project, taskId }]) });
 }
 
 /** Nothing waits for a lander any more: its notification leaves the inbox. */
@@ -82,16 +114,25 @@ export function returnTask(
   { reason, detail }: { reason: ReturnReason; detail: string | null },
 ): void {
   const { project, id: taskId } = task;
-  const { number } = endSubmission(draft, task, { as: "returned", reason, detail });
+  const { number, checks } = endSubmission(draft, task, { as: "returned", reason, detail });
+  const flaky = flakyCount(checks);
   const returnCount = task.returnCount + 1;
-  const { returnsMax } = draft.project(project).settings.land;
-  const asks = returnCount > returnsMax;
+  const rounds = (task.submission!.rounds ?? 0) + (reason === "changes-requested" ? 1 : 0);
+  const { returnsMax, reviewRoundsMax } = draft.project(project).settings.land;
+  const asks = returnCount > returnsMax || rounds > reviewRoundsMax;
   draft.emit("task:returned", {
     project,
     taskId,
-    data: { submission: number, reason, returnCount, ...(asks ? {} : { to: "queued" }) },
+    data: {
+      submission: number,
+      reason,
+      returnCount,
+      ...(flaky > 0 ? { flaky } : {}),
+      ...(asks ? {} : { to: "queued" }),
+    },
   });
-  const returned = { ...task, returnCount, updatedAt: draft.now };
+  const submission = { ...task.submission!, ...(rounds > 0 ? { rounds } : {}) };
+  const returned = { ...task, submission, returnCount, updatedAt: draft.now };
   if (asks) askPerson(draft, returned, reason);
   else requeue(draft, returned);
 }
@@ -143,8 +184,22 @@ export function landTask(draft: Draft, task: Task, own: string | null, landing: 
     noChange: commit === null,
   });
   const by = { project, taskId, sessionId, epoch };
-  draft.emit("task:landed", { ...by, data: { submission: number, commit, target } });
-  draft.emit("task:completed", { ...by, data: { reason: "landed", from: "submitted", durationMs } });
+  // The checks ran once for all tasks of the landing.
+  const flaky = isSameTask(landing.tasks[0]!, { project, taskId }) ? flakyCount(landing.checks) : 0;
+  const waitedMs = Math.max(0, draft.now - task.submission!.firstSubmittedAt);
+  draft.emit("task:landed", {
+    ...by,
+    data: { submission: number, commit, target, waitedMs, ...(flaky > 0 ? { flaky } : {}) },
+  });
+  draft.emit("task:completed", {
+    ...by,
+    data: {
+      reason: "landed",
+      from: "submitted",
+      durationMs,
+      ...(isNotLanded(done) ? { notLanded: true } : {}),
+    },
+  });
   const known = draft.record(project, sessionId);
   if (known) draft.putRecord({ ...known, completed: known.completed + 1 });
   const freed = setFree(draft, done);

@@ -7,6 +7,7 @@ import {
   noTotals,
   type Totals,
   wholeBucket,
+  wholeTotals,
 } from "../../core/tally.js";
 import type { View } from "../../core/view.js";
 
@@ -45,7 +46,8 @@ export function cursorIn(view: Documents): Cursor {
 }
 
 export function storedTotals(view: Documents, project: string): Totals | undefined {
-  return view.document(totalsKind, totalsKey(project)) as Totals | undefined;
+  const stored = view.document(totalsKind, totalsKey(project)) as Totals | undefined;
+  return stored && wholeTotals(stored);
 }
 
 export function totalsIn(view: Documents, project: string, now: number): Totals {

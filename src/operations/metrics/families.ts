@@ -6,6 +6,7 @@ import type { Reads } from "../../core/view.js";
 import type { Executor } from "../execute.js";
 import { totalsIn } from "./documents.js";
 import { type Family, histogram, single } from "./exposition.js";
+import { landingWaits } from "./landing-figures.js";
 import { oldestReadyAgeMs } from "./queue-age.js";
 import { catchUpIfWritable } from "./recorder.js";
 import { byStatus, countSessions } from "./stats.js";
@@ -49,6 +50,48 @@ function familiesOf(view: Reads, now: number): Family[] {
         { labels: { state: "idle" }, value: idle },
       ],
     },
+    ...landingFamilies(view, totals, now),
+  ];
+}
+
+function landingFamilies(view: Reads, totals: Totals, now: number): Family[] {
+  const { held, reviewsWaiting, oldestReviewMs } = landingWaits(view, null, now);
+  return [
+    single("dibs_submitted", "gauge", "Tasks that wait to land.", totals.states.submitted),
+    single("dibs_submissions_total", "counter", "Submissions that were handed in.", totals.submissions),
+    single("dibs_landed_total", "counter", "Tasks completed by a landing.", totals.landings),
+    {
+      name: "dibs_returned_total",
+      type: "counter",
+      help: "Submissions that were sent back.",
+      samples: Object.entries(totals.returns).map(([reason, value]) => ({ labels: { reason }, value })),
+    },
+    waits(
+      "dibs_landing_seconds",
+      "From the first submission of a task to its landing.",
+      "landingWaits",
+      totals,
+    ),
+    single("dibs_landing_holds", "gauge", "What keeps landers from landing; a missing lander is one.", held),
+    single(
+      "dibs_flaky_checks_total",
+      "counter",
+      "Checks that failed, and passed when they ran again on the same tree.",
+      totals.flakyChecks,
+    ),
+    single(
+      "dibs_done_not_landed",
+      "gauge",
+      "Tasks completed although the change that they handed in is not on the target: must be 0.",
+      totals.notLanded,
+    ),
+    single("dibs_reviews_waiting", "gauge", "Submissions that wait for a review.", reviewsWaiting),
+    single(
+      "dibs_review_oldest_age_seconds",
+      "gauge",
+      "How long ago the oldest submission that waits for a review was handed in.",
+      (oldestReviewMs ?? 0) / 1000,
+    ),
   ];
 }
 

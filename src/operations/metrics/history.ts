@@ -100,11 +100,14 @@ function workOf(work: AgentWork) {
 }
 
 function pointOf(at: number, bucket: Bucket, oldestReadyMs: number | null): Output["points"][number] {
-  const { created, queued, byAgent } = bucket;
+  const { created, submitted, landed, returned, queued, byAgent } = bucket;
   const agents = Object.entries(byAgent).map(([name, work]) => [name, workOf(work)]);
   return {
     at: iso(at),
     created,
+    submitted,
+    landed,
+    returned,
     ...workOf(bucket),
     queued,
     oldestReadyMs,

@@ -1,18 +1,18 @@
 // The figures are a projection of the event log, kept in the store. Commands pay nothing for them: the recorder reads the events
-// that are not counted yet and writes what changed together with how far it has come, in one transaction. So any number of servers,
-// commands and crashes count each event once.
+// that are not counted yet, then writes what changed and the cursor in one commit, if the cursor is still the one it read. So any
+// number of servers, commands and crashes count each event once.
 
 import { type Changes, type Document, documentKey, noChanges } from "../../core/changes.js";
-import { carryOut } from "../../core/decide.js";
 import { limits } from "../../core/limits.js";
 import { type MetricStep, Tally, wholeOrg } from "../../core/tally.js";
 import type { DocumentValue, Reads } from "../../core/view.js";
-import { StoreError, type Transaction } from "../../store/store.js";
+import { StoreError } from "../../store/store.js";
 import type { Executor } from "../execute.js";
 import {
   bucketIn,
   bucketKey,
   bucketKind,
+  type Cursor,
   cursorIn,
   cursorKey,
   storedTotals,
@@ -21,13 +21,13 @@ import {
   totalsKind,
 } from "./documents.js";
 
-/** Events counted in one transaction: others wait for it. */
+/** Events counted in one commit. */
 const chunkDefault = 1000;
 
 const hourMs = 60 * 60 * 1000;
 /** How long what happened in a minute or an hour is kept. */
 const keptMs = { minute: 48 * hourMs, hour: 400 * 24 * hourMs } as const;
-/** Documents removed in one transaction. */
+/** Documents removed in one commit. */
 const prunedMax = 500;
 
 type Line = { running: Promise<void>; next: Promise<void> | null };
@@ -68,35 +68,43 @@ function begin(executor: Executor, org: string, byOrg: Map<string, Line>): Promi
 
 /** Up to the end that the log had at the beginning: a busy fleet may write faster than anybody counts. */
 export async function runOnce(executor: Executor, org: string, chunk = chunkDefault): Promise<void> {
-  const seen = await executor.store.read(org, (view, now) => {
-    const isBehind = cursorIn(view).cursor < view.org().eventSeq || view.due(now, 1).length > 0;
-    return isBehind ? view.org().eventSeq : null;
-  });
-  if (seen === null) return;
-  for (let end = seen; ; ) {
-    const done = await executor.submit(org, (transaction) => record(transaction, chunk));
-    if (done.swept > 0) end = done.end;
-    if (done.cursor >= end && done.swept < limits.sweepMax) return;
+  await sweep(executor, org);
+  for (let end: number | null = null; ; ) {
+    const page = await executor.store.read(org, (view, now) => countPage(view, now, chunk));
+    end ??= page.end;
+    if (page.before.cursor >= end) return;
+    // The cursor is the guard: if another process has counted these events meanwhile, they are read again from its cursor.
+    await executor.submit(org, ({ view, apply }) => {
+      if (isSameCursor(cursorIn(view), page.before)) apply(page.changes);
+    });
   }
 }
 
-interface Recorded {
-  cursor: number;
-  end: number;
-  /** Leases that were over and were ended first, as before every look. */
-  swept: number;
+/** Expired leases are ended first, as before every query. */
+async function sweep(executor: Executor, org: string): Promise<void> {
+  const isDue = await executor.store.read(org, (view, now) => view.due(now, 1).length > 0);
+  for (let swept = isDue ? limits.sweepMax : 0; swept >= limits.sweepMax; ) {
+    const outcome = await executor.system(org, { type: "sweep", limit: limits.sweepMax });
+    swept = outcome.ok ? (outcome.value as unknown[]).length : 0;
+  }
 }
 
-function record(transaction: Transaction, chunk: number): Recorded {
-  const swept = sweep(transaction);
-  const { view, now } = transaction;
+interface Page {
+  before: Cursor;
+  /** The number of the last event. */
+  end: number;
+  changes: Changes;
+}
+
+/** Events, documents and task counts are of one state of the org, so the counts are those at the new cursor. */
+function countPage(view: Reads, now: number, chunk: number): Page {
   const before = cursorIn(view);
   const { eventSeq: end, eventMin } = view.org();
   // By number, so that an unreadable event is passed over, and not counted.
   const from = Math.max(before.cursor, eventMin - 1);
   const cursor = Math.min(end, from + chunk);
-  const page = view.events({ after: from, limit: chunk, readableOnly: true });
-  const events = page.filter(({ seq }) => seq <= cursor);
+  const found = view.events({ after: from, limit: chunk, readableOnly: true });
+  const events = found.filter(({ seq }) => seq <= cursor);
   const tally = new Tally({
     totals: (project) => storedTotals(view, project),
     bucket: (place) => bucketIn(view, place),
@@ -106,23 +114,18 @@ function record(transaction: Transaction, chunk: number): Recorded {
   const isRecounted = !isExact && cursor === end;
   if (isRecounted) recount(view, tally, now);
   const written = new Written();
-  if (cursor !== before.cursor || isRecounted) {
-    written.put(totalsKind, cursorKey, { cursor, ...(isExact || isRecounted ? {} : { inexact: true }) });
-  }
+  written.put(totalsKind, cursorKey, { cursor, ...(isExact || isRecounted ? {} : { inexact: true }) });
   for (const [project, totals] of tally.totals) written.put(totalsKind, totalsKey(project), totals);
   for (const each of tally.buckets.values()) {
     if (each.at < now - keptMs[each.step]) continue;
     written.put(bucketKind[each.step], bucketKey(each), each.bucket);
   }
   prune(view, now, written);
-  transaction.apply(written.changes());
-  return { cursor, end, swept };
+  return { before, end, changes: written.changes() };
 }
 
-function sweep(transaction: Transaction): number {
-  if (transaction.view.due(transaction.now, 1).length === 0) return 0;
-  const outcome = carryOut(transaction, { type: "sweep", limit: limits.sweepMax }, "system");
-  return outcome.ok ? outcome.value.length : 0;
+function isSameCursor(a: Cursor, b: Cursor): boolean {
+  return a.cursor === b.cursor && a.inexact === b.inexact;
 }
 
 /** The log does not reach back, or was written by an older program: what the tasks are in now is counted once. */

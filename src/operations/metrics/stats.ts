@@ -8,6 +8,7 @@ import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js"
 import type { TaskState } from "../../core/task.js";
 import type { Reads } from "../../core/view.js";
 import { bucketIn, totalsIn } from "./documents.js";
+import { landingStats } from "./landing-figures.js";
 
 const statusOf = {
   queued: "blocked",
@@ -89,5 +90,6 @@ export function stats(view: Reads, project: string | null, now: number) {
     by_status,
     throughput: throughput(view, name, totals, now),
     agents: countSessions(view, project, now),
+    landing: landingStats(view, totals, project, now),
   };
 }

@@ -15,6 +15,7 @@ If DIBS_SESSION is not set, choose a name that no other agent uses, and add \`--
 2. \`dibs progress <id> "what I did"\` after each step, and at least every 20 minutes: it renews your claim.
 3. \`dibs ask <id> --wait "Question?"\` if a human must decide; it prints the answer.
 4. \`dibs done <id> "what was done" -c <created files> -m <changed files>\` when the task is finished and tested.
+   If \`dibs\` lands work here, commit first and run it in the directory of your commit: its HEAD is handed in. Do not merge or push it.
 5. \`dibs fail <id> "why"\` if you cannot do it.
 6. \`dibs add "what to do" -d <id>\` for new work that you find; \`--parent <id>\` creates it as a subtask of your task.
 

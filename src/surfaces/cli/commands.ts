@@ -17,6 +17,7 @@ const server = () => import("./commands/server.js").then(({ commands }) => comma
 const transfer = () => import("./commands/transfer.js").then(({ commands }) => commands);
 const s3 = () => import("./commands/s3.js").then(({ commands }) => commands);
 const run = () => import("./commands/run.js").then(({ commands }) => commands);
+const review = () => import("./commands/review.js").then(({ commands }) => commands);
 const completion = () => import("./commands/completion.js").then(({ commands }) => commands);
 
 export const groups: Record<string, Record<string, Entry>> = {
@@ -45,6 +46,9 @@ export const groups: Record<string, Record<string, Entry>> = {
     retry: { summary: "queue failed or cancelled tasks again", load: edit },
     withdraw: { summary: "withdraw a submission and queue its task again", load: edit },
     inbox: { summary: "list what needs a human", load: people },
+    review: { summary: "list submissions that wait for a review, or show one", load: review },
+    approve: { summary: "approve a submission", load: review },
+    reject: { summary: "request changes of a submission", load: review },
   },
   "Inspect tasks": {
     ready: { summary: "list ready tasks, best first", load: tasks },
@@ -76,6 +80,10 @@ export const groups: Record<string, Record<string, Entry>> = {
     },
   },
   "Run agents": {
+    land: {
+      summary: "land what was submitted on the target branch",
+      load: () => import("./commands/land.js").then(({ commands }) => commands),
+    },
     run: { summary: "run one command for one prompt or task", load: run },
     mcp: {
       summary: "run the MCP server on standard input and output",
@@ -92,6 +100,10 @@ export const groups: Record<string, Record<string, Entry>> = {
     project: {
       summary: "create, list and configure projects",
       load: () => import("./commands/project.js").then(({ commands }) => commands),
+    },
+    check: {
+      summary: "add, list, remove and run the checks of landing",
+      load: () => import("./commands/check.js").then(({ commands }) => commands),
     },
     sync: {
       summary: "sync a tasks.json with the project, both ways",

@@ -24,6 +24,9 @@ const statesOf: Record<string, string[]> = {
   retry: ["failed", "cancelled"],
   cancel: ["queued", "claimed", "running", "awaiting_response", "submitted"],
   withdraw: ["submitted"],
+  review: ["submitted"],
+  approve: ["submitted"],
+  reject: ["submitted"],
   submit: ["claimed", "running"],
   edit: ["queued", "claimed", "running", "awaiting_response", "submitted", "failed", "cancelled"],
   "leader cancel": ["queued", "claimed", "running", "awaiting_response"],
@@ -54,6 +57,7 @@ const argKinds: Record<string, string> = {
   file: "file",
   "file|-": "file",
   name: "name",
+  check: "check",
 };
 
 /** `words` are those after `dibs`, the last being the one under the cursor. */
@@ -145,6 +149,10 @@ async function fromStore(context: Context, kind: string | undefined, command: st
       return sessions.map(({ id }) => plain(id));
     },
     project: async (dibs) => (await dibs.projects.list({ limit: idsMax })).projects.map(({ id }) => id),
+    check: async (dibs) => {
+      const { project } = await dibs.projects.get({});
+      return project.settings.land.checks.map(({ name }) => plain(name));
+    },
     name: async (dibs) => (await dibs.locks.list({ limit: idsMax })).locks.map(({ name }) => plain(name)),
   };
   const list = lists[kind ?? ""];

@@ -2,6 +2,7 @@
 
 import type { Dibs } from "../../client/client.js";
 import type { Machine } from "../../runner/index.js";
+import type { Found } from "../../runner/own-worktree.js";
 
 export interface Place {
   path?: string;
@@ -36,6 +37,8 @@ export interface ServeRequest extends Place {
   retainTasksMs?: number;
   /** A tasks.json to keep in step. */
   sync?: { file: string; dialect?: "camel" | "pascal" } | undefined;
+  /** Where to stand by as a lander. */
+  land?: { directory: string };
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -153,6 +156,11 @@ export interface McpRequest {
   capabilities?: string[];
   /** What a runner has claimed for the agent that uses this. */
   held?: { sessionId: string; taskId: string; epoch: number };
+  /** What an agent hands in when it completes its task. Undefined: the work does not land. */
+  changeOf(
+    dibs: Dibs,
+    holder: { taskId: string; sessionId: string; epoch?: number },
+  ): Promise<Found | undefined>;
   onTrouble(error: unknown): void;
 }
 
@@ -175,6 +183,8 @@ export interface WatchRequest {
   project?: string | undefined;
   view: "fleet" | "queue" | "inbox";
   filter: string;
+  /** The agent that watches; verdicts are its own. Absent: a person does. */
+  sessionId?: string | undefined;
 }
 
 export interface Parts {
@@ -186,6 +196,8 @@ export interface Parts {
   stdin: { isTerminal: boolean };
   /** A line from whoever sits at the terminal; null if they have nothing to say any more. */
   askUser(question: string): Promise<string | null>;
+  /** Shows a text in the user's pager; false: there is none, and nothing was shown. */
+  page(text: string): Promise<boolean>;
   now(): number;
   /** All of standard input. */
   readInput(): Promise<string>;

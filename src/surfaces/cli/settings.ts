@@ -111,10 +111,30 @@ export const variables = {
 
 /** Set by `dibs work` and `dibs run` for the command of a task, besides those above that name its store and claim. */
 export const taskVariables = {
+  DIBS_HANDOVER_FILE: {
+    means: "File with what earlier attempts at the task left, at most 800 tokens",
+    values: "path",
+    default: "not set: the first attempt",
+  },
   DIBS_RESULT_FILE: {
     means: "File for a summary of what was done; it becomes the task's result",
     values: "path",
     default: "the end of the output is the result",
+  },
+  DIBS_REVIEW: {
+    means: "1 if a submission is to be reviewed (`dibs work --review`)",
+    values: "1",
+    default: "not set",
+  },
+  DIBS_SUBMISSION: {
+    means: "Number of the submission that is to be reviewed",
+    values: "number",
+    default: "not set",
+  },
+  DIBS_PATCH_FILE: {
+    means: "File with the patch of the submission that is to be reviewed",
+    values: "path",
+    default: "not set if no lander has recorded one",
   },
   DIBS_RESPONSE: {
     means: "Answer to the task's last question, cut if it is long",

@@ -1,8 +1,8 @@
 // Which tasks a runner has worked on, and how each stands.
 
 import type { Dibs } from "../../client/client.js";
-import type { AttemptEnd, RunnerOptions } from "../../runner/index.js";
-import type { WorkedTask } from "./print/work-summary.js";
+import { type AttemptEnd, isSubmitted, type RunnerOptions } from "../../runner/index.js";
+import { outcomeWord, type WorkedTask } from "./print/work-summary.js";
 
 export class WorkTally {
   private readonly tasks = new Map<string, WorkedTask & { project: string }>();
@@ -44,15 +44,26 @@ export class WorkTally {
     return performance.now() - this.begunAt;
   }
 
-  /** A command that reported by itself may have reported a failure. */
+  /** A command that reported by itself may have reported a failure, and what was submitted may have landed. */
   async result(dibs: Dibs): Promise<WorkedTask[]> {
     for (const task of this.tasks.values()) {
       const { project, taskId, outcome } = task;
-      if (outcome !== "reported") continue;
+      const isToLand = outcomeWord(task) === isSubmitted;
+      if (outcome !== "reported" && !isToLand) continue;
       const found = await dibs.tasks.get({ project, taskId }).catch(() => null);
-      if (found && found.task.state !== "completed" && found.task.error !== null) {
+      if (!found) continue;
+      const { state, error } = found.task;
+      if (state === "completed") {
+        if (isToLand) task.reason = null;
+      } else if (state === "submitted") {
+        task.outcome = "completed";
+        task.reason = isSubmitted;
+      } else if (error !== null) {
         task.outcome = "failed";
-        task.reason = found.task.error;
+        task.reason = error;
+      } else if (isToLand) {
+        task.outcome = "released";
+        task.reason = "returned";
       }
     }
     return [...this.tasks.values()].map(({ project: _, ...task }) => task);

@@ -40,6 +40,16 @@ export function json(http: Http, value: unknown, status = 200, headers?: Record<
   });
 }
 
+export function plainText(http: Http, text: string): Response {
+  return new Response(text, {
+    headers: {
+      ...apiHeaders,
+      "content-type": "text/plain; charset=utf-8",
+      "dibs-request-id": http.env.call.id,
+    },
+  });
+}
+
 export function problem(http: Http, error: DibsError): Response {
   return json(http, problemBody(error), httpStatus[error.code], problemHeaders(error));
 }

@@ -98,6 +98,21 @@ const plausible: Record<string, unknown> = {
 
 /** Whole bodies, where fields one by one would say too little. */
 const bodies: Record<string, unknown> = {
+  "landings.diff": {
+    epoch: 1,
+    taskId: "0001",
+    submission: 1,
+    diff: {
+      base: "5ac81f0d2b7e4c9f8a136d0b9e24c7f1508d3a6e",
+      files: [{ path: "src/settings.ts", insertions: 12, deletions: 3 }],
+      fileCount: 1,
+      insertions: 12,
+      deletions: 3,
+      reviewPaths: [],
+      patchId: null,
+    },
+    patch: { text: "diff --git a/src/settings.ts b/src/settings.ts", omitted: 0 },
+  },
   "tasks.batch": {
     tasks: [
       { key: "design", prompt: "Design the dark theme." },

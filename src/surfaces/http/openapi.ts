@@ -146,13 +146,19 @@ function operationObject({ operation, tag, input, output }: Described, refusals:
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody ? { requestBody } : {}),
     responses: {
-      [http.status ?? 200]: { description: "Done", content: { [jsonType]: { schema: output } } },
+      [http.status ?? 200]: { description: "Done", content: contentOf(http, output) },
       ...Object.fromEntries(refusals.of(operation.refusals, common)),
     },
     "x-dibs-role": role,
     ...(cli ? { "x-dibs-cli": `dibs ${cli}` } : {}),
     ...(mcp ? { "x-dibs-mcp": mcp } : {}),
   };
+}
+
+/** Some answers are plain text, unless the caller asks for JSON. */
+function contentOf({ text }: Operation["http"], output: Schema) {
+  const plain = text === undefined ? {} : { "text/plain": { schema: { type: "string" } } };
+  return { ...plain, [jsonType]: { schema: output } };
 }
 
 /** What is not in the path. A body that could only repeat the project is none. */

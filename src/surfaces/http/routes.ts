@@ -8,7 +8,7 @@ import { authorise } from "../../operations/authorise.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
-import { type Bindings, type Http, json } from "./context.js";
+import { type Bindings, type Http, json, plainText } from "./context.js";
 import { disconnectSignal } from "./disconnects.js";
 import { inputFields, readQuery } from "./input.js";
 import { isChange } from "./request-log.js";
@@ -50,7 +50,7 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
     call.route = path;
     const caller = call.caller!;
     // Before the body is read: who may not do it at all learns nothing about its input.
-    authorise(caller, operation, {});
+    authorise(caller, operation);
     if (writes) refuseOtherMedia(incoming);
     const input: Record<string, unknown> = {
       ...(fields.has("project") ? projectOf(http) : {}),
@@ -68,11 +68,17 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
         signals,
       });
       if (isChange(operation.name, answer)) call.changedBy = operation.name;
-      return json(http, answer, status);
+      return asText(http, operation, answer) ?? json(http, answer, status);
     } finally {
       waiting?.stop();
     }
   };
+}
+
+/** A patch is text, unless the caller asks for JSON. */
+function asText(http: Http, { http: { text } }: Operation, answer: unknown): Response | null {
+  if (text === undefined || http.req.header("accept")?.includes("application/json")) return null;
+  return plainText(http, (answer as Record<string, string>)[text]!);
 }
 
 /** `?project=` wins over the header; a body's own field wins over both. */

@@ -16,6 +16,20 @@ export interface ProcessName {
   processStartedAt?: string;
 }
 
+interface HolderName {
+  taskId: string;
+  sessionId: string;
+  epoch?: number;
+}
+
+/** What is handed in to land. */
+export interface FoundChange {
+  /** Null: nothing was changed. */
+  change: { commit: string; base: string; branch?: string } | null;
+  /** False: the directory is not in the project's repository. */
+  isKnown: boolean;
+}
+
 export interface AgentSessionsOptions extends StoreOptions {
   /** The agent of calls without agent_id; absent: agent_id is required. */
   defaultAgent?: string;
@@ -25,6 +39,8 @@ export interface AgentSessionsOptions extends StoreOptions {
   capabilities?: string[];
   /** The claim of the runner that started this process. */
   held?: { sessionId: string; taskId: string; epoch: number };
+  /** The change of a task that an agent completes, in the directory of this process. Undefined: the work does not land. */
+  changeOf?(dibs: Dibs, holder: HolderName): Promise<FoundChange | undefined>;
   /** Whether a human at this client can answer questions; absent: the role in the store decides. */
   mayAnswer?: boolean;
   now?: () => number;
@@ -36,6 +52,8 @@ interface Held {
   ttlMs: number;
   /** Claimed by the runner, which renews it. */
   isGiven: boolean;
+  /** A review is held: of the submission with this number. */
+  submission?: number | undefined;
 }
 
 interface Agent {
@@ -235,14 +253,20 @@ export class AgentSessions {
     return held?.claim.by ?? { taskId, sessionId: agentId };
   }
 
-  hold(agentId: string, claim: WireClaim): void {
+  /** The number of the submission that the agent reviews, if it claimed the review here. */
+  reviewOf(agentId: string, taskId: string): number | undefined {
+    return this.agents.get(agentId)?.held.get(taskId)?.submission;
+  }
+
+  /** `submission`: a review of it was claimed. */
+  hold(agentId: string, claim: WireClaim, submission?: number): void {
     const agent = this.agents.get(agentId);
     if (!agent) return;
     const { held: given } = this.options;
     // The runner keeps renewing its claim, also if its agent claims the task again.
     const isGiven =
       given?.sessionId === agentId && given.taskId === claim.taskId && given.epoch === claim.epoch;
-    this.keep(agent, claim, isGiven);
+    this.keep(agent, claim, isGiven, submission);
     if (this.renews) this.heartbeat.within(Math.max(20, claim.ttlMs / 3));
   }
 
@@ -250,6 +274,7 @@ export class AgentSessions {
     agent: Agent,
     { taskId, epoch, ttlMs }: Pick<WireClaim, "taskId" | "epoch" | "ttlMs">,
     isGiven: boolean,
+    submission?: number,
   ): void {
     agent.held.get(taskId)?.claim.end();
     const claim: HeldClaim = new HeldClaim({
@@ -261,7 +286,7 @@ export class AgentSessions {
       onLost: (error) => this.lose(agent, taskId, asDibsError(error).code),
       onTrouble: (error) => this.trouble(error),
     });
-    agent.held.set(taskId, { claim, ttlMs, isGiven });
+    agent.held.set(taskId, { claim, ttlMs, isGiven, submission });
   }
 
   letGo(agentId: string, taskId: string): void {

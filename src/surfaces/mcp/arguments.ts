@@ -40,7 +40,7 @@ export function readArguments(tool: ToolName, spec: ToolSpec, given: unknown): A
 const synonyms: { [Tool in ToolName | "all"]?: { [word: string]: string } } = {
   all: { wait: "wait_seconds", id: "task_id", agent: "agent_id" },
   create_task: { prompt: "description", depends_on: "dependencies", parent: "parent_id" },
-  complete_task: { result: "output" },
+  complete_task: { result: "output", findings: "output" },
   fail_task: { reason: "error" },
   update_progress: { message: "note", progress: "percent" },
   list_tasks: { status: "state", parent: "parent_id", q: "query" },

@@ -6,7 +6,7 @@ import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../common/abort.js";
 import { DibsError } from "../../contract/error.js";
 import type { WireClaim, WireTask } from "../../contract/shapes.js";
-import type { AgentSessions } from "./agent-sessions.js";
+import type { AgentSessions, FoundChange } from "./agent-sessions.js";
 import {
   answerBlock,
   attemptBlocks,
@@ -22,6 +22,7 @@ import {
 } from "./answers.js";
 import { type Arguments, priorityOf, waitMsOf } from "./arguments.js";
 import { asDibsError } from "./refusals.js";
+import { claimReview, giveVerdict, howToJudge, isReview, reviewReleased } from "./reviews.js";
 import type { ToolName } from "./tools.js";
 
 export type Claimed = Awaited<ReturnType<Dibs["tasks"]["claimNext"]>>;
@@ -60,6 +61,7 @@ const createTask: Handler = async (agents, input) => {
 };
 
 const claimTask: Handler = async (agents, input, signal) => {
+  if (isReview(input)) return claimReview(agents, input, signal);
   const agentId = agents.nameOf(input.agent_id);
   const waitMs = waitMsOf(input.wait_seconds);
   const wish: Wish = given({
@@ -83,7 +85,7 @@ const claimTask: Handler = async (agents, input, signal) => {
     return [
       ...(resumed ? ["You already hold this task. Complete or release it before you claim another."] : []),
       holdingLine(claim, claimed.task, agents.renews),
-      await briefing(dibs, claimed.task),
+      await briefing(dibs, claimed.task, claimed.handover),
       nextFor(claimed.task),
     ];
   });
@@ -142,8 +144,8 @@ function nothing(answer: Claimed, waitMs: number): string[] {
 }
 
 /** What an agent needs to begin: the same brief as a runner's command gets. */
-async function briefing(dibs: Dibs, task: WireTask): Promise<string> {
-  return renderBrief(await gatherFacts(dibs, task), (taskId) => `Call: get_task ${taskId}`);
+async function briefing(dibs: Dibs, task: WireTask, handover: string | null = null): Promise<string> {
+  return renderBrief(await gatherFacts(dibs, task, handover), (taskId) => `Call: get_task ${taskId}`);
 }
 
 function nextFor({ id, state }: WireTask): string {
@@ -162,23 +164,44 @@ const startTask: Handler = async (agents, input) => {
 };
 
 const completeTask: Handler = async (agents, input) => {
+  const agent = agents.nameOf(input.agent_id);
+  const review = agents.reviewOf(agent, input.task_id as string);
+  if (input.verdict !== undefined || review !== undefined) return giveVerdict(agents, input);
   const result = {
     output: (input.output as string | undefined) ?? "",
     filesCreated: (input.files_created as string[] | undefined) ?? [],
     filesModified: (input.files_modified as string[] | undefined) ?? [],
   };
-  const answer = await asHolder(agents, input, (dibs, holder) => dibs.tasks.complete({ ...holder, result }));
+  let found: FoundChange | undefined;
+  const answer = await asHolder(agents, input, async (dibs, holder) => {
+    found = await agents.options.changeOf?.(dibs, holder);
+    if (!found?.change) return dibs.tasks.complete({ ...holder, result });
+    const { task } = await dibs.tasks.submit({ ...holder, ...found.change, result });
+    return { task, unblocked: [], unblockedCount: 0 };
+  });
   agents.letGo(agents.nameOf(input.agent_id), answer.task.id);
-  if (answer.task.state === "submitted")
-    return [
-      `Submitted task ${answer.task.id}. It is completed when its change has landed.`,
-      "Next: claim_task.",
-    ];
+  if (answer.task.state === "submitted") return submittedLines(answer.task, found?.isKnown ?? false);
   const { unblocked, unblockedCount } = answer;
   const more = unblockedCount > 10 ? ` and ${unblockedCount - 10} more` : "";
   const freed = unblockedCount > 0 ? ` Now ready: ${unblocked.slice(0, 10).join(", ")}${more}.` : "";
   return [`Completed task ${answer.task.id}.${freed}`, "Next: claim_task."];
 };
+
+/** Without a change, an agent that has one must notice. */
+function submittedLines({ id, submission }: WireTask, isKnown: boolean): string[] {
+  if (submission?.commit)
+    return [
+      `Submitted task ${id} with commit ${submission.commit.slice(0, 12)}: it waits for the lander, which checks its change and merges it. The task is completed, and its dependents start, when the change has landed.`,
+      "Do not merge or push it yourself.",
+      "Next: claim_task.",
+    ];
+  const why = isKnown ? "nothing was changed" : "this server does not see the repository you work in";
+  return [
+    `Submitted task ${id}. No change was handed in: ${why}.`,
+    `If you changed files: run dibs withdraw ${id}, claim the task again, commit, and run in the repository: dibs submit ${id}`,
+    "Next: claim_task.",
+  ];
+}
 
 const failTask: Handler = async (agents, input) => {
   const answer = await asHolder(agents, input, (dibs, holder) =>
@@ -191,6 +214,7 @@ const failTask: Handler = async (agents, input) => {
     ),
   );
   agents.letGo(agents.nameOf(input.agent_id), answer.task.id);
+  if (answer.task.state === "submitted") return reviewReleased(answer.task.id);
   const what = answer.willRetry
     ? `The next attempt starts after ${answer.retryAt} on.`
     : "The task failed; no retry follows, and people are notified.";
@@ -207,6 +231,8 @@ const updateProgress: Handler = async (agents, input) => {
       }),
     ),
   );
+  if (task.state === "submitted")
+    return [`Your review of task ${task.id} is renewed.`, `Next: ${howToJudge(task.id)}`];
   return [
     `Progress saved. Your claim on ${task.id} runs until ${task.claim?.expiresAt}.`,
     "Next: continue, then complete_task or fail_task.",
@@ -218,6 +244,7 @@ const releaseTask: Handler = async (agents, input) => {
     dibs.tasks.release(given({ ...holder, reason: input.reason as string | undefined })),
   );
   agents.letGo(agents.nameOf(input.agent_id), released.taskId);
+  if (task.state === "submitted") return reviewReleased(released.taskId);
   return [`Released task ${released.taskId}; it is ${task.state}.`, "Next: claim_task for other work."];
 };
 

@@ -32,6 +32,8 @@ const next = {
   TASK_NOT_RETRYABLE: "Call get_task to see its state.",
   TASK_NOT_CANCELLABLE: "The task has already ended.",
   LANDING_NOW: "Its change is being landed: call get_task in a minute.",
+  STALE_SUBMISSION: "Your verdict is for an older version. Claim another review, or stop.",
+  SELF_REVIEW: "You worked on this task, so another agent must review it.",
   REMOTE_REQUIRED: tellHuman,
   CHILDREN_OPEN:
     "Its subtasks come first: claim and complete them, then complete_task this one. Or release_task it.",
@@ -99,5 +101,9 @@ export function refusalText(error: DibsError, instead?: string): string {
   // Hints of the contract name commands and headers; only those about the input are for agents.
   const hint = error.code === "VALIDATION_FAILED" && error.hint ? [oneLine(clip(error.hint, 300))] : [];
   const [first, ...rest] = messageLines(error);
-  return [`${error.code}: ${first}`, ...rest, ...hint, `Next: ${instead ?? next[error.code]}`].join("\n");
+  // Of a change that cannot be handed in, only the hint knows what to do.
+  const own = error.details.isHandIn === true && error.hint ? oneLine(clip(error.hint, 300)) : null;
+  return [`${error.code}: ${first}`, ...rest, ...hint, `Next: ${instead ?? own ?? next[error.code]}`].join(
+    "\n",
+  );
 }

@@ -108,7 +108,11 @@ async function insteadOf(
   agents: AgentSessions,
   taken: Arguments,
 ): Promise<string | undefined> {
-  const { task_id: taskId } = taken;
+  const { task_id: taskId, verdict } = taken;
+  if (verdict !== undefined && code === "INVALID_STATE")
+    return "Your verdict does not count. Call claim_task for other work.";
+  if (verdict !== undefined && code === "FORBIDDEN")
+    return "A person must review it. Call claim_task for other work.";
   if (code !== "TASK_NOT_CLAIMED" || typeof taskId !== "string") return undefined;
   try {
     const dibs = await agents.dibs();

@@ -68,6 +68,7 @@ export const tools: Record<ToolName, ToolSpec> = {
     fields: {
       agent_id: said(string, "Your name, the same in every call; optional if one agent uses this connection"),
       task_id: string,
+      kind: said(string, "review: judge another agent's change"),
       start: said({ type: "boolean" }, "Also start it"),
       wait_seconds: said({ type: "integer" }, "Wait for work, up to 50"),
     },
@@ -85,7 +86,8 @@ export const tools: Record<ToolName, ToolSpec> = {
     fields: {
       agent_id: string,
       task_id: string,
-      output: said(string, "What was done, for dependents"),
+      output: said(string, "What was done, for dependents; your findings"),
+      verdict: said(string, "Of a review: approve or request-changes"),
       files_created: strings,
       files_modified: strings,
     },

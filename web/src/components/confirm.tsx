@@ -10,6 +10,8 @@ interface ConfirmProps {
   /** What the button says. */
   verb: string;
   isDanger?: boolean;
+  /** Something is still to be typed. */
+  isIncomplete?: boolean;
   /** The same on the command line. */
   command?: string;
   /** What is said when it was done. */
@@ -19,7 +21,8 @@ interface ConfirmProps {
   children?: ReactNode;
 }
 
-export function Confirm({ title, verb, isDanger, command, done, run, onClose, children }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, verb, isDanger, isIncomplete = false, command, done, run, onClose, children } = props;
   const [isBusy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const go = async () => {
@@ -55,7 +58,7 @@ export function Confirm({ title, verb, isDanger, command, done, run, onClose, ch
           <button type="button" onClick={onClose}>
             Back
           </button>
-          <button type="submit" className={isDanger ? "danger" : "primary"} disabled={isBusy}>
+          <button type="submit" className={isDanger ? "danger" : "primary"} disabled={isBusy || isIncomplete}>
             {verb}
           </button>
         </div>

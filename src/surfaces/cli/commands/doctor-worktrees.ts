@@ -3,6 +3,7 @@
 
 import type { Dibs } from "../../../client/client.js";
 import { DibsError } from "../../../contract/error.js";
+import type { WireTask } from "../../../contract/shapes.js";
 import {
   type LeftWorktree,
   leftWorktrees,
@@ -17,8 +18,11 @@ const check = "worktrees";
 
 export async function worktreesFinding(context: Context, dibs: Dibs): Promise<Finding[]> {
   const left = await leftWorktrees(context.parts.cwd);
-  const ended: LeftWorktree[] = [];
-  for (const each of left) if (await hasEnded(dibs, each)) ended.push(each);
+  const ended: (LeftWorktree & { landed: string | null })[] = [];
+  for (const each of left) {
+    const task = await endedTask(dibs, each);
+    if (task) ended.push({ ...each, landed: task.landed && (task.submission?.commit ?? null) });
+  }
   if (ended.length === 0) return [];
   const kept: string[] = [];
   const over: string[] = [];
@@ -46,12 +50,15 @@ function keptFinding(kept: string[]): Finding[] {
 const ends: readonly string[] = ["completed", "failed", "cancelled"];
 
 /** Of a task that this store does not know nobody can say so. */
-async function hasEnded(dibs: Dibs, { project, taskId, correlationId }: LeftWorktree): Promise<boolean> {
+async function endedTask(
+  dibs: Dibs,
+  { project, taskId, correlationId }: LeftWorktree,
+): Promise<WireTask | null> {
   try {
     const { task } = await dibs.tasks.get({ project, taskId });
-    return task.correlationId === correlationId && ends.includes(task.state);
+    return task.correlationId === correlationId && ends.includes(task.state) ? task : null;
   } catch (error) {
-    if (error instanceof DibsError && /_NOT_FOUND$|^VALIDATION_FAILED$/.test(error.code)) return false;
+    if (error instanceof DibsError && /_NOT_FOUND$|^VALIDATION_FAILED$/.test(error.code)) return null;
     throw error;
   }
 }

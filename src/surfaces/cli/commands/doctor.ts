@@ -10,6 +10,7 @@ import type { Context } from "../context.js";
 import type { Facts, Place } from "../parts.js";
 import { doctorText, type Finding } from "../print/doctor.js";
 import { claimsFindings } from "./doctor-claims.js";
+import { landingFindings } from "./doctor-landing.js";
 import { worktreesFinding } from "./doctor-worktrees.js";
 
 const freeBytesMin = 200 * 1024 * 1024;
@@ -205,7 +206,8 @@ async function fleetFindings(context: Context): Promise<Finding[]> {
         ]
       : [{ check: "project", status: "ok", message: project.id }];
     const claims = await claimsFindings(context, dibs);
-    return [...paused, ...claims, ...(await worktreesFinding(context, dibs))];
+    const landing = await landingFindings(context, dibs);
+    return [...paused, ...claims, ...landing, ...(await worktreesFinding(context, dibs))];
   } catch (error) {
     return [problemIn(error, "store")];
   }

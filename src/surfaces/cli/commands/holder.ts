@@ -32,7 +32,7 @@ const withWords =
   };
 
 /** What an agent needs to begin: who it is now, and what to do. */
-function briefing(task: WireTask, display: Display): string {
+function briefing(task: WireTask, handover: string | undefined, display: Display): string {
   const { id, title, prompt, claim, response, responsePending } = task;
   const further = furtherText(task);
   const lines = [
@@ -47,6 +47,7 @@ function briefing(task: WireTask, display: Display): string {
     ...(responsePending && response !== null
       ? ["", "The answer to your question:", ...plainLines(response)]
       : []),
+    ...(handover === undefined ? [] : ["", ...plainLines(handover)]),
   ];
   return lines.join("\n");
 }
@@ -83,7 +84,7 @@ const claim: SingleCommand["run"] = async (context) => {
   if (taskId !== undefined) {
     const input = { taskId, sessionId, register: true, ...more };
     const answer = await (isWaiting ? claimNamed(context, dibs, input) : dibs.tasks.claim(input));
-    context.say(answer, (display) => briefing(answer.task, display));
+    context.say(answer, (display) => briefing(answer.task, answer.handover, display));
     return 0;
   }
   const until = context.parts.now() + (context.duration("wait") ?? 0);
@@ -100,7 +101,9 @@ const claim: SingleCommand["run"] = async (context) => {
     );
     if (answer.claim === null && !stopping.aborted && context.parts.now() < until) continue;
     context.say(answer, (display) =>
-      answer.task ? briefing(answer.task, display) : nothingLine("why" in answer ? answer.why : undefined),
+      answer.task
+        ? briefing(answer.task, answer.handover, display)
+        : nothingLine("why" in answer ? answer.why : undefined),
     );
     return answer.claim === null ? nothingToDo : 0;
   }
@@ -313,8 +316,10 @@ export const commands: Record<string, SingleCommand> = {
     name: "done",
     args: "[id] [result...]",
     summary: "Complete a task",
+    details:
+      "If the project's work lands (land.target), the change in the current directory is handed in first, as dibs submit does. Files that are not committed are refused, except in the task's own worktree.",
     flags: resultFlags,
-    exits: { 1: "claim lost, wrong state, or open subtasks" },
+    exits: { 1: "claim lost, wrong state, open subtasks, or files that are not committed" },
     examples: ['dibs done 0001 "Created the user model" -c src/user.ts --session agent-1'],
     run: withWords(complete),
   },
@@ -323,12 +328,12 @@ export const commands: Record<string, SingleCommand> = {
     args: "[id] [summary...]",
     summary: "Hand in the change of a task, to be landed on the project's target branch",
     details:
-      "The commit is the last one of the current directory's branch, unless --commit names another. The task is completed when its change is on the target branch (project setting land.target).",
+      "In the worktree of the task, everything in it is handed in. In another checkout of the project's repository it is HEAD, unless --commit names another commit; without anything that the target does not have, no change is handed in. The task is completed when its change is on the target branch (project setting land.target).",
     flags: {
       commit: { value: "<commit>", help: "commit to hand in; default: HEAD" },
       ...resultFlags,
     },
-    exits: { 1: "claim lost, wrong state, open subtasks, or landing is off" },
+    exits: { 1: "claim lost, wrong state, open subtasks, uncommitted files, landing off" },
     examples: ['dibs submit 0001 "Created the user model" --session agent-1'],
     run: withWords(submit),
   },

@@ -13,6 +13,7 @@ export interface Step {
     | "config"
     | "gitignore"
     | "agents"
+    | "landing"
     | OwnFile["what"]
     | "worktree"
     | "branch"
@@ -20,7 +21,7 @@ export interface Step {
     | "foreign";
   /** `made`, `changed` or `removed`; `kept`: it was there; `skipped`: it was not wanted. */
   did: "created" | "changed" | "removed" | "kept" | "skipped";
-  /** Of a branch or a git setting its name. */
+  /** Of a branch, a git setting or a part of landing its name. */
   path: string;
   note?: string;
 }

@@ -22,6 +22,7 @@ import {
   type Step,
   writeFiles,
 } from "./init-agents.js";
+import { plannedLanding, turnOnLanding } from "./init-landing.js";
 import {
   agreesToPurge,
   type Left,
@@ -40,20 +41,30 @@ const init: SingleCommand["run"] = async (context) => {
   refuseMisuse(context);
   const { parts } = context;
   await parts.trust.refuseLinks(await parts.databaseFor(parts.cwd));
-  if (context.on("remove")) return remove(context);
+  if (context.on("remove")) {
+    if (context.text("land") !== undefined) throw usageError("--land and --remove cannot be combined.");
+    return remove(context);
+  }
   const files = await plannedFiles(context);
   const block = await plannedBlock(context);
   const before = await whatIsThere(context);
+  const plan = await plannedLanding(context);
   const project = await openStore(context);
+  const landing = await turnOnLanding(context, plan, project);
   const settings = await settle(context, project, before.hasIgnore);
   const record = await OwnRecord.open(context);
   const agents = await writeBlock(context, block, record);
   const hasAgentsMd = await context.parts.files.exists(agents.path);
   const written = await writeFiles(context, files, { hasAgentsMd, record });
-  const steps = [before.store, ...settings, agents, ...written];
+  const steps = [before.store, ...settings, agents, ...written, ...landing];
   context.say({ success: true, project: project.id, steps }, (display) => {
     const head = `project ${display.paint(plain(project.id), "bold")}`;
-    return [head, ...stepLines(steps, context, display), "", ...nextSteps(context, display)].join("\n");
+    return [
+      head,
+      ...stepLines(steps, context, display),
+      "",
+      ...nextSteps(context, landing.length > 0, display),
+    ].join("\n");
   });
 };
 
@@ -231,6 +242,7 @@ const names: Record<Step["what"], string> = {
   mcp: "how an agent starts dibs mcp",
   plugin: "hooks for Claude Code",
   memory: "leads the agent to AGENTS.md",
+  landing: "finished work lands on this branch",
   worktree: "worktree of a task",
   branch: "branch of a task",
   git: "git setting",
@@ -240,7 +252,7 @@ const names: Record<Step["what"], string> = {
 function stepLines(steps: readonly Step[], { parts }: Context, display: Display): string[] {
   const nameOf = ({ what, path }: Step) => {
     const shown = relative(parts.cwd, path);
-    if (what === "branch" || what === "git") return plain(path);
+    if (what === "branch" || what === "git" || what === "landing") return plain(path);
     const isFile = path.startsWith(parts.cwd) || what !== "store";
     return plain(!isFile ? path : shown.startsWith("..") ? basename(path) : shown);
   };
@@ -252,19 +264,26 @@ function stepLines(steps: readonly Step[], { parts }: Context, display: Display)
   });
 }
 
-function nextSteps(context: Context, display: Display): string[] {
+const workOne = { command: "dibs work --agent claude", why: "let an agent work, or dibs work -- <command>" };
+
+const landingSteps = [
+  { command: "dibs work -n 3 --agent claude", why: "let three agents work" },
+  { command: "dibs land", why: "check what they hand in, and land it" },
+];
+
+function nextSteps(context: Context, lands: boolean, display: Display): string[] {
   const agents = [...new Set(context.list("agent"))].map((name) => beginWith[name as IntegrationName]);
   const steps = [
     { command: 'dibs add "Write the docs"', why: "add a task, or many: dibs plan plan.md" },
-    ...(agents.length > 0
-      ? agents
-      : [{ command: "dibs work --agent claude", why: "let an agent work, or dibs work -- <command>" }]),
+    ...(agents.length > 0 ? agents : lands ? [] : [workOne]),
+    ...(lands ? landingSteps : []),
     { command: "dibs serve", why: "watch in a browser" },
     { command: "dibs inbox", why: "see what needs you" },
   ];
+  const width = Math.max(26, ...steps.map(({ command }) => command.length));
   return [
     "Next:",
-    ...steps.map(({ command, why }) => `  ${display.paint(command.padEnd(26), "bold")} ${why}`),
+    ...steps.map(({ command, why }) => `  ${display.paint(command.padEnd(width), "bold")} ${why}`),
   ];
 }
 
@@ -288,6 +307,10 @@ export const commands: Record<string, SingleCommand> = {
         choices: integrationNames,
         help: "set up this agent: MCP server, link to AGENTS.md, and for claude a plugin with hooks; repeatable",
       },
+      land: {
+        value: "<branch>",
+        help: "finished work lands on this branch; --yes also adds the check that it finds. Default: off, but a terminal asks",
+      },
       remove: {
         help: "remove the block from AGENTS.md and the settings of agents, or of one --agent; print what is left",
       },
@@ -297,12 +320,13 @@ export const commands: Record<string, SingleCommand> = {
       force: { help: "with --purge: also remove work that is not committed or not merged" },
     },
     exits: {
-      1: "a file cannot be changed, --purge would lose work, or store in use",
+      1: "a file cannot be changed, --purge would lose work, store or branch in use",
       4: "a symbolic link leads out of the repository",
     },
     examples: [
       "dibs init",
       "dibs init --yes --project shop --agent claude",
+      "dibs init --land main --yes",
       "dibs init --remove",
       "dibs init --remove --purge --yes",
     ],

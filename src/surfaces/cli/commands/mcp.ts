@@ -6,6 +6,7 @@ import { connectionFor, targetFor } from "../connection.js";
 import { type Context, given } from "../context.js";
 import type { Parts } from "../parts.js";
 import { plain } from "../print/text.js";
+import { changeHere } from "../result.js";
 import { usageError } from "../spec.js";
 
 /** Claude Code sets this for the servers and hooks it starts, and for nothing else: they are one agent. */
@@ -64,6 +65,12 @@ const mcp: SingleCommand["run"] = async (context) => {
         void dibs.close();
       },
       defaultAgent: named ?? (await ownName(context)),
+      changeOf: async (dibs, holder) => {
+        const found = await changeHere(context, dibs, holder);
+        // A client can start elsewhere, and name the directory of the store.
+        if (found?.isKnown !== false || parts.cwd === context.parts.cwd) return found;
+        return changeHere(context, dibs, holder, parts.cwd);
+      },
       onTrouble: (error) => parts.err(`dibs mcp: ${plain((error as Error).message)}\n`),
       ...given({
         agentType: context.text("agent-type"),

@@ -13,7 +13,7 @@ import {
 } from "../../../bridges/plan/index.js";
 import type { Dibs } from "../../../client/client.js";
 import { shellWord } from "../../../client/view/shell.js";
-import { stateWord } from "../../../client/view/words.js";
+import { stateAndStage } from "../../../client/view/words.js";
 import { DibsError } from "../../../contract/error.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
@@ -284,7 +284,7 @@ function added(
       { head: "ID", of: ({ id }) => plain(id), whole: true },
       { head: "IN THE PLAN", of: ({ id }) => (isMadeUp ? "" : plain(keys.get(id))), max: 20 },
       { head: "TASK", of: ({ title }) => plain(title), grows: true },
-      { head: "STATE", of: (task) => stateWord(task, display.now) },
+      { head: "STATE", of: (task) => stateAndStage(task, display.now) },
     ],
     display,
   );

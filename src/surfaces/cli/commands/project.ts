@@ -22,6 +22,8 @@ function flat(settings: Settings): [string, unknown][] {
 
 function shown(name: string, value: unknown): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return "not set";
+  // A list of words is broken to the width of the terminal.
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ");
   if (typeof value === "object") return JSON.stringify(value);
   return name.endsWith("Ms") ? `${value} (${span(Number(value))})` : String(value);
 }
@@ -81,9 +83,25 @@ function pairsOf(words: readonly string[]): [string, string][] {
 
 const named = (context: Context) => given({ id: context.args[0] ?? context.text("project") });
 
+/** Before it is stored. In another repository, and through a server, the runner finds it before it copies. */
+async function refuseCopies(
+  context: Context,
+  settings: Record<string, unknown>,
+  land: Settings["land"] | null,
+) {
+  const { copy } = (settings.worktree ?? {}) as { copy?: unknown };
+  if (!Array.isArray(copy) || copy.length === 0 || !copy.every((each) => typeof each === "string")) return;
+  const { refuseCopyInto } = await import("../repository.js");
+  await refuseCopyInto(context.parts.cwd, copy, land);
+}
+
 async function set(context: Context): Promise<void> {
   const { paused, ...settings } = patchOf(pairsOf(context.args));
   const dibs = await context.dibs();
+  if (settings.worktree) {
+    const { project } = await dibs.projects.get(given({ id: context.text("project") }));
+    await refuseCopies(context, settings, project.settings.land);
+  }
   const answer = await dibs.projects.update(
     given({
       id: context.text("project"),
@@ -158,6 +176,7 @@ export const commands: Record<string, CommandGroup> = {
         async run(context) {
           const [id = "", ...words] = context.args;
           const settings = patchOf(pairsOf(words));
+          await refuseCopies(context, settings, null);
           const dibs = await context.dibs();
           const answer = await dibs.projects.create({
             id,

@@ -1,11 +1,15 @@
 // `work` and `run`: commands that run commands. The runner does it; here is what people see of it and how it is told to stop.
 
 import { basename, resolve } from "node:path";
+import type { Dibs } from "../../../client/client.js";
 import type { WireBreaker } from "../../../contract/shapes.js";
+import { type StandBy, type Step, standBy } from "../../../lander/index.js";
 import {
   type AttemptEnd,
   agentNames,
   askFence,
+  isSubmitted,
+  landsWork,
   type OnConflict,
   type OnceOptions,
   presetFor,
@@ -25,9 +29,10 @@ import { IdleNotice } from "../idle-notice.js";
 import { type Display, displayOf } from "../print/display.js";
 import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
-import { outcomeStyles, workSummary } from "../print/work-summary.js";
+import { type LeftTask, leftText, outcomeStyles, outcomeWord, workSummary } from "../print/work-summary.js";
 import { type FlagSpec, usageError } from "../spec.js";
 import { WorkTally } from "../work-tally.js";
+import { landerOptions, stepLine } from "./land.js";
 
 const sharedFlags: Record<string, FlagSpec> = {
   agent: {
@@ -37,7 +42,9 @@ const sharedFlags: Record<string, FlagSpec> = {
   },
   attended: { help: "with --agent: the agent asks before it acts" },
   "bare-prompt": { help: "pass only the prompt on standard input, not the brief" },
-  worktree: { help: "one git worktree and branch per task; kept on failure, removed when clean or merged" },
+  worktree: {
+    help: "one git worktree and branch per task; kept on failure, removed when clean or merged; always on with land.target",
+  },
   ttl: { value: "<duration>", help: "lease duration; renewed while the command runs" },
   name: {
     value: "<word>",
@@ -97,9 +104,10 @@ async function commandOf(context: Context, usage: string) {
 const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
 
 function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, display: Display): string {
-  const why = reason ? `: ${plain(reason)}` : "";
+  const word = outcomeWord({ outcome, reason });
+  const why = reason && reason !== word ? `: ${plain(reason)}` : "";
   const where = worktree ? `  (branch ${plain(worktree.branch)} in ${plain(worktree.path)})` : "";
-  return `${plain(taskId)} ${display.paint(outcome, outcomeStyles[outcome])}${why}${where}\n`;
+  return `${plain(taskId)} ${display.paint(word, outcomeStyles[outcome])}${why}${where}\n`;
 }
 
 function breakerLine({ agentType, failures, taskId, probeAt }: WireBreaker, now: number): string {
@@ -114,9 +122,12 @@ async function optionsFor(context: Context, usage: string): Promise<RunnerOption
   const { parts } = context;
   const display = displayOf(parts);
   const { command, stdin, env } = await commandOf(context, usage);
-  refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees: context.on("worktree") });
+  const dibs = await context.lastingDibs();
+  const project = context.text("project") ?? (parts.env.DIBS_PROJECT || undefined);
+  const inWorktrees = !context.on("review") && (context.on("worktree") || (await landsWork(dibs, project)));
+  refuseMissingCommand(command, { env: parts.env, cwd: parts.cwd, inWorktrees });
   return {
-    dibs: await context.lastingDibs(),
+    dibs,
     command,
     stdin,
     machine: await parts.machine(),
@@ -124,15 +135,17 @@ async function optionsFor(context: Context, usage: string): Promise<RunnerOption
     env: { ...env, ...parts.env },
     cwd: parts.cwd,
     signal: parts.stopping,
+    worktree: {
+      root: parts.cwd,
+      fenceCommand: [...parts.program, "fence"],
+      onlyToLand: !context.on("worktree"),
+    },
     ...given({
-      project: context.text("project") ?? (parts.env.DIBS_PROJECT || undefined),
+      project,
       name: context.text("name"),
       agentType: await kindOf(context),
       capabilities: context.texts("capability"),
       ttlMs: context.duration("ttl"),
-      worktree: context.on("worktree")
-        ? { root: parts.cwd, fenceCommand: [...parts.program, "fence"] }
-        : undefined,
     }),
     onStart: (_claim, task) => parts.err(`${plain(task.id)} ${plain(task.title)}\n`),
     output: (line, { taskId }) => {
@@ -145,21 +158,38 @@ async function optionsFor(context: Context, usage: string): Promise<RunnerOption
   };
 }
 
-async function warn(context: Context, concurrency: number): Promise<void> {
+async function warn(context: Context, { dibs, project }: RunnerOptions, concurrency: number): Promise<void> {
   const { cwd, err } = context.parts;
-  const warnings = await warningsFor({ cwd, concurrency, hasWorktrees: context.on("worktree") });
+  if (context.on("review")) return;
+  const hasWorktrees = context.on("worktree") || (await landsWork(dibs, project));
+  const warnings = await warningsFor({ cwd, concurrency, hasWorktrees });
   for (const warning of warnings) err(`dibs: ${warning}\n`);
 }
 
 const work: SingleCommand["run"] = async (context) => {
-  const { parts } = context;
   if (context.on("until-empty") && context.on("until-idle")) {
     throw usageError("--until-empty and --until-idle cannot be combined.");
   }
+  const unfit = context.on("review") ? ["bare-prompt", "worktree", "label"] : [];
+  for (const flag of unfit) {
+    if (context.on(flag) || context.text(flag) !== undefined)
+      throw usageError(`--review and --${flag} cannot be combined.`);
+  }
+  const lander = context.on("no-land") || context.on("once") ? null : await landerBeside(context);
+  try {
+    if (context.on("until-empty")) await lander?.ready;
+    return await workThrough(context);
+  } finally {
+    await lander?.stop();
+  }
+};
+
+const workThrough = async (context: Context): Promise<number> => {
+  const { parts } = context;
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context, "dibs work"));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
-  await warn(context, context.on("once") ? 1 : (concurrency ?? 1));
+  await warn(context, options, context.on("once") ? 1 : (concurrency ?? 1));
   const notice = new IdleNotice(parts, !context.on("once") && !context.on("until-idle"));
   const runner = runWork({
     ...options,
@@ -176,6 +206,7 @@ const work: SingleCommand["run"] = async (context) => {
       concurrency,
       sessionId: sessionOf(context),
       labels: context.texts("label"),
+      review: context.on("review") || undefined,
       once: context.on("once") || undefined,
       untilEmpty: context.on("until-empty") || undefined,
       untilIdle: context.on("until-idle") || context.on("once") || undefined,
@@ -194,12 +225,49 @@ const work: SingleCommand["run"] = async (context) => {
   return code;
 };
 
+/** What was submitted lands while agents work, if this is the project's repository. */
+async function landerBeside(context: Context): Promise<StandBy> {
+  const { parts } = context;
+  const { signal: _, ...options } = await landerOptions(context);
+  const shown: readonly Step["step"][] = ["landed", "returned", "held"];
+  return standBy({
+    ...options,
+    onStep: (step) => {
+      if (shown.includes(step.step)) parts.err(`${stepLine(step, displayOf(parts))}\n`);
+    },
+  });
+}
+
 /** What --until-empty prints at its end. */
 async function report(context: Context, tally: WorkTally): Promise<number> {
-  const tasks = await tally.result(await context.lastingDibs());
-  context.say({ success: true, tasks }, (display) => workSummary(tasks, tally.ms, display));
-  const hasFailed = tasks.some(({ outcome }) => outcome === "failed" || outcome === "lost");
-  return hasFailed || tally.isHeldBack ? 1 : 0;
+  const dibs = await context.lastingDibs();
+  const tasks = await tally.result(dibs);
+  // A reviewer has done its part when no review is left.
+  const left = context.on("review") ? [] : await leftTasks(context, dibs);
+  context.say(
+    { success: true, tasks, left },
+    (display) => workSummary(tasks, tally.ms, display) + leftText(left, display),
+  );
+  const isUnfinished = tasks.some((task) => ["failed", "lost", isSubmitted].includes(outcomeWord(task)));
+  return isUnfinished || left.length > 0 || tally.isHeldBack ? 1 : 0;
+}
+
+const leftMax = 50;
+
+/** Where work lands: tasks of the project, whoever worked on them, that only people can move, or the end of a hold. */
+async function leftTasks(context: Context, dibs: Dibs): Promise<LeftTask[]> {
+  const project = context.text("project") ?? (context.parts.env.DIBS_PROJECT || undefined);
+  if (!(await landsWork(dibs, project))) return [];
+  const state: ("awaiting_response" | "submitted")[] = ["awaiting_response", "submitted"];
+  const { tasks } = await dibs.tasks.list({ state, limit: leftMax, ...given({ project }) });
+  const labels = context.texts("label");
+  const meant = tasks.filter((task) => !labels || task.labels.some((label) => labels.includes(label)));
+  return Promise.all(
+    meant.map(async ({ id: taskId, project, title, state }) => {
+      const { reasons } = await dibs.tasks.explain({ project, taskId });
+      return { taskId, title, state, reason: reasons[0]?.message ?? "", fix: reasons[0]?.fix ?? null };
+    }),
+  );
 }
 
 function exitOf(summary: Summary): number {
@@ -286,28 +354,34 @@ export const commands: Record<string, Command> = {
     details:
       `${briefDetails}\n` +
       "Exit code 0 completes the task. The result is the content of $DIBS_RESULT_FILE, or the end of the output. Any other exit code fails the attempt.\n" +
-      "With --worktree every task starts at the current commit. Merging the branches is up to you, including those of dependencies. dibs doctor --fix removes merged worktrees.\n" +
+      "With --worktree every task starts at the current commit, merged with the branches of its dependencies. Merging the branches is up to you. dibs doctor --fix removes merged worktrees.\n" +
+      "If the project's work lands (land.target), every task has a worktree that starts at the target. Exit code 0 commits what is left and submits it; the task is completed when it has landed.\n" +
       "In a worktree, git hooks refuse commits, branch updates and pushes once the claim is lost. git push --no-verify and git -c core.hooksPath=... bypass them: protect important branches on the server.\n" +
+      "With --review the command judges a submission, in a checkout of it, with the patch in $DIBS_PATCH_FILE. Its verdict is the content of $DIBS_RESULT_FILE: " +
+      '{"verdict": "approve" or "request-changes", "findings": "text"}. Without one, or with another exit code than 0, the review is released; after three a person is asked.\n' +
       "An agent that fails within 15s of its start, five times in a row, is throttled: one task at a time, with growing pauses, until it succeeds. Such failures use no retries. --until-empty gives up after about half an hour.\n" +
       "The runner renews the lease, stores the output (dibs show <id> --log) and stops the command when the task is cancelled or the claim is lost.",
     flags: {
       concurrency: { value: "<n>", short: "n", help: "tasks at a time (DIBS_CONCURRENCY); default 1" },
       once: { help: "exit after one task" },
       "until-empty": {
-        help: "exit when all matching tasks have ended, including retries and scheduled ones; print a summary",
+        help: "exit when all matching tasks have ended, including retries, scheduled ones and those that a lander is landing; print a summary, with what waits for people",
       },
       "until-idle": { help: "exit when no task is ready" },
       label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
+      review: { help: "review submissions of other agents instead of working on tasks" },
+      "no-land": { help: "do not land what is submitted; see dibs land" },
       ...sharedFlags,
     },
     exits: {
-      0: "success; with --once: the task was completed or released",
-      1: "with --once or --until-empty: a task failed or a claim was lost",
+      0: "success; with --once: the task was completed, submitted or released",
+      1: "--once: failed or lost; --until-empty: also not landed, or left to people",
       5: "with --once: nothing to claim",
     },
     examples: [
       "dibs work --agent claude --worktree -n 3",
       "dibs work --until-empty -- ./my-agent.sh --task {id}",
+      "dibs work --review --until-empty -- ./my-agent.sh",
     ],
     run: work,
   },

@@ -41,6 +41,7 @@ const serve: SingleCommand["run"] = async (context) => {
     port,
     auth: !context.on("no-auth"),
     allowHosts: context.list("allow-host") ?? [],
+    ...(context.on("no-land") ? {} : { land: { directory: parts.cwd } }),
     logLevel: (context.text("log-level") ?? "info") as ServeRequest["logLevel"],
   });
   // At once: whoever reads the first line only must not end the server.
@@ -135,6 +136,7 @@ export const commands: Record<string, Command> = {
         former: formerDialects,
         help: "field names of new tasks in that file",
       },
+      "no-land": { help: "do not land what is submitted; see dibs land" },
       "log-level": {
         value: "<level>",
         choices: logLevels,

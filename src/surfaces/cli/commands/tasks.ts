@@ -1,17 +1,20 @@
 import { renderBrief, showByCommand } from "../../../client/brief/brief.js";
-import { gatherFacts } from "../../../client/brief/facts.js";
+import { answersOf, gatherFacts } from "../../../client/brief/facts.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
+import type { WireTask } from "../../../contract/shapes.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
 import { nothingLine } from "../idle-notice.js";
 import { stateHelp, tasksBy } from "../listing.js";
 import { type Display, moreLine } from "../print/display.js";
 import { explanation } from "../print/explain.js";
+import type { WireSubmission } from "../print/submission.js";
 import { inFlightTable, taskTable } from "../print/task.js";
 import { taskPage } from "../print/task-page.js";
 import { plain, plainLines } from "../print/text.js";
-import { listFlags } from "../spec.js";
+import { originOf } from "../repository.js";
+import { listFlags, usageError } from "../spec.js";
 
 const list: SingleCommand["run"] = async (context) => {
   const isTree = context.on("tree");
@@ -78,6 +81,62 @@ async function showLog(context: Context): Promise<void> {
     return `${lost}${plainLines(log.text).join("\n")}`;
   });
 }
+
+interface Whole {
+  task: WireTask;
+  /** The last one, if there is any. */
+  submission?: WireSubmission;
+}
+
+/** A task and what was submitted for it, as programs and people get them. */
+async function wholeTask(context: Context, on: { taskId: string; project?: string }): Promise<Whole> {
+  const dibs = await context.dibs();
+  const answer = await dibs.tasks.get(on);
+  const { number } = answer.task.submission ?? {};
+  if (number === undefined) return answer;
+  return { ...answer, ...(await dibs.tasks.submission({ ...on, number })) };
+}
+
+const pageOf = ({ task, submission }: Whole, display: Display) => taskPage(task, display, submission);
+
+async function showTask(context: Context): Promise<void> {
+  const whole = await wholeTask(context, { taskId: context.taskId });
+  context.say(whole, (display) => pageOf(whole, display));
+}
+
+/** From code to the task and attempt that it came from. */
+async function showCommit(context: Context): Promise<void> {
+  const other = ["log", "attempts", "brief"].find((flag) => context.on(flag));
+  if (context.args.length > 0 || other !== undefined) {
+    const what = other === undefined ? "a task id" : `--${other}`;
+    throw usageError(`--commit cannot be combined with ${what}.`, "Usage: dibs show --commit <commit>");
+  }
+  const origin = await originOf(context.parts.cwd, context.text("commit")!);
+  const { project, taskId } = origin;
+  const dibs = await context.dibs();
+  const whole = await wholeTask(context, { taskId, project });
+  const [{ attempts }, questions] = await Promise.all([
+    dibs.tasks.attempts({ taskId, project, limit: attemptsMax }),
+    answersOf(dibs, whole.task),
+  ]);
+  const by = attempts.find(({ epoch }) => epoch === origin.attempt);
+  const madeBy = by
+    ? {
+        sessionId: by.sessionId,
+        agentType: by.agentType,
+        claimedAt: by.claimedAt,
+        releasedAt: by.releasedAt,
+      }
+    : null;
+  const from = { ...origin, madeBy, questions };
+  const { provenanceLines } = await import("../print/provenance.js");
+  context.say({ ...from, ...whole }, (display) => {
+    const lines = provenanceLines({ ...from, reviews: whole.submission?.reviews ?? [] }, display);
+    return `${lines}\n${pageOf(whole, display)}`;
+  });
+}
+
+const attemptsMax = 100;
 
 async function showAttempts(context: Context): Promise<void> {
   const answer = await (await context.dibs()).tasks.attempts({
@@ -164,19 +223,20 @@ export const commands: Record<string, SingleCommand> = {
     name: "show",
     reads: true,
     args: "[id]",
-    summary: "Show a task with its claim, question and result",
+    summary: "Show a task with its claim, question, result and submission",
     flags: {
       log: { help: "print the log of the last attempt, or of attempt --epoch" },
       attempts: { help: "list its attempts" },
       brief: { help: "print the brief that agents get" },
+      commit: { value: "<commit>", help: "show the task that this commit landed for" },
     },
-    examples: ["dibs show 0001", "dibs show 0001 --log"],
+    examples: ["dibs show 0001", "dibs show 0001 --log", "dibs show --commit HEAD"],
     async run(context) {
+      if (context.text("commit") !== undefined) return showCommit(context);
       if (context.on("log")) return showLog(context);
       if (context.on("brief")) return showBrief(context);
       if (context.on("attempts")) return showAttempts(context);
-      const answer = await (await context.dibs()).tasks.get({ taskId: context.taskId });
-      context.say(answer, (display) => taskPage(answer.task, display));
+      return showTask(context);
     },
   },
   attempts: {

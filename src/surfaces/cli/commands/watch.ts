@@ -8,9 +8,9 @@ const views = ["fleet", "queue", "inbox"] as const satisfies readonly WatchReque
 export const commands: Record<string, SingleCommand> = {
   watch: {
     name: "watch",
-    summary: "Watch sessions, queue and inbox live in the terminal; answer, retry and cancel",
+    summary: "Watch sessions, queue and inbox live in the terminal; answer, review, retry and cancel",
     details:
-      "Keys: 1-4 or Tab switch views, j/k and arrows move, Enter opens, Esc goes back, / filters, a answers, r retries, c cancels, x releases by force, p chooses the project, ? shows all of them, q quits.",
+      "Keys: 1-4 or Tab switch views, j/k and arrows move, Enter opens, Esc goes back, / filters, a answers or approves, r retries or requests changes, c cancels, x releases by force, p chooses the project, ? shows all of them, q quits.",
     flags: {
       all: listFlags.all,
       view: { value: "<view>", choices: views, help: "first view" },
@@ -32,6 +32,7 @@ export const commands: Record<string, SingleCommand> = {
         project: context.on("all") ? "*" : project,
         view: (context.text("view") ?? (filter === undefined ? "fleet" : "queue")) as WatchRequest["view"],
         filter: filter ?? "",
+        sessionId: context.asSession,
       });
     },
   },

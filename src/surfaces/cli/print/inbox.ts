@@ -1,3 +1,4 @@
+import { asksForReview, reviewMessage } from "../../../client/view/reviews.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { Display } from "./display.js";
@@ -12,6 +13,14 @@ function headLine(mark: string, taskId: string | null, title: string, at: string
   const time = ago(at, display.now);
   const room = display.columns - widthOf(left) - widthOf(time) - 2;
   return `${left}${cut(plain(title), Math.max(8, room))}  ${display.paint(time, "dim")}`;
+}
+
+type Notification = Inbox["notifications"][number];
+
+function commandsFor(notification: Notification): string[] {
+  if (!asksForReview(notification)) return [];
+  const id = plain(notification.taskId);
+  return [`dibs review ${id}`, `dibs approve ${id}`, `dibs reject ${id} "<what to change>"`];
 }
 
 export function inboxPage({ questions, notifications }: Inbox, display: Display): string {
@@ -34,7 +43,10 @@ export function inboxPage({ questions, notifications }: Inbox, display: Display)
     const mark = each.severity === "error" ? display.paint("!", "red") : display.paint("·", "dim");
     return [
       headLine(mark, each.taskId, each.title, each.createdAt, display),
-      ...wrap(plain(each.message), display.columns - 4).map((line) => `    ${line}`),
+      ...wrap(plain(asksForReview(each) ? reviewMessage(each) : each.message), display.columns - 4).map(
+        (line) => `    ${line}`,
+      ),
+      ...commandsFor(each).map((command) => `    ${display.paint(command, "dim")}`),
     ];
   });
   const lines = [...asked, ...told];

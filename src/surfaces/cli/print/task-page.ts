@@ -1,22 +1,23 @@
 // One task in full: what it is, who holds it, what came of it, and what the agent is told.
 
-import { priorityText, stateWord } from "../../../client/view/words.js";
+import { priorityText, stateAndStage } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
 import type { Display } from "./display.js";
 import { type Field, fieldLines } from "./fields.js";
+import { submissionFields, type WireSubmission } from "./submission.js";
 import { phaseText, styleOf } from "./task.js";
 import { furtherText, plain, plainLines, wrap } from "./text.js";
 import { ago, span } from "./time.js";
 
 const resultLinesMax = 40;
 
-export function taskPage(task: WireTask, display: Display): string {
+export function taskPage(task: WireTask, display: Display, submission?: WireSubmission): string {
   const title = wrap(`${plain(task.id)}  ${plain(task.title)}`, display.columns);
   const head = title.map((line) => `${display.paint(line, "bold")}\n`).join("");
   const texts = [textBelow(task.prompt, task.title), plainLines(furtherText(task))]
     .filter((lines) => lines.join("") !== "")
     .map((lines) => `\n${lines.map((line) => `${line}\n`).join("")}`);
-  return `${head}${fieldLines(fieldsOf(task, display), display)}${texts.join("")}`;
+  return `${head}${fieldLines(fieldsOf(task, submission, display), display)}${texts.join("")}`;
 }
 
 /** A prompt of one line is the title already. */
@@ -24,11 +25,11 @@ function textBelow(prompt: string, title: string): string[] {
   return plain(prompt) === plain(title) ? [] : plainLines(prompt);
 }
 
-function fieldsOf(task: WireTask, display: Display): Field[] {
+function fieldsOf(task: WireTask, submission: WireSubmission | undefined, display: Display): Field[] {
   const { now } = display;
   const { claim, question, result } = task;
   return [
-    ["state", `${stateWord(task, now)}${phaseText(task.phase)}`, styleOf(task)],
+    ["state", `${stateAndStage(task, now)}${phaseText(task.phase)}`, styleOf(task)],
     ["priority", priorityText(task.priority)],
     ["project", task.project],
     ["parent", task.parentId],
@@ -62,8 +63,12 @@ function fieldsOf(task: WireTask, display: Display): Field[] {
     ["result", result && shortened(result.output)],
     ["created", result?.filesCreated.join(", ")],
     ["changed", result?.filesModified.join(", ")],
-    ["branch", result?.branch],
-    ["commit", result?.commit],
+    ...(submission
+      ? submissionFields(task, submission, display)
+      : ([
+          ["branch", result?.branch],
+          ["commit", result?.commit],
+        ] as const)),
     ["error", task.error && shortened(task.error), "red"],
     ["metadata", task.metadata && JSON.stringify(task.metadata)],
   ];

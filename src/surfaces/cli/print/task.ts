@@ -1,7 +1,7 @@
 // Tasks for people: one line each with S0's marks, or one task in full.
 
 import { claimMark, isWeak } from "../../../client/view/health.js";
-import { priorityText, type StateFacts, stateWord } from "../../../client/view/words.js";
+import { priorityText, type StateFacts, stateAndStage } from "../../../client/view/words.js";
 import type { OutputOf } from "../../../contract/operation.js";
 import type { OperationNamed } from "../../../contract/registry.js";
 import type { WireClaim } from "../../../contract/shapes.js";
@@ -53,7 +53,7 @@ export function taskTable(
       { head: "PRIORITY", of: ({ task }) => priorityText(task.priority), whole: true },
       {
         head: "STATE",
-        of: ({ task }) => stateWord(task, display.now),
+        of: ({ task }) => stateAndStage(task, display.now),
         style: ({ task }) => styleOf(task),
         max: 20,
       },

@@ -1,7 +1,7 @@
 // What a runner did, task by task: how the last attempt at each ended.
 
 import { duration } from "../../../client/view/words.js";
-import type { AttemptEnd } from "../../../runner/index.js";
+import { type AttemptEnd, isSubmitted, verdictWords } from "../../../runner/index.js";
 import type { Display, Style } from "./display.js";
 import { table } from "./table.js";
 import { plain } from "./text.js";
@@ -23,10 +23,19 @@ export const outcomeStyles: Record<AttemptEnd["outcome"], Style | undefined> = {
   awaiting: "yellow",
 };
 
+/** What is completed only when it has landed is not called completed, and a review is called by its verdict. */
+const ownWords: readonly (string | null)[] = [isSubmitted, ...Object.values(verdictWords)];
+
+export const outcomeWord = ({ outcome, reason }: Pick<AttemptEnd, "outcome" | "reason">): string =>
+  outcome === "completed" && ownWords.includes(reason) ? reason! : outcome;
+
 /** With more tasks than this, those that are done are only counted. */
 const rowsMax = 30;
 
 const isDone = ({ outcome }: WorkedTask) => outcome === "completed" || outcome === "reported";
+
+const reasonOf = (task: WorkedTask) =>
+  task.reason === outcomeWord(task) ? "" : plain(task.reason?.split("\n")[0] ?? "");
 
 export function workSummary(tasks: readonly WorkedTask[], ms: number, display: Display): string {
   if (tasks.length === 0) return "No task was worked on.\n";
@@ -36,19 +45,38 @@ export function workSummary(tasks: readonly WorkedTask[], ms: number, display: D
     shown,
     [
       { head: "TASK", of: ({ taskId }) => plain(taskId), whole: true },
-      { head: "RESULT", of: ({ outcome }) => outcome, style: ({ outcome }) => outcomeStyles[outcome] },
+      { head: "RESULT", of: outcomeWord, style: ({ outcome }) => outcomeStyles[outcome] },
       { head: "ATTEMPTS", of: ({ attempts }) => String(attempts), right: true },
       { head: "TITLE", of: ({ title }) => plain(title), grows: true },
-      { head: "REASON", of: ({ reason }) => plain(reason?.split("\n")[0] ?? ""), max: 60 },
+      { head: "REASON", of: reasonOf, max: 60 },
     ],
     display,
   );
   const counts = new Map<string, number>();
-  for (const { outcome } of tasks) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const word of tasks.map(outcomeWord)) counts.set(word, (counts.get(word) ?? 0) + 1);
   const attempts = tasks.reduce((sum, task) => sum + task.attempts, 0);
   const hidden = undone.length - shown.length;
   const total = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
   const more = tasks.length > rowsMax && hidden > 0 ? `${hidden} more that are not done. ` : "";
   const times = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
   return `\n${shown.length === 0 ? "" : rows}${more}${total}; ${times} in ${duration(ms)}\n`;
+}
+
+/** A task that waits for people, or for the end of a hold. */
+export interface LeftTask {
+  taskId: string;
+  title: string;
+  state: string;
+  reason: string;
+  fix: string | null;
+}
+
+export function leftText(left: readonly LeftTask[], display: Display): string {
+  if (left.length === 0) return "";
+  const lines = left.map(({ taskId, reason, fix }) => {
+    const run = fix === null ? "" : ` Run: ${plain(fix)}`;
+    return `  ${display.paint(plain(taskId), "bold")}  ${plain(reason.split("\n")[0])}${run}\n`;
+  });
+  const count = left.length === 1 ? "1 task waits" : `${left.length} tasks wait`;
+  return `${count} for people or for a lander:\n${lines.join("")}`;
 }

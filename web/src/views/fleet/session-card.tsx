@@ -3,11 +3,20 @@
 import { useState } from "react";
 import { agentName } from "../../../../src/client/view/agents.js";
 import { claimMark, leaseLeftMs, type SessionEntry } from "../../../../src/client/view/health.js";
-import { clock, duration, percent, phaseTag, stateWord } from "../../../../src/client/view/words.js";
+import {
+  clock,
+  duration,
+  percent,
+  phaseTag,
+  stageWord,
+  stateWord,
+} from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { grouped } from "../../components/number.js";
 import { StateBadge } from "../../components/parts.js";
 import { When } from "../../components/when.js";
+import { useStage } from "../../data/stages.js";
+import { useTaskIndex } from "../../data/tasks.js";
 import { Link, taskHref } from "../../router.js";
 import type { Member } from "./use-fleet.js";
 
@@ -44,7 +53,7 @@ export function SessionCard({ member: { session, health, others }, now, withHost
         ) : health === "lost" ? (
           <LastLost session={session} now={now} />
         ) : (
-          <p className="quiet small">Idle</p>
+          <Idle session={session} now={now} />
         )}
       </div>
       {others.length > 0 && <Others rows={others} now={now} />}
@@ -101,6 +110,25 @@ function LastLost({ session: { claimHistory, project }, now }: { session: Sessio
         {last.taskId}
       </Link>
       <span className="quiet grows cut">{last.releaseReason.replaceAll("_", " ")}</span>
+      <When className="quiet" at={last.releasedAt} now={now} />
+    </p>
+  );
+}
+
+/** What it handed in last is named until it has landed or come back. */
+function Idle({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
+  const last = claimHistory[0];
+  const row = useTaskIndex().get(project, last?.taskId ?? "");
+  const stage = useStage({ project, id: row?.id ?? "", state: row?.state ?? "" });
+  if (!last || row?.state !== "submitted" || last.releaseReason !== "submitted")
+    return <p className="quiet small">Idle</p>;
+  return (
+    <p className="row small">
+      <span className="quiet">submitted</span>
+      <Link className="cut" href={taskHref(project, row.id)} title={`${row.id} ${row.title}`}>
+        {row.title}
+      </Link>
+      <span className="quiet grows cut">{stage && stageWord(stage)}</span>
       <When className="quiet" at={last.releasedAt} now={now} />
     </p>
   );

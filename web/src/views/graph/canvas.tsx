@@ -111,10 +111,11 @@ function factsOf(
   now: number,
   onFocus: (id: string) => void,
 ): NodeFacts {
-  const { id, title, claim } = row;
+  const { id, project, title, claim } = row;
   const line = claim ? claim.sessionId : stateWord(row, now);
   const mark = claimMark(row, now);
-  return { id, title, parentTitle, standing: standing(row, now), mark, line, folded, isCritical, onFocus };
+  const own = { id, project, title, parentTitle };
+  return { ...own, standing: standing(row, now), mark, line, folded, isCritical, onFocus };
 }
 
 function nodeOf(data: NodeFacts, position: TaskNode["position"], old: TaskNode | undefined): TaskNode {

@@ -1,6 +1,6 @@
 const states = [
   ["link", "running"],
-  ["good", "ready or done"],
+  ["good", "ready, submitted or done"],
   ["wait", "waiting for an answer"],
   ["calm", "blocked or scheduled"],
   ["bad", "failed"],

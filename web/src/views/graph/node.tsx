@@ -1,9 +1,12 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
+import { stageWord } from "../../../../src/client/view/words.js";
 import { toneOf } from "../../components/tones.js";
+import { useStage } from "../../data/stages.js";
 
 export interface NodeFacts extends Record<string, unknown> {
   id: string;
+  project: string;
   title: string;
   parentTitle: string | null;
   /** Its state, with the reason why it waits. */
@@ -19,7 +22,9 @@ export interface NodeFacts extends Record<string, unknown> {
 export type TaskNode = Node<NodeFacts, "task">;
 
 export const TaskNodeView = memo(function TaskNodeView({ data }: NodeProps<TaskNode>) {
-  const { id, title, parentTitle, standing, mark, line, folded, isCritical, onFocus } = data;
+  const { id, project, title, parentTitle, standing, mark, folded, isCritical, onFocus } = data;
+  const stage = useStage({ project, id, state: standing });
+  const line = stage === null ? data.line : `${data.line}, ${stageWord(stage)}`;
   const whole = `${id} ${title}${parentTitle === null ? "" : `\nsubtask of: ${parentTitle}`}`;
   return (
     <div className={`graph-node ${toneOf(standing)}${isCritical ? " critical" : ""}`} data-state={standing}>

@@ -1,12 +1,11 @@
-// The keyboard in the inbox: j and k go from item to item, whatever kind they are; an item that has the focus takes keys of its own.
+// The keyboard in the inbox and the landing view: j and k go from item to item, whatever kind they are; an item that has the focus
+// takes keys of its own.
 
 import { type RefObject, useEffect, useRef } from "react";
 import { useKeys } from "../../keys.js";
 
-const itemClass = "inbox-item";
-
 /** For the view as a whole. */
-export function useItemSteps(): void {
+export function useItemSteps(itemClass = "inbox-item"): void {
   const step = (by: 1 | -1) => {
     const items = [...document.querySelectorAll<HTMLElement>(`.${itemClass}`)];
     const at = items.findIndex((item) => item.contains(document.activeElement));

@@ -116,6 +116,7 @@ const kinds: Record<Notification["type"], [string, string]> = {
   WORKER_LOST: ["lost", "bad"],
   AGENT_FAILING: ["agent", "bad"],
   LANDING_HELD: ["landing", "wait"],
+  REVIEW_NEEDED: ["review", "wait"],
   TASK_COMPLETED: ["completed", "good"],
 };
 

@@ -5,11 +5,11 @@ import { type InboxContent, readInbox } from "../../../../src/client/view/inbox.
 import { dibs } from "../../data/dibs.js";
 import { type Live, useLive } from "../../data/live.js";
 
-/** Questions and failures each: at first, with each step, and at most. */
+/** Questions, reviews, holds and failures each: at first, with each step, and at most. */
 const shown = { first: 100, step: 300, max: 1_000 };
 
 const concerns =
-  /^(?:task:(?:awaiting|response|completed|failed|cancelled|released|retr|updated|claim-)|notification:)/;
+  /^(?:task:(?:awaiting|response|completed|failed|cancelled|released|retr|updated|claim-|submitted|review|landed|returned|withdrawn)|notification:)/;
 
 export function useInboxContent(
   project: string,

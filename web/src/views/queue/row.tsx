@@ -2,10 +2,19 @@
 
 import { type MouseEvent, memo } from "react";
 import { type ClaimMark, claimMark } from "../../../../src/client/view/health.js";
-import { ago, duration, percent, phaseTag, standing, stateWord } from "../../../../src/client/view/words.js";
+import {
+  ago,
+  duration,
+  percent,
+  phaseTag,
+  stageWord,
+  standing,
+  stateWord,
+} from "../../../../src/client/view/words.js";
 import type { WireTaskRow } from "../../../../src/contract/tasks/rows.js";
 import { Badge, Priority } from "../../components/parts.js";
 import { toneOf } from "../../components/tones.js";
+import { useStage } from "../../data/stages.js";
 import { Link, taskHref } from "../../router.js";
 
 export interface RowProps {
@@ -117,11 +126,10 @@ function Task({ row, parentTitle, isOver }: Pick<RowProps, "row" | "parentTitle"
 const labelsShown = 3;
 
 /** What one wants to know next: why it failed, what it asks, how far it is, what it waits for. */
-function Detail({
-  row: { state, error, question, claim, pendingDependencies, openChildren, dependsOn },
-}: {
-  row: WireTaskRow;
-}) {
+function Detail({ row }: { row: WireTaskRow }) {
+  const { state, error, question, claim, pendingDependencies, openChildren, dependsOn } = row;
+  const stage = useStage(row);
+  if (stage !== null) return <span className="cut">{stageWord(stage)}</span>;
   if (state === "failed" && error) return <span className="cut bad">{error}</span>;
   if (state === "awaiting_response" && question) return <span className="cut wait">{question}</span>;
   if (claim && (claim.percent !== null || claim.note)) {

@@ -55,6 +55,19 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     what: after(`submitted ${submission}`, durationMs),
     tone: "good",
   }),
+  "task:review-requested": ({ submission }) => ({
+    what: `submission ${submission} waits for a review`,
+    tone: "wait",
+  }),
+  "task:review-started": ({ submission }) => ({
+    what: `review of submission ${submission} started`,
+    tone: "link",
+  }),
+  "task:reviewed": ({ verdict, comment }) => ({
+    what: verdict === "approve" ? "approved" : "changes requested",
+    tone: verdict === "approve" ? "good" : "bad",
+    text: textOf(comment),
+  }),
   "task:landed": ({ commit, target }) => ({
     what: commit === null ? "completed without a change" : `landed on ${textOf(target)}`,
     tone: "good",

@@ -20,7 +20,7 @@ export function Explain({ task, explanation }: Seen) {
   const isReady = explanation.claimable;
   if (reasons.length === 0 && !isReady) return null;
   return (
-    <Part title={isReady ? "Why no agent works on it" : "Why it is not running"} id="task-explain">
+    <Part title={isReady ? "Why no agent works on it" : titleFor(task)} id="task-explain">
       <ul className="stack">
         {isReady && (
           <li>
@@ -38,6 +38,8 @@ export function Explain({ task, explanation }: Seen) {
     </Part>
   );
 }
+
+const titleFor = ({ state }: Task) => (state === "submitted" ? "What it waits for" : "Why it is not running");
 
 /** What helps, as it can be pasted: for this project, and with no answer that nobody has given. */
 function commandFor({ code, fix }: Reason, { id, question }: Task, project: string | undefined) {

@@ -9,6 +9,7 @@ import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { type Role, whyNot } from "../../data/me.js";
 import { hrefTo, Link } from "../../router.js";
+import { StageBadge } from "../submission/parts.js";
 import { isEditable, isOver, isRetryable } from "./actions.js";
 
 /** What it takes to do it. */
@@ -52,6 +53,7 @@ export function Header({ task, onDo }: { task: Task; onDo: (doing: Doing) => voi
         <h1 className="wraps">{title}</h1>
         <p className="row wrapping">
           <TaskState task={task} now={now} />
+          {task.submission?.stage && <StageBadge stage={task.submission.stage} />}
           {mark && <span className="mono quiet">{mark}</span>}
           <Priority value={priority} />
           {phase && (

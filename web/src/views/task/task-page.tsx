@@ -10,6 +10,7 @@ import { DibsError, type Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
 import { useKeys } from "../../keys.js";
 import { goBack, hrefTo, Link } from "../../router.js";
+import { isSubmitted, SubmissionPanel } from "../submission/panel.js";
 import { Cancel, CopyCalls, Release, Retry } from "./actions.js";
 import { Edit } from "./edit.js";
 import { Explain } from "./explain.js";
@@ -60,8 +61,9 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
   useKeys({
     ...asks,
     ...Object.fromEntries(picks),
-    a: () => answer.current?.focus(),
     Escape: () => goBack(hrefTo("/queue")),
+    // On a submission the key means another thing.
+    ...((task.question ?? missed) ? { a: () => answer.current?.focus() } : {}),
     ...(task.question ? { Enter: () => answer.current?.answer() } : {}),
   });
   const { error, result, prompt, description, project, id } = task;
@@ -83,6 +85,7 @@ function Known({ task, explanation, onChange }: Seen & { onChange: () => void })
         )}
         <Holder task={task} />
         <Explain task={task} explanation={explanation} />
+        {isSubmitted(task) && <SubmissionPanel task={task} />}
         {error !== null && !task.claim && (
           <Part title={task.state === "failed" ? "Error" : "Error of the last attempt"} id="task-error">
             <Folded text={error} name="the error" isCode />

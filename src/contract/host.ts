@@ -1,0 +1,3 @@
+// Hosts of sessions, submissions and landers, as clients compare them.
+
+export { isSameMachine } from "../core/session.js";

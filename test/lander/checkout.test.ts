@@ -1,0 +1,460 @@
+// The target in somebody's working tree: files move with the branch, and nothing of the person's is changed or lost.
+
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { crashBefore, git, newRepository, onceBefore, Stage, tempDir, write } from "./support.js";
+
+test("uncommitted changes hold only the submissions that touch the same path", async () => {
+  const stage = await Stage.open({ root: newRepository({ "a.txt": "a\n", "z.txt": "z\n" }) });
+  write(stage.root, { "a.txt": "my own words\n" });
+  const held = await stage.handIn({ "a.txt": "an agent's words\n" });
+  const other = await stage.handIn({ "b.txt": "b\n" });
+  const end = await stage.land();
+  expect(end).toMatchObject({
+    landed: 1,
+    held: [{ reason: "CHECKOUT_DIRTY", message: expect.stringContaining("a.txt") }],
+  });
+  expect(await stage.stateOf(other)).toBe("completed");
+  expect(await stage.submission(held)).toMatchObject({ stage: "held" });
+  expect(stage.read("a.txt")).toBe("my own words\n");
+  expect(stage.read("b.txt")).toBe("b\n");
+  git(stage.root, "checkout", "--", "a.txt");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(stage.read("a.txt")).toBe("an agent's words\n");
+});
+
+test("an untracked file in the way, and one that git ignores, are kept", async () => {
+  const stage = await Stage.open({ root: newRepository({ "a.txt": "a\n", ".gitignore": "*.log\n" }) });
+  write(stage.root, { "notes.md": "mine\n", "build.log": "mine too\n", plans: "a file, not a directory\n" });
+  await stage.handIn({ "notes.md": "theirs\n" });
+  await stage.handIn({ "plans/one.md": "theirs\n" });
+  const { taskId } = await stage.handIn({ "c.txt": "c\n" });
+  expect(await stage.land()).toMatchObject({
+    landed: 1,
+    held: [{ reason: "CHECKOUT_DIRTY" }, { reason: "CHECKOUT_DIRTY" }],
+  });
+  expect(await stage.stateOf({ taskId })).toBe("completed");
+  expect([stage.read("notes.md"), stage.read("build.log"), stage.read("plans")]).toEqual([
+    "mine\n",
+    "mine too\n",
+    "a file, not a directory\n",
+  ]);
+});
+
+test("an ignored file that a submission adds by force is not overwritten", async () => {
+  const stage = await Stage.open({ root: newRepository({ ".gitignore": ".env\n" }) });
+  write(stage.root, { ".env": "SECRET=mine\n" });
+  const path = join(tempDir(), "work");
+  git(stage.root, "worktree", "add", "--quiet", "-b", "sneaky", path);
+  write(path, { ".env": "SECRET=theirs\n" });
+  git(path, "add", "--force", ".env");
+  git(path, "commit", "--quiet", "-m", "env");
+  const { task } = await stage.dibs.tasks.create({ prompt: "x" });
+  await stage.dibs.tasks.claim({ taskId: task.id, sessionId: "agent", start: true });
+  const commit = git(path, "rev-parse", "HEAD");
+  await stage.dibs.tasks.submit({
+    taskId: task.id,
+    sessionId: "agent",
+    commit,
+    result: { output: "" },
+  } as never);
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [{ reason: "CHECKOUT_DIRTY" }] });
+  expect(stage.read(".env")).toBe("SECRET=mine\n");
+});
+
+test.each([
+  ["being merged", "MERGE_HEAD", "A merge"],
+  ["being reverted", "REVERT_HEAD", "A revert"],
+])("a target that is %s holds everything, and names the place", async (_, file, what) => {
+  const stage = await Stage.open();
+  await stage.handIn({ "b.txt": "b\n" });
+  writeFileSync(join(stage.root, ".git", file), `${stage.tip}\n`);
+  const end = await stage.land();
+  expect(end.held).toMatchObject([{ reason: "TARGET_IN_USE", message: expect.stringContaining(what) }]);
+  expect(end.held[0]!.message).toContain(stage.root);
+  rmSync(join(stage.root, ".git", file));
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
+test("a target that is being bisected, or onto which a commit is being picked, holds everything", async () => {
+  const stage = await Stage.open();
+  const start = stage.tip;
+  for (const n of [1, 2, 3, 4]) git(stage.root, "commit", "--quiet", "--allow-empty", "-m", `${n}`);
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  git(stage.root, "bisect", "start", "main", start);
+  expect((await stage.land()).held).toMatchObject([
+    { reason: "TARGET_IN_USE", message: expect.stringContaining("A bisection of main") },
+  ]);
+  git(stage.root, "bisect", "reset");
+  const other = stage.commitOn("side", { "a.txt": "other\n" }, start);
+  write(stage.root, { "a.txt": "mine\n" });
+  git(stage.root, "commit", "--quiet", "-am", "mine");
+  expect(() => git(stage.root, "cherry-pick", other)).toThrow();
+  expect((await stage.land()).held).toMatchObject([
+    { reason: "TARGET_IN_USE", message: expect.stringContaining("A cherry-pick of main") },
+  ]);
+  git(stage.root, "cherry-pick", "--abort");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf(one)).toBe("completed");
+});
+
+test("a target that is being rebased, which nobody has checked out then, holds everything", async () => {
+  const stage = await Stage.open();
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  write(stage.root, { "a.txt": "mine\n" });
+  git(stage.root, "commit", "--quiet", "-am", "mine");
+  git(stage.root, "branch", "side", "main^");
+  const other = stage.commitOn("side-2", { "a.txt": "other\n" }, "side");
+  expect(() => git(stage.root, "rebase", "--quiet", other)).toThrow();
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [{ reason: "TARGET_IN_USE" }] });
+  git(stage.root, "rebase", "--abort");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf(one)).toBe("completed");
+});
+
+test("a lock file that stays holds everything, and is named", async () => {
+  const stage = await Stage.open();
+  await stage.handIn({ "b.txt": "b\n" });
+  const lock = join(stage.root, ".git", "index.lock");
+  writeFileSync(lock, "");
+  utimesSync(lock, 1_000, 1_000);
+  expect((await stage.land()).held).toMatchObject([{ reason: "INDEX_LOCKED", fix: `rm ${lock}` }]);
+  rmSync(lock);
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+});
+
+test("a target that does not exist, and one that was rewound, hold everything", async () => {
+  const stage = await Stage.open();
+  const first = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  const landed = (await stage.task(first.taskId)).landed!.commit;
+  const second = await stage.handIn({ "c.txt": "c\n" });
+  git(stage.root, "reset", "--hard", "--quiet", "main^");
+  const end = await stage.land();
+  expect(end.held).toMatchObject([
+    { reason: "TARGET_REWOUND", message: expect.stringContaining(landed.slice(0, 10)) },
+  ]);
+  expect(await stage.stateOf(second)).toBe("submitted");
+  git(stage.root, "switch", "--quiet", "--detach");
+  git(stage.root, "branch", "-m", "main", "elsewhere");
+  expect((await stage.land()).held).toMatchObject([{ reason: "TARGET_MISSING" }]);
+  git(stage.root, "branch", "main", landed);
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
+test("a target that is checked out twice holds everything", async () => {
+  const stage = await Stage.open();
+  await stage.handIn({ "b.txt": "b\n" });
+  const second = join(tempDir(), "second");
+  git(stage.root, "worktree", "add", "--quiet", "--force", second, "main");
+  expect((await stage.land()).held).toMatchObject([{ reason: "TARGET_CHECKED_OUT_TWICE" }]);
+  git(second, "switch", "--quiet", "--detach");
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+});
+
+test("a detached HEAD and another branch keep their files while the target moves", async () => {
+  const stage = await Stage.open();
+  git(stage.root, "switch", "--quiet", "--detach");
+  await stage.handIn({ "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(stage.read("b.txt")).toBeNull();
+  expect(stage.on("main", "b.txt")).toBe("b");
+});
+
+test("a bare repository lands", async () => {
+  const seed = newRepository();
+  const bare = join(tempDir(), "bare.git");
+  git(seed, "clone", "--quiet", "--bare", seed, bare);
+  git(bare, "config", "user.name", "Person");
+  git(bare, "config", "user.email", "person@example.com");
+  const stage = await Stage.open({ root: bare });
+  await stage.handIn({ "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(stage.on("main", "b.txt")).toBe("b");
+});
+
+test("a user who switches branches in the middle keeps both branches as they were", async () => {
+  const stage = await Stage.open();
+  git(stage.root, "branch", "other");
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  const before = stage.tip;
+  let hasSwitched = false;
+  await stage.land({
+    before: (effect) => {
+      if (effect !== "move" || hasSwitched) return;
+      hasSwitched = true;
+      git(stage.root, "switch", "--quiet", "other");
+    },
+  });
+  expect(git(stage.root, "rev-parse", "other")).toBe(before);
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  expect(stage.read("b.txt")).toBeNull();
+  // It began again, and moved the branch that nobody has checked out now.
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(stage.on("main", "b.txt")).toBe("b");
+});
+
+test("a user who resets the target in the middle does not get the commit back", async () => {
+  const stage = await Stage.open();
+  write(stage.root, { "mistake.txt": "oops\n" });
+  git(stage.root, "add", "-A");
+  git(stage.root, "commit", "--quiet", "-m", "a mistake");
+  const one = await stage.handIn({ "b.txt": "b\n" }, { from: "main^" });
+  let isReset = false;
+  await stage.land({
+    before: (effect) => {
+      if (effect !== "move" || isReset) return;
+      isReset = true;
+      git(stage.root, "reset", "--hard", "--quiet", "main^");
+    },
+  });
+  expect(stage.has("main", "mistake.txt")).toBe(false);
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+});
+
+test("a hook of the user's own that refuses holds the landing, and leaves nothing staged", async () => {
+  const stage = await Stage.open();
+  const hook = join(stage.root, ".git", "hooks", "reference-transaction");
+  mkdirSync(join(stage.root, ".git", "hooks"), { recursive: true });
+  writeFileSync(
+    hook,
+    '#!/bin/sh\nif [ "$1" = prepared ] && grep -q refs/heads/main; then echo "closed on Sundays" >&2; exit 1; fi\n',
+  );
+  chmodSync(hook, 0o755);
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  const end = await stage.land();
+  expect(end.held).toMatchObject([
+    { reason: "CHECKOUT_REFUSED", message: expect.stringContaining("closed on Sundays") },
+  ]);
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  expect(stage.read("b.txt")).toBeNull();
+  rmSync(hook);
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(await stage.stateOf(one)).toBe("completed");
+});
+
+test("the user's own post-merge hook runs", async () => {
+  const stage = await Stage.open();
+  const hook = join(stage.root, ".git", "hooks", "post-merge");
+  mkdirSync(join(stage.root, ".git", "hooks"), { recursive: true });
+  writeFileSync(hook, "#!/bin/sh\ntouch .git/was-here\n");
+  chmodSync(hook, 0o755);
+  await stage.handIn({ "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(existsSync(join(stage.root, ".git", "was-here"))).toBe(true);
+});
+
+test("renamed, binary, executable and linked files, and a file in place of a directory, land as they are", async () => {
+  const stage = await Stage.open({
+    root: newRepository({ "old.txt": "same words\n".repeat(20), "dir/x.txt": "x\n" }),
+  });
+  const path = join(tempDir(), "work");
+  git(stage.root, "worktree", "add", "--quiet", "-b", "kinds", path);
+  git(path, "mv", "old.txt", "new.txt");
+  git(path, "rm", "--quiet", "-r", "dir");
+  writeFileSync(join(path, "dir"), "now a file\n");
+  writeFileSync(join(path, "picture.bin"), Buffer.from([0, 255, 1, 254, 0]));
+  writeFileSync(join(path, "run.sh"), "#!/bin/sh\n");
+  chmodSync(join(path, "run.sh"), 0o755);
+  symlinkSync("run.sh", join(path, "link"));
+  git(path, "add", "-A");
+  git(path, "commit", "--quiet", "-m", "kinds");
+  const commit = git(path, "rev-parse", "HEAD");
+  const { task } = await stage.dibs.tasks.create({ prompt: "x" });
+  await stage.dibs.tasks.claim({ taskId: task.id, sessionId: "agent", start: true });
+  await stage.dibs.tasks.submit({
+    taskId: task.id,
+    sessionId: "agent",
+    commit,
+    result: { output: "" },
+  } as never);
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(git(stage.root, "rev-parse", "main^{tree}")).toBe(git(stage.root, "rev-parse", `${commit}^{tree}`));
+  expect(readFileSync(join(stage.root, "picture.bin"))).toEqual(Buffer.from([0, 255, 1, 254, 0]));
+  expect(stage.read("dir")).toBe("now a file\n");
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+});
+
+test("settings and attributes of merges change nothing about what lands", async () => {
+  const lines = ["one", "two", "three", "four", "five"].map((line) => `${line}\n`).join("");
+  const stage = await Stage.open({
+    root: newRepository({ "a.txt": lines, ".gitattributes": "*.txt text eol=crlf\n" }),
+  });
+  for (const setting of [
+    "merge.renormalize=true",
+    "merge.conflictStyle=diff3",
+    "core.autocrlf=true",
+    "merge.autoStash=true",
+  ]) {
+    const [name, value] = setting.split("=");
+    git(stage.root, "config", name!, value!);
+  }
+  await stage.handIn({ "a.txt": lines.replace("one", "ONE") });
+  await stage.handIn({ "a.txt": lines.replace("five", "FIVE") });
+  expect(await stage.land()).toMatchObject({ landed: 2, returned: 0 });
+  expect(stage.on("main", "a.txt")).toBe("ONE\ntwo\nthree\nfour\nFIVE");
+});
+
+test("merge drivers and attributes of the user's own change nothing about what lands", async () => {
+  const lines = ["one", "two", "three", "four", "five"].map((line) => `${line}\n`).join("");
+  const stage = await Stage.open({
+    root: newRepository({ "a.txt": lines, "b.md": lines, ".gitattributes": "a.txt merge=mine\n" }),
+  });
+  const notes = join(tempDir(), "driver-ran");
+  git(stage.root, "config", "merge.mine.driver", `touch ${notes}`);
+  const attributes = join(tempDir(), "attributes");
+  writeFileSync(attributes, "*.md -merge\n");
+  git(stage.root, "config", "core.attributesFile", attributes);
+  await stage.handIn({ "a.txt": lines.replace("one", "ONE"), "b.md": lines.replace("one", "ONE") });
+  await stage.handIn({ "a.txt": lines.replace("five", "FIVE"), "b.md": lines.replace("five", "FIVE") });
+  const conflicting = await stage.handIn({ "a.txt": lines.replace("one", "EINS") });
+  expect(await stage.land()).toMatchObject({ landed: 2, returned: 1, held: [] });
+  for (const file of ["a.txt", "b.md"]) expect(stage.on("main", file)).toBe("ONE\ntwo\nthree\nfour\nFIVE");
+  expect(await stage.submission(conflicting)).toMatchObject({ end: { reason: "conflict" } });
+  expect(existsSync(notes)).toBe(false);
+});
+
+test("a submodule in the repository does not hold landings", async () => {
+  const library = newRepository({ "lib.txt": "lib\n" });
+  const stage = await Stage.open();
+  git(stage.root, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", library, "lib");
+  git(stage.root, "commit", "--quiet", "-m", "a submodule");
+  await stage.handIn({ "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(stage.read("lib/lib.txt")).toBe("lib\n");
+});
+
+test("a user who switches to the target while checks run gets its new files, and nothing staged", async () => {
+  const stage = await Stage.open();
+  git(stage.root, "switch", "--quiet", "-c", "elsewhere");
+  const one = await stage.handIn({ "b.txt": "b\n", "a.txt": "new\n" });
+  let hasSwitched = false;
+  await stage.land({
+    before: (effect) => {
+      if (effect !== "open" || hasSwitched) return;
+      hasSwitched = true;
+      git(stage.root, "switch", "--quiet", "main");
+    },
+  });
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  expect(stage.read("b.txt")).toBe("b\n");
+});
+
+test.each([
+  ["ignored", { ".gitignore": "" }, { "new.txt": "theirs\n" }, { "new.txt": "mine\n" }],
+  ["changed", {}, { "a.txt": "theirs\n", "new.txt": "n\n" }, { "a.txt": "mine\n" }],
+])(
+  "a user who switches to the target as it moves keeps a file that is %s; the checkout is named, and follows later",
+  async (_, more, theirs, mine) => {
+    const stage = await Stage.open({ root: newRepository({ "a.txt": "a\n", ...more }) });
+    writeFileSync(join(stage.root, ".git/info/exclude"), "new.txt\n");
+    git(stage.root, "switch", "--quiet", "-c", "elsewhere");
+    const path = join(tempDir(), "work");
+    git(stage.root, "worktree", "add", "--quiet", "-b", "theirs", path, "main");
+    write(path, theirs);
+    git(path, "add", "--force", "-A");
+    git(path, "commit", "--quiet", "-m", "theirs");
+    const taskId = await stage.submitCommit(git(path, "rev-parse", "HEAD"));
+    const switched = onceBefore("move", () => {
+      git(stage.root, "switch", "--quiet", "main");
+      write(stage.root, mine);
+    });
+    const end = await stage.land(switched);
+    expect(end).toMatchObject({ landed: 1, held: [{ reason: "CHECKOUT_BEHIND" }] });
+    expect(end.held[0]!.message).toContain(stage.root);
+    expect(await stage.holds()).toHaveLength(1);
+    expect(await stage.stateOf({ taskId })).toBe("completed");
+    for (const [name, text] of Object.entries(mine)) expect(stage.read(name)).toBe(text);
+    // The person takes it away.
+    if ("a.txt" in mine) write(stage.root, { "a.txt": "a\n" });
+    else rmSync(join(stage.root, "new.txt"));
+    expect(await stage.land()).toMatchObject({ held: [] });
+    for (const [name, text] of Object.entries(theirs)) expect(stage.read(name)).toBe(text);
+    expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+    expect(await stage.holds()).toEqual([]);
+  },
+);
+
+test("a file that a person creates after a crash stays, although the landing would add the same one", async () => {
+  const stage = await Stage.open();
+  const one = await stage.handIn({ "new.txt": "new\n", "a.txt": "changed\n" });
+  await expect(stage.land(crashBefore("merge into checkout"))).rejects.toThrow("crashed");
+  write(stage.root, { "new.txt": "new\n", "a.txt": "changed\n" });
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [{ reason: "CHECKOUT_DIRTY" }] });
+  expect([stage.read("new.txt"), stage.read("a.txt")]).toEqual(["new\n", "changed\n"]);
+  rmSync(join(stage.root, "new.txt"));
+  git(stage.root, "checkout", "--", "a.txt");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf(one)).toBe("completed");
+});
+
+test("files that a merge had written when it was killed are taken back: its lock is still there", async () => {
+  const stage = await Stage.open();
+  const one = await stage.handIn({ "new.txt": "new\n", "a.txt": "changed\n" });
+  await expect(stage.land(crashBefore("merge into checkout"))).rejects.toThrow("crashed");
+  const lock = join(stage.root, ".git", "index.lock");
+  writeFileSync(lock, "");
+  write(stage.root, { "new.txt": "new\n", "a.txt": "changed\n" });
+  const landing = stage.land(onceBefore("drop", () => rmSync(lock)));
+  expect(await landing).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+});
+
+test("a change that git hides from the look holds only its own submission", async () => {
+  const stage = await Stage.open({ root: newRepository({ "a.txt": "a\n", "config.txt": "c\n" }) });
+  git(stage.root, "update-index", "--skip-worktree", "config.txt");
+  write(stage.root, { "config.txt": "my own\n" });
+  const hidden = await stage.handIn({ "config.txt": "theirs\n" });
+  const other = await stage.handIn({ "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [{ reason: "CHECKOUT_REFUSED" }] });
+  expect(await stage.stateOf(other)).toBe("completed");
+  expect(await stage.stateOf(hidden)).toBe("submitted");
+  expect(stage.read("config.txt")).toBe("my own\n");
+});
+
+test("the guard lets the target move as old and new versions of git report it, and nothing else", async () => {
+  const { guard } = await import("../../src/lander/move.js");
+  const root = newRepository();
+  const [from, to, fence] = [
+    git(root, "rev-parse", "main"),
+    "1".repeat(40),
+    git(root, "rev-parse", "main^{tree}"),
+  ];
+  git(root, "update-ref", "refs/dibs/land/main", fence);
+  const file = join(tempDir(), "guard");
+  writeFileSync(file, guard, { mode: 0o755 });
+  const env = {
+    PATH: process.env.PATH!,
+    LANDING_REF: "refs/heads/main",
+    LANDING_FROM: from,
+    LANDING_TO: to,
+    LANDING_FENCE_REF: "refs/dibs/land/main",
+    LANDING_FENCE: fence,
+    LANDING_HOOKS: "/nowhere",
+  };
+  const allows = (lines: string[], more = {}) =>
+    spawnSync(file, ["prepared"], { cwd: root, env: { ...env, ...more }, input: `${lines.join("\n")}\n` })
+      .status === 0;
+  const head = `${from} ${to} HEAD`;
+  const target = `${from} ${to} refs/heads/main`;
+  expect(allows([head, target])).toBe(true);
+  expect(allows([target])).toBe(true);
+  expect(allows([head])).toBe(false);
+  expect(allows([head, `${from} ${to} refs/heads/other`])).toBe(false);
+  expect(allows([`${to} ${from} refs/heads/main`])).toBe(false);
+  expect(allows([target], { LANDING_FENCE: "2".repeat(40) })).toBe(false);
+});

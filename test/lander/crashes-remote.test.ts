@@ -1,0 +1,10 @@
+// The same for a target on a remote.
+
+import { test } from "vitest";
+import { effectsOf, killedBefore, stoppedBefore, stopsOf } from "./crashes.js";
+
+const place = "on a remote";
+
+test.each(effectsOf(place))("killed before: %s", (effect) => killedBefore(effect, place));
+
+test.each(stopsOf(place))("stopped beyond its lease before: %s", (effect) => stoppedBefore(effect, place));

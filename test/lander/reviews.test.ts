@@ -1,0 +1,152 @@
+// Reviews with the real lander and real git: what is asked of whom, what a verdict does, and what ends a review.
+
+import { expect, test } from "vitest";
+import { check, git, Stage, write } from "./support.js";
+
+const noBad = check("no-bad", `process.exit(require("fs").existsSync("bad.txt") ? 1 : 0)`);
+
+async function reviewsAsked(stage: Stage) {
+  const { notifications } = await stage.dibs.notifications.list({ unread: true } as never);
+  return notifications.filter(({ type }) => type === "REVIEW_NEEDED").map(({ taskId }) => taskId);
+}
+
+test("with a review, a submission is checked alone, then waits, and lands when it is approved", async () => {
+  const stage = await Stage.open({ land: { review: "human", checks: [noBad] } });
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  const two = await stage.handIn({ "c.txt": "c\n" });
+  expect(await stage.land()).toMatchObject({ landed: 0, returned: 0, held: [] });
+  expect(await stage.submission(one)).toMatchObject({
+    stage: "review",
+    approved: false,
+    reviewNeeded: "human",
+    checks: [{ name: "no-bad", state: "passed" }],
+    diff: { fileCount: 1, insertions: 1, deletions: 0, files: [{ path: "b.txt" }] },
+  });
+  expect(await reviewsAsked(stage)).toEqual(expect.arrayContaining([one.taskId, two.taskId]));
+  const { patch } = await stage.dibs.tasks.patch({ taskId: one.taskId });
+  expect(patch).toContain("+b\n");
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1, comment: "good" });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(await stage.stateOf(two)).toBe("submitted");
+  expect(await reviewsAsked(stage)).toEqual([two.taskId]);
+});
+
+test("a red submission goes back without bothering anybody: exit 0 of a lying agent never completes a task", async () => {
+  const stage = await Stage.open({ land: { review: "human", checks: [noBad] } });
+  const bad = await stage.handIn({ "bad.txt": "bad\n" });
+  expect(await stage.land()).toMatchObject({ landed: 0, returned: 1 });
+  expect(await stage.stateOf(bad)).toBe("queued");
+  expect(await reviewsAsked(stage)).toEqual([]);
+});
+
+test("a change of what checks run needs a person, although nothing else does", async () => {
+  const stage = await Stage.open({ land: { checks: [noBad] } });
+  const plain = await stage.handIn({ "b.txt": "b\n" });
+  const manifest = await stage.handIn({ "web/package.json": "{}\n" });
+  const quoted = await stage.handIn({ '.github/a"b\t.yml': "on: push\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1, returned: 0 });
+  expect(await stage.stateOf(plain)).toBe("completed");
+  expect(await stage.submission(manifest)).toMatchObject({
+    stage: "review",
+    reviewNeeded: "human",
+    diff: { reviewPaths: ["web/package.json"] },
+  });
+  expect((await stage.submission(quoted)).diff?.reviewPaths).toEqual(['.github/a"b\t.yml']);
+  await stage.dibs.tasks.approve({ taskId: manifest.taskId, submission: 1 });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(stage.has("main", "web/package.json")).toBe(true);
+});
+
+test("requested changes reach the next attempt, and the new version is reviewed again", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  await stage.dibs.tasks.requestChanges({ taskId: one.taskId, submission: 1, reason: "say more" });
+  expect(await stage.stateOf(one)).toBe("queued");
+  await stage.submit(one.taskId, { "b.txt": "b, and more\n" });
+  await stage.land();
+  expect(await stage.submission(one)).toMatchObject({ number: 2, stage: "review", approved: false });
+  await expect(stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1 })).rejects.toMatchObject({
+    code: "STALE_SUBMISSION",
+  });
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 2 });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(stage.on("main", "b.txt")).toBe("b, and more");
+});
+
+test("an approval survives a target that moved, and a new submission with the same changes inherits it", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1 });
+  write(stage.root, { "other.txt": "o\n" });
+  git(stage.root, "add", "-A");
+  git(stage.root, "commit", "--quiet", "-m", "Person");
+  await stage.dibs.tasks.withdraw({ taskId: one.taskId });
+  await stage.submit(one.taskId, { "b.txt": "b\n" });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect((await stage.submission(one)).reviews).toMatchObject([{ verdict: "approve", inheritedFrom: 1 }]);
+});
+
+test("a merge outside of Dibs ends the review, and a conflict with the new target returns it", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const merged = await stage.handIn({ "b.txt": "b\n" });
+  const conflicting = await stage.handIn({ "a.txt": "mine\n" });
+  await stage.land();
+  git(stage.root, "merge", "--quiet", "--no-edit", merged.branch);
+  write(stage.root, { "a.txt": "theirs\n" });
+  git(stage.root, "commit", "--quiet", "-am", "Person");
+  expect(await stage.land()).toMatchObject({ landed: 1, returned: 1 });
+  expect(await stage.stateOf(merged)).toBe("completed");
+  expect(await stage.stateOf(conflicting)).toBe("queued");
+  expect(await reviewsAsked(stage)).toEqual([]);
+});
+
+test("an empty submission is reviewed like any other, and not merged", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const empty = await stage.handIn(null);
+  await stage.land();
+  expect(await stage.submission(empty)).toMatchObject({ stage: "review", diff: { fileCount: 0 } });
+  const before = stage.tip;
+  await stage.dibs.tasks.approve({ taskId: empty.taskId, submission: 1 });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(stage.tip).toBe(before);
+  expect(await stage.task(empty.taskId)).toMatchObject({ state: "completed", noChange: true });
+});
+
+test("a patch is cut by whole files at 1 MiB, and a hostile one is stored as text", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const large = "x".repeat(600_000);
+  const one = await stage.handIn({
+    "a-first.txt": `${large}\n`,
+    "b-second.txt": `${large}\n`,
+    "c-evil.txt": "\u001b[2J<script>\u202e\u0001\n",
+    "d.bin": "a\u0000b",
+  });
+  await stage.land();
+  const { patch, omitted } = await stage.dibs.tasks.patch({ taskId: one.taskId });
+  expect(patch).toContain("a-first.txt");
+  expect(patch).not.toContain("b-second.txt");
+  expect(patch.endsWith("\n")).toBe(true);
+  expect(omitted).toBeGreaterThan(0);
+  expect(await stage.submission(one)).toMatchObject({ diff: { fileCount: 4 } });
+});
+
+test("an agent reviews what another one submitted, and the author cannot", async () => {
+  const stage = await Stage.open({ land: { review: "agent" } });
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  await stage.dibs.sessions.register({ id: "reviewer" } as never);
+  const none = await stage.dibs.tasks.claimNext({ sessionId: "agent", kind: "review", why: false });
+  expect(none.claim).toBeNull();
+  const review = await stage.dibs.tasks.claimNext({ sessionId: "reviewer", kind: "review" });
+  expect(review).toMatchObject({
+    claim: { taskId: one.taskId, sessionId: "reviewer", epoch: 1 },
+    task: { state: "submitted" },
+    review: { number: 1, commit: one.commit },
+  });
+  await stage.dibs.tasks.heartbeat({ taskId: one.taskId, sessionId: "reviewer", epoch: 1 });
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1, sessionId: "reviewer", epoch: 1 });
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+});
