@@ -107,9 +107,12 @@ class Person {
     } catch {}
   }
 
-  /** What was too late before. */
+  /** What was too late before: a commit that met a landing is staged, or not pushed. */
   finish(): void {
-    if (!this.pushes) return;
+    if (!this.pushes) {
+      if (git(this.path, "diff", "--cached", "--name-only")) this.work();
+      return;
+    }
     git(this.path, "pull", "--quiet", "--rebase", "origin", "main");
     git(this.path, "push", "--quiet", "origin", "main");
   }
