@@ -6,8 +6,8 @@ import { gitOr } from "../runner/git.js";
 import { type LanderOptions, runLander } from "./lander.js";
 
 export interface StandBy {
-  /** It lands, another lander does, or there is nothing to do here. */
-  ready: Promise<void>;
+  /** It has not come to the end of the queue yet: recorded holds are those of the lander before. */
+  isLooking(): boolean;
   /** Ends what runs: a landing whose intent was recorded is finished by the next lander. */
   stop(): Promise<void>;
 }
@@ -27,15 +27,15 @@ type Options = Omit<LanderOptions, "once" | "signal">;
 
 export function standBy(options: Options): StandBy {
   const stopping = new AbortController();
-  let isReady = () => {};
-  const ready = new Promise<void>((resolve) => {
-    isReady = resolve;
-  });
-  const running = keepLanding(options, stopping.signal, isReady)
+  let isLooking = true;
+  const onLooked = () => {
+    isLooking = false;
+  };
+  const running = keepLanding(options, stopping.signal, onLooked)
     .catch((error) => options.onTrouble?.(error))
-    .finally(isReady);
+    .finally(onLooked);
   return {
-    ready,
+    isLooking: () => isLooking,
     stop: async () => {
       stopping.abort();
       await running;
@@ -43,11 +43,11 @@ export function standBy(options: Options): StandBy {
   };
 }
 
-async function keepLanding(options: Options, signal: AbortSignal, isReady: () => void): Promise<void> {
+async function keepLanding(options: Options, signal: AbortSignal, onLooked: () => void): Promise<void> {
   const { dibs, directory, project, onTrouble } = options;
   if ((await gitOr(directory, ["rev-parse", "--git-dir"]).catch(() => null)) === null) return;
   const onStep: Options["onStep"] = (step) => {
-    isReady();
+    if (step.step === "idle" || step.step === "waiting") onLooked();
     options.onStep?.(step);
   };
   let said = "";
@@ -62,7 +62,7 @@ async function keepLanding(options: Options, signal: AbortSignal, isReady: () =>
       said = message;
       if (error instanceof DibsError && lasting.includes(error.code)) return;
     }
-    isReady();
+    onLooked();
     await pause(lookMs, signal);
   }
 }

@@ -32,6 +32,8 @@ export interface WorkOptions extends RunnerOptions {
   once?: boolean;
   /** End when nothing runs here, nothing can be claimed, and no retry or scheduled task that fits is to come. */
   untilEmpty?: boolean;
+  /** With `untilEmpty`: a lander of this process has not looked at what is submitted yet. */
+  isLooking?: () => boolean;
   /** End when nothing runs here and nothing can be claimed now. */
   untilIdle?: boolean;
 }
@@ -187,6 +189,7 @@ class CommandRunner implements Runner {
     const { untilEmpty, review } = this.options;
     const isAsked = review || why?.reasons.some(({ code }) => code === "SUBMITTED");
     if (!untilEmpty || !isAsked) return false;
+    if (this.options.isLooking?.()) return true;
     const { dibs, project } = this.attempts;
     const found = await this.untilAnswered(() => dibs.landings.list({ ...project, limit: queueMax }));
     if (!found?.lease) return false;

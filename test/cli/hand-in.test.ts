@@ -247,6 +247,17 @@ describe("work --until-empty", () => {
     expect(await place.dibs(nothing)).toMatchObject({ code: 0 });
   });
 
+  test("lands what an earlier lander held, once the reason is gone", async () => {
+    const place = await openRepository();
+    await place.says(["release", "0001", ...by]);
+    await place.says(["check", "add", "no", "--", "false"]);
+    await place.dibs(["work", "--once", "--no-land", "--", ...sh("echo new > new.txt")]);
+    expect((await place.dibs(["work", "--until-empty", "--", "true"])).out).toContain("Its landing is held");
+    await place.says(["check", "remove", "no"]);
+    expect(await place.dibs(["work", "--until-empty", "--", "true"])).toMatchObject({ code: 0 });
+    expect(place.git("show", "main:new.txt")).toBe("new");
+  });
+
   test("ends in a paused project, although a lander is alive", async () => {
     const place = await openRepository();
     await place.says(["release", "0001", ...by]);

@@ -177,14 +177,13 @@ const work: SingleCommand["run"] = async (context) => {
   }
   const lander = context.on("no-land") || context.on("once") ? null : await landerBeside(context);
   try {
-    if (context.on("until-empty")) await lander?.ready;
-    return await workThrough(context);
+    return await workThrough(context, lander);
   } finally {
     await lander?.stop();
   }
 };
 
-const workThrough = async (context: Context): Promise<number> => {
+const workThrough = async (context: Context, lander: StandBy | null): Promise<number> => {
   const { parts } = context;
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context, "dibs work"));
@@ -209,6 +208,7 @@ const workThrough = async (context: Context): Promise<number> => {
       review: context.on("review") || undefined,
       once: context.on("once") || undefined,
       untilEmpty: context.on("until-empty") || undefined,
+      isLooking: lander?.isLooking,
       untilIdle: context.on("until-idle") || context.on("once") || undefined,
     }),
   });
