@@ -1,7 +1,7 @@
 // I1–I9 as code, over a whole store at one instant. Test rigs call this after every step.
 
-import type { Attempt, Claim } from "./claim.js";
-import type { DibsEvent } from "./event.js";
+import type { Attempt, AttemptEnd, Claim } from "./claim.js";
+import type { DibsEvent, EventType } from "./event.js";
 import { isArchival } from "./moves.js";
 import type { Org } from "./project.js";
 import { isOpenChild, isReady, stateOf, type Task } from "./task.js";
@@ -38,6 +38,7 @@ export function brokenInvariants({ org, tasks, claims, attempts, events }: Every
   checkTasks({ org, tasks, claims, attempts, events }, taskOf, claimOf, check);
   checkAttempts(attempts, taskOf, check);
   checkEvents(org, events, tasks, claimOf, check);
+  checkEndings(org, events, attempts, check);
   return broken;
 }
 
@@ -173,5 +174,31 @@ function checkEvents(
     if (event && ["submitted", "completed", "failed", "cancelled"].includes(state)) {
       check(stateAfter[event.type] === state, `I5: ${key} is ${state}, its last event ${event.type}`);
     }
+  }
+}
+
+const lost: EventType[] = ["task:claim-expired", "task:claim-orphaned"];
+
+/** The events that report the end of an attempt, with its epoch. */
+const endingEvents: Record<AttemptEnd, readonly EventType[]> = {
+  complete: ["task:completed"],
+  submit: ["task:submitted"],
+  fail: ["task:retry-scheduled", "task:failed"],
+  release: ["task:released"],
+  // A timeout is a failure.
+  expire: ["task:claim-expired", "task:retry-scheduled", "task:failed"],
+  orphan: ["task:claim-orphaned"],
+  cancel: ["task:cancelled"],
+  abandon: ["task:released", ...lost],
+};
+
+function checkEndings(org: Org, events: DibsEvent[], attempts: Attempt[], check: Check): void {
+  if (org.eventMin > 1) return;
+  const ended = new Set(
+    events.map(({ project, taskId, epoch, type }) => [project, taskId, epoch, type].join("/")),
+  );
+  for (const { project, taskId, epoch, end } of attempts) {
+    const isReported = endingEvents[end].some((type) => ended.has([project, taskId, epoch, type].join("/")));
+    check(isReported, `I5: attempt ${epoch} of ${project}/${taskId} ended (${end}) without its event`);
   }
 }
