@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onAbort } from "../src/common/abort.js";
 
 const patienceMs = 90_000;
 const cleanups: (() => unknown)[] = [];
@@ -30,6 +31,11 @@ export async function saveEvidence(directory: string): Promise<void> {
 /** All of its standard input. A process that ends before it has read everything is no failure of the test. */
 export function sendInput(child: { stdin: Writable }, text: string): void {
   child.stdin.on("error", () => undefined).end(text);
+}
+
+/** Resolves with the reason when the signal fires, also if it has fired before: a busy machine comes late. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => onAbort(signal, () => resolve(signal.reason)));
 }
 
 /** Runs after the test, the latest first. */

@@ -68,13 +68,7 @@ async function takeBack(http: Performer, name: ClaimName, input: Input, effort: 
  * grants even later is not lost either: it is the answer to the next call with that key.
  */
 async function askOnce(http: Performer, name: ClaimName, input: Input, effort: Effort): Promise<unknown> {
-  try {
-    return await http.perform(name, { ...input, waitMs: 0 }, effort);
-  } catch (error) {
-    // Granted while it was still waiting; the first answer is given again.
-    if (hasCode(error, "IDEMPOTENCY_MISMATCH")) return http.perform(name, input, effort);
-    throw error;
-  }
+  return http.perform(name, { ...input, waitMs: 0 }, effort);
 }
 
 function hasCode(error: unknown, code: DibsError["code"]): boolean {

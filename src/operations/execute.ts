@@ -95,8 +95,10 @@ export class Executor {
     return decided.then(settled, rethrow);
   }
 
+  /** How long a caller waits is not part of what it asks for: with less patience the same key is good for another try. */
   private requestOf({ handler, input, caller }: AnyCall): string {
-    return this.environment.fingerprint(`${handler.name} ${caller.project} ${JSON.stringify(input)}`);
+    const { waitMs: _, ...asked } = input as { waitMs?: number };
+    return this.environment.fingerprint(`${handler.name} ${caller.project} ${JSON.stringify(asked)}`);
   }
 
   /**

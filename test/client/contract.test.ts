@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { connectDibs, type Dibs, openDibs } from "../../src/index.js";
 import { on, type StoreName, type World } from "../http/support.js";
-import { until } from "../support.js";
+import { aborted, until } from "../support.js";
 import { failure } from "./fake-server.js";
 
 const stores: StoreName[] = ["sqlite", "postgres"];
@@ -307,7 +307,7 @@ describe("dibs.work over HTTP", () => {
         const worker = dibs.work(
           async ({ task, ask, signal }) => {
             if (task.id === "ask") return `it is ${await ask("Which colour?")}`;
-            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            await aborted(signal);
             reasons.push((signal.reason as { code?: string }).code);
           },
           { concurrency: 3 },
@@ -389,7 +389,7 @@ describe("dibs.work over HTTP", () => {
         let reason: unknown;
         const worker = dibs.work(async ({ signal }) => {
           await world.server.close();
-          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          await aborted(signal);
           reason = signal.reason;
         });
         await until("it is told", () => reason !== undefined);

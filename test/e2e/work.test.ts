@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Dibs, PermanentFailure, type WorkContext } from "../../src/index.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { Child, checkStore, open, tempFile, until } from "../faults/support.js";
+import { aborted } from "../support.js";
 
 /** A promise with its ends outside. */
 function signal<T = void>() {
@@ -15,8 +16,7 @@ function signal<T = void>() {
 }
 
 /** Resolves when the handler's task is lost, with the reason. */
-const lost = ({ signal }: WorkContext) =>
-  new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+const lost = ({ signal }: WorkContext) => aborted(signal);
 
 async function withTasks(count: number): Promise<{ path: string; dibs: Dibs; ids: string[] }> {
   const path = tempFile();

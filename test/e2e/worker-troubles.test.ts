@@ -4,6 +4,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { describe, expect, test } from "vitest";
 import { type Dibs, DibsError, type WorkHandler } from "../../src/index.js";
 import { open, tempFile, until } from "../faults/support.js";
+import { aborted } from "../support.js";
 
 async function withTasks(count: number): Promise<{ dibs: Dibs; ids: string[] }> {
   const dibs = await open({ path: tempFile() });
@@ -51,7 +52,7 @@ describe("a worker in trouble", () => {
     const begun: number[] = [];
     const handler: WorkHandler = async ({ claim, signal }) => {
       begun.push(claim.epoch);
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await aborted(signal);
       if (claim.epoch > 1) return lose();
       await tidied;
       return "half of it";

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { type Answer, WorkLoop } from "../../src/client/holding/index.js";
+import { aborted } from "../support.js";
 
 type Options = ConstructorParameters<typeof WorkLoop<string>>[0];
 
@@ -17,8 +18,7 @@ function loopOf(answers: Partial<Answer<string>>[], more: Partial<Options> = {})
       log.push(`claim ${slot}${waitMs > 0 ? " waiting" : ""}`);
       const answer = answers.shift();
       if (answer) return { claimed: null, ...answer };
-      if (waitMs > 0 && !signal.aborted)
-        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      if (waitMs > 0) await aborted(signal);
       return { claimed: null };
     },
     run: async (slot, task) => {

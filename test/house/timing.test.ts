@@ -84,6 +84,20 @@ test("input goes to a process through sendInput: one that ends early must not fa
   expectNone(sent);
 });
 
+test("tests wait for an abort with aborted(…): a signal that has fired does not fire again", () => {
+  const others = testCode.filter(({ path }) => path.endsWith(".ts"));
+  const listening = others.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, at) =>
+        /addEventListener\(\s*"abort"/.test(line)
+          ? [`${path}:${at + 1} waits for a signal that may have fired. Use aborted(…) of test/support.ts.`]
+          : [],
+      ),
+  );
+  expectNone(listening);
+});
+
 test("each pattern is found where it is, and nowhere else", () => {
   const source = (text: string): Source => ({ path: "test/x.test.ts", text });
   const inTest = (line: string) =>

@@ -356,6 +356,17 @@ describe.each(storeNames)("an Idempotency-Key on %s", (store) => {
     expect([elsewhere.status, elsewhere.body.error]).toEqual([422, "IDEMPOTENCY_MISMATCH"]);
   });
 
+  test("answers a claim again, however long the caller would wait", async () => {
+    const here = await desk();
+    const key = withKey(`patience-${here.project}`);
+    const { id: sessionId } = must(await here.post("/api/sessions", {})).session;
+    must(await here.post("/api/tasks", { prompt: "one" }));
+    const claim = (waitMs: number) => here.post("/api/tasks/claim-next", { sessionId, waitMs }, key);
+    const first = must(await claim(0));
+    expect(first.claim).not.toBeNull();
+    expect(must(await claim(30_000))).toEqual(first);
+  });
+
   test("is heeded by cleanup, too", async () => {
     const here = await desk();
     const key = withKey(`cleanup-${here.project}`);

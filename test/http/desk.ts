@@ -1,6 +1,7 @@
 // Several tests on one server: each works in a project of its own, so that they share nothing but the clock and the log.
 
 import { afterAll, beforeAll } from "vitest";
+import { onAbort } from "../../src/common/abort.js";
 import type { ServeOptions } from "../../src/serve.js";
 import { type Answer, type Asking, openWorld, type StoreName, type World } from "./support.js";
 
@@ -115,7 +116,7 @@ export class Following {
       signal: stopping.signal,
     });
     const following = new Following(answer, answer.body!.getReader());
-    following.stopping.signal.addEventListener("abort", () => stopping.abort());
+    onAbort(following.stopping.signal, () => stopping.abort());
     await following.frame(); // the greeting
     return following;
   }

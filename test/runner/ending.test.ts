@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Dibs, DibsError } from "../../src/index.js";
+import { aborted } from "../support.js";
 import { gone, isRunning, type Stage, stage, until } from "./support.js";
 
 /** How long a lease or an attempt lasts whose end is waited for: a machine that stands still for a while does not end it early. */
@@ -352,9 +353,8 @@ function deaf(dibs: Dibs): Dibs {
     events: {
       ...dibs.events,
       follow: async function* ({ signal } = {}) {
-        await new Promise<void>((resolve) =>
-          signal?.addEventListener("abort", () => resolve(), { once: true }),
-        );
+        await aborted(signal!);
+        yield* [];
       },
     },
   };

@@ -24,7 +24,10 @@ process.on("message", ({ type, options }) => {
   if (type !== "work") return;
   dibs.work(async ({ task, signal }) => {
     const finish = told("finish");
-    const lost = new Promise((resolve) => signal.addEventListener("abort", () => resolve("lost")));
+    const lost = new Promise((resolve) => {
+      if (signal.aborted) resolve("lost");
+      else signal.addEventListener("abort", () => resolve("lost"));
+    });
     void say("running", { taskId: task.id });
     if ((await Promise.race([finish, lost])) === "lost") {
       void say("lost", { taskId: task.id, code: signal.reason?.code });
