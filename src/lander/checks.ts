@@ -113,6 +113,8 @@ export class Checks {
     await worktree.show(on.commit);
     const prepared = await this.prepare(settings.setup, on);
     if (prepared) return { ...prepared, name: check.name };
+    // What the setup changed in the tree, or left without git ignoring it, does not land.
+    await worktree.show(on.commit);
     return this.execute(check, on.tree);
   }
 
@@ -170,6 +172,7 @@ export class Checks {
     } finally {
       this.guard.protect(0);
       worktree.running(null);
+      await worktree.detach();
     }
   }
 

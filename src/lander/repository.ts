@@ -35,14 +35,15 @@ export interface Checkout {
   gitDirectory: string;
 }
 
-/** The working trees that exist. */
-export async function checkoutsOf({ root, gitDirectory }: Repository): Promise<Checkout[]> {
+/** The working trees of people and tasks; not those where trees are checked, whatever a check has switched to. */
+export async function checkoutsOf({ root, gitDirectory, room }: Repository): Promise<Checkout[]> {
   const listed = (await gitOr(root, ["worktree", "list", "--porcelain", "-z"])) ?? "";
   const checkouts: Checkout[] = [];
   for (const entry of listed.split("\0\0")) {
     const lines = entry.split("\0");
     const path = lines.find((line) => line.startsWith("worktree "))?.slice("worktree ".length);
     if (path === undefined || lines.includes("bare") || !existsSync(path)) continue;
+    if (path.startsWith(`${room}/`)) continue;
     const branch = lines.find((line) => line.startsWith("branch "))?.slice("branch ".length) ?? null;
     checkouts.push({ path, branch, gitDirectory: ownDirectoryOf(path) ?? gitDirectory });
   }
@@ -50,7 +51,7 @@ export async function checkoutsOf({ root, gitDirectory }: Repository): Promise<C
 }
 
 /** In other working trees than the main one, `.git` is a file that names the directory. */
-function ownDirectoryOf(path: string): string | null {
+export function ownDirectoryOf(path: string): string | null {
   const file = join(path, ".git");
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return null;
   const named = /^gitdir: (.*)$/m.exec(readFileSync(file, "utf8"))?.[1];

@@ -1,14 +1,15 @@
 // The landing worktree: where trees are checked before they land. Each lander has one to itself: a lander that was stopped
 // beyond its lease and goes on must not change the files that its successor checks.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { git, gitOr } from "../runner/git.js";
 import type { GroupRecord } from "../runner/group.js";
 import { endGroup, type Machine, ownProcess } from "../runner/processes.js";
+import { refuseLinks } from "../runner/worktree.js";
 import { Held } from "./hold.js";
-import type { Repository } from "./repository.js";
+import { ownDirectoryOf, type Repository } from "./repository.js";
 
 interface Owner {
   host: string;
@@ -32,6 +33,8 @@ export class LandingWorktree {
   private constructor(
     readonly path: string,
     private readonly owner: Owner,
+    /** The commit that was shown last. */
+    private last: string,
   ) {}
 
   /** Takes the first one that nobody uses; creates it if it does not exist. */
@@ -42,6 +45,7 @@ export class LandingWorktree {
     commit: string,
   ): Promise<LandingWorktree> {
     const { root, room } = repository;
+    refuseLinks(room);
     mkdirSync(room, { recursive: true });
     const ignore = join(room, ".gitignore");
     if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
@@ -49,10 +53,11 @@ export class LandingWorktree {
       const path = join(room, `${target.replaceAll("/", "-")}-${n}`);
       const before = ownerOf(path);
       if (before && !isGone(before, machine)) continue;
-      const worktree = new LandingWorktree(path, { ...ownProcess(machine), name: hostname() });
+      const worktree = new LandingWorktree(path, { ...ownProcess(machine), name: hostname() }, commit);
       worktree.record();
       await endGroupOf(before, machine);
       await add(root, path, commit);
+      await worktree.detach();
       return worktree;
     }
     throw new Held({
@@ -83,9 +88,18 @@ export class LandingWorktree {
   /** Makes its files exactly those of the commit. What git ignores stays: setup made it. */
   async show(commit: string): Promise<void> {
     if (this.shown === commit) return;
+    await this.detach();
     await git(this.path, [...options, "reset", "--hard", "--quiet", commit]);
     await git(this.path, [...options, "clean", "-ffdq"]);
     this.shown = commit;
+    this.last = commit;
+  }
+
+  /** A command can have switched to a branch, even to the target: a reset would move it. */
+  async detach(): Promise<void> {
+    const directory = ownDirectoryOf(this.path);
+    if (directory === null || !readFileSync(join(directory, "HEAD"), "utf8").startsWith("ref:")) return;
+    await git(this.path, [...options, "update-ref", "--no-deref", "HEAD", this.last]);
   }
 
   giveBack(): void {
@@ -118,6 +132,8 @@ async function endGroupOf(owner: Owner | null, machine: Machine): Promise<void> 
 }
 
 async function add(root: string, path: string, commit: string): Promise<void> {
+  // A link in a clone must not lead to another worktree.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
   const directory = existsSync(path) ? await gitOr(path, ["rev-parse", "--absolute-git-dir"]) : null;
   const isWorktree = directory !== null && /[\\/]worktrees[\\/][^\\/]+$/.test(directory);
   if (isWorktree) {
