@@ -163,9 +163,12 @@ export interface AcquireLanderCommand extends OnProject {
   type: "acquire-lander";
   repository: string;
   target: string;
-  holder: string;
+  /** Its name, by which it renews the lease; absent: the store gives one. */
+  holder?: string | undefined;
   host?: string | undefined;
   ttlMs?: number | undefined;
+  /** A holder whose process has ended, as the caller has seen. */
+  replaces?: string | undefined;
 }
 /** Submissions wait, and no lander has the lease: the inbox says so. */
 export interface NoteMissingLanderCommand {
@@ -196,7 +199,8 @@ export interface IntendLandingCommand extends OnLanding {
 }
 export interface RecordChecksCommand extends OnLanding {
   type: "record-checks";
-  tasks: Omit<LandingTask, "commit">[];
+  /** Absent: those of the landing. */
+  tasks?: Omit<LandingTask, "commit">[] | undefined;
   checks: CheckResult[];
 }
 /** What the lander found in the repository. */

@@ -18,7 +18,7 @@ import {
   targetOf,
 } from "../runner/target.js";
 import { Held, LeaseLost, SettingsChanged } from "./hold.js";
-import { Lease } from "./lease.js";
+import { type Busy, Lease } from "./lease.js";
 import { acceptedRewind, lookAt } from "./look.js";
 import { Committer, Merger } from "./merge.js";
 import { type Repository, repositoryAt } from "./repository.js";
@@ -85,10 +85,18 @@ export async function acceptRewind({ dibs, directory, project }: LanderOptions):
   if (last) await git(root, ["config", "--local", acceptedRewind, last]);
 }
 
+const nameOfLander = () =>
+  `lander-${hostname().slice(0, 60)}-${process.pid}-${randomBytes(3).toString("hex")}`;
+
+/** By the name that a lander of this machine has. */
+function isGone(holder: string, machine: Machine): boolean {
+  const pid = /^lander-.*-(\d+)-[0-9a-f]{6}$/.exec(holder)?.[1];
+  return pid !== undefined && !machine.isAlive(Number(pid), null);
+}
+
 class Lander {
   private readonly timings: LanderTimings;
-  private readonly holder =
-    `lander-${hostname().slice(0, 60)}-${process.pid}-${randomBytes(3).toString("hex")}`;
+  private readonly holder = nameOfLander();
   private readonly wake = new Wake();
   private readonly end: LanderEnd = { landed: 0, returned: 0, held: [] };
   /** Submissions that are tried alone: their batch was red, or they conflict with another of it. */
@@ -158,8 +166,8 @@ class Lander {
     try {
       while (!signal.aborted) {
         const lease = await this.takeLease();
-        if (!lease) {
-          if (once) throw anotherWorks(this.place.target);
+        if (!(lease instanceof Lease)) {
+          if (once && !lease.isGone) throw anotherWorks(this.place.target);
           if (!isWaiting) this.say({ step: "waiting", for: "lease", target: this.place.target });
           isWaiting = true;
           await pause(Math.min(this.timings.lookMs, this.timings.ttlMs / 3), signal);
@@ -179,7 +187,7 @@ class Lander {
     }
   }
 
-  private takeLease(): Promise<Lease | null> {
+  private takeLease(): Promise<Lease | Busy> {
     const { machine, signal } = this.options;
     const input = {
       project: this.project,
@@ -189,7 +197,11 @@ class Lander {
       host: machine.hostId,
       ttlMs: this.timings.ttlMs,
     };
-    return this.stored(() => Lease.take(this.dibs, input, (error) => this.trouble(error)), signal);
+    const watch = {
+      isGone: (holder: string) => isGone(holder, machine),
+      onTrouble: (error: unknown) => this.trouble(error),
+    };
+    return this.stored(() => Lease.take(this.dibs, input, watch), signal);
   }
 
   /** Whether the lander has ended: stopped, or with `once` nothing can land. */

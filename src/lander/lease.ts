@@ -18,6 +18,18 @@ export interface LeaseInput {
   ttlMs: number;
 }
 
+/** Who has the lease. */
+export interface Busy {
+  /** Its process is known to have ended: its lease ends by itself. */
+  isGone: boolean;
+}
+
+export interface LeaseWatch {
+  /** Whether a holder's process on this machine has ended. */
+  isGone(holder: string): boolean;
+  onTrouble(error: unknown): void;
+}
+
 export class Lease {
   private readonly ending = new AbortController();
   private readonly heartbeat: Heartbeat;
@@ -35,20 +47,24 @@ export class Lease {
     this.heartbeat.within(input.ttlMs / 3);
   }
 
-  /** Null: another lander works. */
-  static async take(
-    dibs: Dibs,
-    input: LeaseInput,
-    onTrouble: (error: unknown) => void,
-  ): Promise<Lease | null> {
-    const askedAt = performance.now();
-    try {
-      const { lease } = await dibs.landings.lease(input);
-      return new Lease(dibs, input, lease, askedAt, onTrouble);
-    } catch (error) {
-      if (error instanceof DibsError && error.code === "SESSION_BUSY") return null;
-      throw error;
-    }
+  /** At once from a lander that was killed on this machine, unless it was moving the target. */
+  static async take(dibs: Dibs, input: LeaseInput, watch: LeaseWatch): Promise<Lease | Busy> {
+    const ask = async (more: { replaces?: string } = {}): Promise<Lease | DibsError> => {
+      const askedAt = performance.now();
+      try {
+        const { lease } = await dibs.landings.lease({ ...input, ...more });
+        return new Lease(dibs, input, lease, askedAt, (error) => watch.onTrouble(error));
+      } catch (error) {
+        if (error instanceof DibsError && error.code === "SESSION_BUSY") return error;
+        throw error;
+      }
+    };
+    const first = await ask();
+    if (first instanceof Lease) return first;
+    const { holder, host } = first.details;
+    if (typeof holder !== "string" || host !== input.host || !watch.isGone(holder)) return { isGone: false };
+    const second = await ask({ replaces: holder });
+    return second instanceof Lease ? second : { isGone: true };
   }
 
   get epoch(): number {

@@ -339,7 +339,7 @@ export const landingOperations = {
     command: ({ project: _, ...input }, context): RecordChecksCommand => ({
       type: "record-checks",
       ...input,
-      tasks: named(input.tasks, projectOf({ project: _ }, context)),
+      tasks: input.tasks && named(input.tasks, projectOf({ project: _ }, context)),
     }),
     answer: landingAnswer,
   }),

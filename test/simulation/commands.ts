@@ -199,7 +199,10 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     project: scene.project,
     ...place(pick),
     holder: pick.of(["l1", "l1", "l2"]),
-    ...present({ ttlMs: pick.of([undefined, 1000, 5000]) }),
+    ...present({
+      ttlMs: pick.of([undefined, 1000, 5000]),
+      replaces: pick.of([undefined, undefined, undefined, "l1", "l2"]),
+    }),
   }),
   "release-lander": (pick, scene) => ({
     type: "release-lander",

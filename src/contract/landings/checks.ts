@@ -14,7 +14,7 @@ export const recordChecks = operation({
     z.object({
       project: project(),
       ...onLanding(),
-      tasks: landingTasks(),
+      tasks: landingTasks().optional().describe("Whose results they are; default: the landing's"),
       checks: z.array(checkResult()).max(limits.checksMax),
     }),
   output: () => z.object({ success: success(), landing: landingShape() }),

@@ -14,9 +14,16 @@ export const leaseLander = operation({
     z.object({
       project: project(),
       ...place(),
-      holder: id().describe("The lander's own name"),
+      holder: id()
+        .optional()
+        .describe("The lander's own name, by which it renews the lease; default: one that the answer has"),
       host: text(limits.wordLengthMax).optional(),
       ttlMs: ms().min(1_000).max(600_000).optional().describe("Default: a minute"),
+      replaces: id()
+        .optional()
+        .describe(
+          "A holder whose process has ended: its lease is taken over, unless it was moving the target",
+        ),
     }),
   output: () => z.object({ success: success(), lease: landerLeaseShape() }),
   refusals: ["INVALID_STATE", "SESSION_BUSY"],

@@ -43,7 +43,7 @@ import { landingNow, landTask, returnTask, withoutTasks } from "./unsubmit.js";
 
 /** Takes or renews the lease. The first lander of a project tells which repository its work lands in. */
 export function acquireLander(draft: Draft, command: AcquireLanderCommand): Outcome<LanderLease> {
-  const { repository, target, holder, host = null } = command;
+  const { repository, target, host = null } = command;
   const project = draft.project(command.project);
   const { land } = project.settings;
   if (land.target === null) return landingIsOff(project.id);
@@ -65,15 +65,17 @@ export function acquireLander(draft: Draft, command: AcquireLanderCommand): Outc
     draft.emit("project:updated", { project: project.id, data: { settings: { land: { repository } } } });
   }
   const known = leaseOf(draft, command);
-  const isRenewed = known?.holder === holder && isLeaseLive(known, draft.now);
-  if (known && !isRenewed && isLeaseLive(known, draft.now)) return leaseHeld(known);
+  const isLive = isLeaseLive(known, draft.now);
+  const isRenewed = isLive && known?.holder === command.holder;
+  if (known && isLive && !isRenewed && !isReplaced(draft, known, command)) return leaseHeld(known);
   for (const id of [known?.missingId, unbound?.missingId]) if (id) markRead(draft, id);
   const ttlMs = command.ttlMs ?? landerTtlMs;
+  const epoch = isRenewed && known ? known.epoch : (known?.epoch ?? 0) + 1;
   const lease: LanderLease = {
     repository,
     target,
-    epoch: isRenewed ? known.epoch : (known?.epoch ?? 0) + 1,
-    holder,
+    epoch,
+    holder: command.holder ?? `lander-${epoch}`,
     host,
     ttlMs,
     expiresAt: draft.now + ttlMs,
@@ -85,6 +87,11 @@ export function acquireLander(draft: Draft, command: AcquireLanderCommand): Outc
   const left = isRenewed ? lease : withoutUnfinished(draft, lease);
   putLease(draft, left);
   return accept(left);
+}
+
+/** Not while it was moving the target: a git command of it can outlive it, and is over when its lease is. */
+function isReplaced(draft: Draft, known: LanderLease, { replaces }: AcquireLanderCommand): boolean {
+  return known.holder === replaces && unsettled(draft, known) === null;
 }
 
 /** What the lander before was checking is begun again; its intent, if it recorded one, must be settled. */
@@ -224,7 +231,7 @@ export function recordChecks(draft: Draft, command: RecordChecksCommand): Outcom
   }));
   const landing = { ...found.landing, checks: withChecks(found.landing.checks, checks) };
   putLanding(draft, landing);
-  for (const each of command.tasks) {
+  for (const each of command.tasks ?? landing.tasks) {
     const task = draft.task(each.project, each.taskId);
     const submission = task && submissionOf(draft, task, each.submission);
     if (submission && submission.end === null)

@@ -399,6 +399,36 @@ export function landing(driver: Driver): void {
       await world.ok({ ...open, tasks, epoch: epoch + 1 });
     });
 
+    it("a lander without a name gets one, by which it renews", async (world) => {
+      await landingOn(world);
+      const acquire = { type: "acquire-lander", ...place } as const;
+      const first = await world.ok(acquire);
+      expect(first.holder).toMatch(/./);
+      await world.refused("SESSION_BUSY", acquire);
+      const renewed = await world.ok({ ...acquire, holder: first.holder! });
+      expect(renewed.epoch).toBe(first.epoch);
+    });
+
+    it("a holder that is known to have ended is replaced, unless it was moving the target", async (world) => {
+      await landingOn(world);
+      const epoch = await lander(world);
+      const second = { type: "acquire-lander", ...place, holder: "lander-2" } as const;
+      await world.refused("SESSION_BUSY", { ...second, replaces: "lander-9" });
+      const { taskId } = await submitted(world);
+      const tasks = [inLanding(taskId)];
+      const open = { type: "open-landing", ...place, tasks } as const;
+      await world.ok({ ...open, epoch });
+      expect((await world.ok({ ...second, replaces: "lander-1" })).epoch).toBe(epoch + 1);
+      await world.refused("STALE_EPOCH", { ...open, epoch });
+      await world.ok({ ...open, epoch: epoch + 1, commit: commitOf(9) });
+      await world.refused("SESSION_BUSY", {
+        type: "acquire-lander",
+        ...place,
+        holder: "lander-3",
+        replaces: "lander-2",
+      });
+    });
+
     it("a lander that stops gives its lease back", async (world) => {
       await landingOn(world);
       const epoch = await lander(world);
