@@ -204,3 +204,19 @@ describe.each(driverNames)("a claim right after its holder's process died, on %s
     )(),
   );
 });
+
+test(
+  "a task that becomes ready between the first try of a claim and its wait is claimed",
+  on("memory", async (pipeline) => {
+    const { executor } = pipeline;
+    const transact = executor.transact.bind(executor);
+    let taskId: string | null = null;
+    vi.spyOn(executor, "transact").mockImplementation(async (call, candidates) => {
+      const done = await transact(call, candidates);
+      if (call.handler.name === "tasks.claimNext") taskId ??= await create(pipeline.again());
+      return done;
+    });
+    const input = { sessionId: "a", register: true, waitMs: 1_000 } as const;
+    expect((await pipeline.call("tasks.claimNext", input)).claim).toMatchObject({ taskId });
+  }),
+);

@@ -138,6 +138,30 @@ describe("a commit that arrives long after its client was cut off", () => {
   });
 });
 
+describe("a commit that was cut off, and whose number another server has used since", () => {
+  test("is carried out again", async () => {
+    const { proxy, dibs, sessionId } = await openBehindProxy();
+    const other = await open({ url: database.url });
+    await work(dibs, sessionId, "a");
+    let using: Promise<unknown> | null = null;
+    let isUsed = false;
+    proxy.rules.fromClient = (message) => {
+      if (!using && isQuery(message, "COMMIT")) {
+        using = other.tasks.create({ prompt: "by the other" }).then(() => {
+          isUsed = true;
+        });
+        return "cut";
+      }
+      return using && !isUsed ? "cut" : "pass";
+    };
+    const { id: taskId } = (await dibs.tasks.create({ prompt: "by this one" })).task;
+    await using;
+    expect((await dibs.tasks.get({ taskId })).task.title).toBe("by this one");
+    const { tasks } = await stored(database.url);
+    expect(tasks.map(({ title }) => title).sort()).toEqual(["a", "by the other", "by this one"]);
+  });
+});
+
 describe("a commit of which nobody can tell what became of it", () => {
   test("fails, and nothing of it goes along with the next one", async () => {
     const { proxy, dibs, sessionId } = await openBehindProxy();

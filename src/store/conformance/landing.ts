@@ -549,6 +549,18 @@ export function landing(driver: Driver): void {
       expect(await world.stateOf(taskId)).toBe("queued");
     });
 
+    it("an earlier submission of a task cannot land", async (world) => {
+      await landingOn(world);
+      const { taskId } = await submitted(world);
+      await returned(world, taskId);
+      const again = { taskId, sessionId: "b", epoch: await world.claim(taskId, "b", { start: true }) };
+      await world.ok({ type: "submit", ...again, commit: commitOf(2), result: resultOf("") });
+      const epoch = await lander(world);
+      const open = { type: "open-landing", ...place, epoch, commit: commitOf(9) } as const;
+      await world.refused("INVALID_STATE", { ...open, tasks: [inLanding(taskId, 1)] });
+      await world.ok({ ...open, tasks: [inLanding(taskId, 2)] });
+    });
+
     it("the next lander finds the intent of the one before, and finishes it", async (world) => {
       await landingOn(world);
       const { taskId } = await submitted(world);

@@ -184,6 +184,16 @@ export function questions(driver: Driver): void {
       });
     }
 
+    it("an answer for an earlier question is refused, and the open one still waits", async (world) => {
+      const { questionId: earlier, ...hold } = await asking(world);
+      await world.ok({ type: "respond", taskId: hold.taskId, response: "x" });
+      const { questionId } = await world.ok({ type: "ask", ...hold, question: "And now?" });
+      await world.ok({ type: "release", ...hold, spread: 0 });
+      const stale = { type: "respond", taskId: hold.taskId, response: "y", questionId: earlier } as const;
+      await world.unchanged(() => world.refused("QUESTION_MISMATCH", stale));
+      await world.ok({ ...stale, questionId });
+    });
+
     it("a question without a holder can be cancelled, and nothing else ends it", async (world) => {
       const { taskId } = await asking(world);
       await world.ok({ type: "release", taskId, force: true, spread: 0 });

@@ -15,6 +15,43 @@ const againMs = { first: 20, max: 5_000 };
 /** How often to look: seldom while notices arrive, often while they do not. */
 const lookMs = { heard: 1_000, unheard: 50 };
 
+/** A payload must stay below 8000 bytes. Versions that are left out are found by a look. */
+const orgsSentMax = 30;
+const versionsSentMax = 5;
+
+/** Versions that are known while one before them is missing: at most so many per org. */
+const aheadMax = 1_000;
+
+/** Which commits of an org this process knows of: a look that finds no other has nothing to report. */
+class KnownVersions {
+  private readonly ahead = new Set<number>();
+
+  constructor(private last: number) {}
+
+  add(version: number): void {
+    if (version <= this.last) return;
+    this.ahead.add(version);
+    while (this.ahead.delete(this.last + 1)) this.last++;
+    if (this.ahead.size > aheadMax) this.ahead.clear();
+  }
+
+  /** Whether a commit up to this version was not known. */
+  isNews(version: number): boolean {
+    return version > this.last;
+  }
+
+  addAllUpTo(version: number): void {
+    this.last = Math.max(this.last, version);
+    for (const each of this.ahead) if (each <= this.last) this.ahead.delete(each);
+    while (this.ahead.delete(this.last + 1)) this.last++;
+  }
+}
+
+interface Pending {
+  mayFree: boolean;
+  versions: number[];
+}
+
 interface Options {
   database: Pick<Database, "listen" | "notify">;
   /** The version that each of these orgs has now. */
@@ -25,14 +62,15 @@ interface Options {
 
 interface Message {
   from: string;
-  orgs?: [org: string, mayFree: boolean][];
+  /** Earlier programs send no versions. */
+  orgs?: [org: string, mayFree: boolean, versions?: number[]][];
   probe?: true;
 }
 
 export class Notices {
   private readonly id = randomUUID();
-  private readonly pending = new Map<string, boolean>();
-  private readonly versions = new Map<string, number>();
+  private readonly pending = new Map<string, Pending>();
+  private readonly versions = new Map<string, KnownVersions>();
   private publishing: NodeJS.Timeout | null = null;
   private looking: NodeJS.Timeout | null = null;
   private probing: NodeJS.Timeout | null = null;
@@ -47,7 +85,7 @@ export class Notices {
 
   /** From now on the org is watched for a version later than that. */
   watch(org: string, version: number): void {
-    this.versions.set(org, version);
+    this.versions.set(org, new KnownVersions(version));
     if (!this.isStarted) void this.listen();
     this.scheduleLook();
   }
@@ -58,21 +96,24 @@ export class Notices {
 
   /** This process has committed. */
   committed(org: string, version: number, mayFree: boolean): void {
-    // If others have committed in between, the next look tells of them.
-    if (this.versions.get(org) === version - 1) this.versions.set(org, version);
+    // If others have committed in between, their notices or the next look tell of them.
+    this.versions.get(org)?.add(version);
     if (this.isClosed) return;
-    this.pending.set(org, mayFree || this.pending.get(org) === true);
+    const before = this.pending.get(org);
+    const versions = [...(before?.versions ?? []), version].slice(-versionsSentMax);
+    this.pending.set(org, { mayFree: mayFree || before?.mayFree === true, versions });
     this.publishing ??= setTimeout(() => void this.publish(), publishAfterMs).unref();
   }
 
   private async publish(): Promise<void> {
     if (this.publishing) clearTimeout(this.publishing);
     this.publishing = null;
-    const orgs = [...this.pending];
+    const orgs = [...this.pending].map(
+      ([org, { mayFree, versions }]): NonNullable<Message["orgs"]>[number] => [org, mayFree, versions],
+    );
     this.pending.clear();
-    // A payload must stay below 8000 bytes.
-    for (let at = 0; at < orgs.length; at += 50) {
-      await this.send({ from: this.id, orgs: orgs.slice(at, at + 50) });
+    for (let at = 0; at < orgs.length; at += orgsSentMax) {
+      await this.send({ from: this.id, orgs: orgs.slice(at, at + orgsSentMax) });
     }
   }
 
@@ -139,8 +180,11 @@ export class Notices {
     this.isHeard = true;
     this.warning = null;
     if (message.from === this.id) return;
-    for (const [org, mayFree] of message.orgs ?? []) {
-      if (this.versions.has(org)) this.options.onChange(org, mayFree);
+    for (const [org, mayFree, versions = []] of message.orgs ?? []) {
+      const known = this.versions.get(org);
+      if (!known) continue;
+      for (const version of versions) known.add(version);
+      this.options.onChange(org, mayFree);
     }
   }
 
@@ -151,11 +195,11 @@ export class Notices {
   }
 
   private async look(): Promise<void> {
-    for (const org of [...this.versions.keys()]) {
+    for (const [org, known] of [...this.versions]) {
       try {
         const version = await this.options.look(org);
-        if (version <= (this.versions.get(org) ?? version)) continue;
-        this.versions.set(org, version);
+        if (!known.isNews(version) || this.versions.get(org) !== known) continue;
+        known.addAllUpTo(version);
         this.options.onChange(org, true);
       } catch {
         // The next look may succeed.
