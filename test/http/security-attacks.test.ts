@@ -133,6 +133,17 @@ describe("whatever a request calls this server must be its name:", () => {
     expect(statusOf(await raw(`http://${own()}/api/tasks`, { host: "evil.example" }))).toBe(403);
   });
 
+  test("and none that only begins or ends like it", async () => {
+    const [, port] = own().split(":");
+    const hosts = [
+      `${own()}0`,
+      `localhost.evil.example:${port}`,
+      `evil-localhost:${port}`,
+      `evil.localhost:${port}`,
+    ];
+    for (const host of hosts) expect(statusOf(await raw("/api/tasks", { host })), host).toBe(403);
+  });
+
   test("and nothing that is hardly a name", async () => {
     for (const host of [
       `a@${own()}`,
