@@ -261,7 +261,11 @@ const describe: Record<Blocker, Describe> = {
     const hold = holdOf(draft, task, project);
     if (hold) {
       const fix = hold.fix ?? `dibs show ${task.id}`;
-      return { code: "LANDING_HELD", message: `Its landing is held: ${hold.message}`, fix };
+      const place = landingPlace(project);
+      // The hold stays as it was found until a lander looks again.
+      const isLooking = isLeaseLive(place && leaseOf(draft, place), draft.now);
+      const next = isLooking ? "" : " After that, run: dibs land";
+      return { code: "LANDING_HELD", message: `Its landing is held: ${hold.message}${next}`, fix };
     }
     const review = reviewReason(draft, task, project);
     if (review) return review;

@@ -45,6 +45,9 @@ export interface CheckOptions {
 const rememberedMax = 500;
 const setupTimeoutMs = 30 * 60_000;
 const logTailMax = 4_000;
+/** Of the setup among the checks: no check can have it. */
+const setupName = "(setup)";
+const setupFailed = "setup failed\n";
 
 export class Checks {
   /** What passed or failed on which tree; a result counts for the same tree, command and setup. */
@@ -100,6 +103,9 @@ export class Checks {
     const result = await this.again(settings, check, base);
     if (isGreen(result)) return;
     this.forgetRed();
+    const { setup } = settings;
+    if (setup !== null && result.logTail.startsWith(setupFailed))
+      throw setupRed(setup, result, { target, isStarted: !this.unstartable.has(setupName) });
     throw this.unstartable.has(name) ? cannotStart(check, result) : targetRed(result, target);
   }
 
@@ -129,8 +135,11 @@ export class Checks {
       (setup.paths.length === 0 || !(await applies(path, setup.paths, before.commit, on.commit)));
     if (isSame) return null;
     this.setUp = null;
-    const result = await this.execute({ name: "setup", run: setup.run, timeoutMs: setupTimeoutMs }, on.tree);
-    if (!isGreen(result)) return { ...result, logTail: `setup failed\n${result.logTail}` };
+    const result = await this.execute(
+      { name: setupName, run: setup.run, timeoutMs: setupTimeoutMs },
+      on.tree,
+    );
+    if (!isGreen(result)) return { ...result, logTail: `${setupFailed}${result.logTail}` };
     this.setUp = { run, commit: on.commit };
     return null;
   }
@@ -190,11 +199,30 @@ function cannotStart({ name, run }: Check, { logTail }: CheckResult): Held {
   });
 }
 
-function targetRed({ name, state, exitCode }: CheckResult, target: string): Held {
-  const how = state === "timed-out" ? "times out" : `exits with code ${exitCode}`;
+function setupRed(
+  { run }: { run: string[] },
+  result: CheckResult,
+  { target, isStarted }: { target: string; isStarted: boolean },
+): Held {
+  const line = run.join(" ").slice(0, 200);
+  const why = result.logTail.slice(setupFailed.length).split("\n")[0]!;
+  return new Held({
+    reason: isStarted ? "TARGET_RED" : "CHECK_CANNOT_START",
+    message: isStarted
+      ? `The setup of landing (${line}) ${endOf(result)} on ${target} itself, so nothing is checked.`
+      : `The setup of landing (${line}) ${why}.`,
+    fix: "dibs project show",
+  });
+}
+
+const endOf = ({ state, exitCode }: CheckResult) =>
+  state === "timed-out" ? "times out" : `exits with code ${exitCode}`;
+
+function targetRed(result: CheckResult, target: string): Held {
+  const { name } = result;
   return new Held({
     reason: "TARGET_RED",
-    message: `Check ${name} ${how} on ${target} itself, so nothing lands until ${target} is fixed.`,
+    message: `Check ${name} ${endOf(result)} on ${target} itself, so nothing lands until ${target} is fixed.`,
     fix: `dibs check run ${name}`,
   });
 }

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Dibs } from "../client/client.js";
+import { shellWord } from "../client/view/shell.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { WireProject, WireTask } from "../contract/shapes.js";
@@ -202,7 +203,10 @@ class Examination {
         const back = [...staged].find((file) => changed.has(file) && !differs.has(file));
         if (back === undefined) continue;
         const message = `${back} is staged in ${path} as it was before landing ${id}: a commit would take the landed change back.`;
-        this.found("L7", message, `git -C ${path} restore --staged --worktree -- ${back}`);
+        // The file may have changes that are not staged.
+        const isUnchanged = (await gitOr(path, ["diff", "--quiet", "--", `:(literal,top)${back}`])) !== null;
+        const where = isUnchanged ? "--staged --worktree" : "--staged";
+        this.found("L7", message, `git -C ${shellWord(path)} restore ${where} -- ${shellWord(back)}`);
         break;
       }
     }
@@ -298,7 +302,7 @@ class Examination {
       this.found(
         "lock",
         `${file} is left of a git command that has ended, or of one that hangs.`,
-        `rm ${file}`,
+        `rm ${shellWord(file)}`,
       );
     }
     if (!existsSync(this.repository.room)) return;
@@ -307,7 +311,7 @@ class Examination {
       this.found(
         "lock",
         `${name} is left in ${this.repository.room}.`,
-        `rm ${join(this.repository.room, name)}`,
+        `rm ${shellWord(join(this.repository.room, name))}`,
       );
   }
 }

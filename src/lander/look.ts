@@ -2,6 +2,7 @@
 
 import { existsSync, lstatSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { shellWord } from "../client/view/shell.js";
 import { pause } from "../common/abort.js";
 import { GitError, git, gitOr } from "../runner/git.js";
 import { type Target, targetRef, targetTip } from "../runner/target.js";
@@ -89,7 +90,7 @@ async function checkoutOf(repository: Repository, target: string): Promise<Check
     throw new Held({
       reason: "TARGET_CHECKED_OUT_TWICE",
       message: `${target} is checked out in ${found.map(({ path }) => path).join(" and ")}.`,
-      fix: `git -C ${found.at(-1)!.path} switch --detach`,
+      fix: `git -C ${shellWord(found.at(-1)!.path)} switch --detach`,
     });
   }
   const [checkout] = found;
@@ -118,7 +119,7 @@ function inProgress(path: string, what: string, target: string): Held {
   return new Held({
     reason: "TARGET_IN_USE",
     message: `${what[0]!.toUpperCase()}${what.slice(1)} of ${target} is in progress in ${path}. Finish or abort it.`,
-    fix: `git -C ${path} status`,
+    fix: `git -C ${shellWord(path)} status`,
   });
 }
 
@@ -143,7 +144,7 @@ async function refuseLocked({ path, gitDirectory }: Checkout): Promise<void> {
       throw new Held({
         reason: "INDEX_LOCKED",
         message: `${file} has been there for more than 10 s. If no git command runs in ${path}, remove it.`,
-        fix: `rm ${file}`,
+        fix: `rm ${shellWord(file)}`,
       });
     }
     await pause(lookMs);

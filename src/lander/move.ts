@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { shellWord } from "../client/view/shell.js";
 import { retry } from "../common/retry.js";
 import { GitError, git, gitOr } from "../runner/git.js";
 import { changeRefs, type RefChange } from "../runner/ref-transaction.js";
@@ -134,7 +135,7 @@ export class Mover {
         message:
           `${this.place.target} has moved, but ${path} still has the files of ${shortSha(from)}: ${obstacle}. ` +
           "Move it away, and the checkout is updated.",
-        fix: `git -C ${path} status`,
+        fix: `git -C ${shellWord(path)} status`,
       });
     }
   }
@@ -177,7 +178,7 @@ export class Mover {
     throw new Held({
       reason: "TARGET_REFUSED",
       message: `Git refuses to move ${this.place.target}: ${saidByGit(error)}`,
-      fix: `ls ${join(this.repository.gitDirectory, "hooks")}`,
+      fix: `ls ${shellWord(join(this.repository.gitDirectory, "hooks"))}`,
     });
   }
 
@@ -264,7 +265,7 @@ export class Mover {
       throw new Held({
         reason: "CHECKOUT_REFUSED",
         message: `Git cannot update ${path}: ${rejectionOf(error)}`,
-        fix: `git -C ${path} status`,
+        fix: `git -C ${shellWord(path)} status`,
       });
     }
   }
@@ -340,7 +341,7 @@ export async function rollBack(
       throw new Held({
         reason: "CHECKOUT_HALF_DONE",
         message: `A landing that was interrupted left ${shortSha(to)} staged in ${path}: ${saidByGit(error)}`,
-        fix: `git -C ${path} status`,
+        fix: `git -C ${shellWord(path)} status`,
       });
     });
     return;

@@ -1,6 +1,7 @@
 // What a lander reports in words. Paths, logs and what git says can be of any length and any bytes: every text is bounded and
 // well-formed here, so that the store takes it.
 
+import { shellWord } from "../client/view/shell.js";
 import type { GitError } from "../runner/git.js";
 import type { CheckResult } from "./checks.js";
 import { type Hold, saidByGit, shortSha } from "./hold.js";
@@ -63,7 +64,7 @@ export function dirtyHold(queued: Queued, path: string, checkout: string): Hold 
   return {
     reason: "CHECKOUT_DIRTY",
     message: `Task ${queued.taskId} changes ${path}, which has uncommitted changes or is in the way in ${checkout}.`,
-    fix: `git -C ${checkout} status -- ${path}`,
+    fix: `git -C ${shellWord(checkout)} status -- ${shellWord(path)}`,
     tasks: [taskName(queued)],
   };
 }

@@ -4,6 +4,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { shellWord } from "../client/view/shell.js";
 import { git, gitOr } from "../runner/git.js";
 import type { GroupRecord } from "../runner/group.js";
 import { endGroup, type Machine, ownProcess } from "../runner/processes.js";
@@ -63,7 +64,7 @@ export class LandingWorktree {
     throw new Held({
       reason: "NO_LANDING_WORKTREE",
       message: `All ${worktreesMax} landing worktrees in ${room} are in use.`,
-      fix: `ls ${room}`,
+      fix: `ls ${shellWord(room)}`,
     });
   }
 

@@ -37,18 +37,23 @@ const fetchTimeoutMs = 5 * 60_000;
 /** The target's commit, fetched first where there is a remote; null: there is no such branch. */
 export async function targetTip(root: string, place: Target): Promise<string | null> {
   const { target, remote } = place;
-  if (remote !== null) await fetchFrom(root, remote, [`+refs/heads/${target}:${targetRef(place)}`]);
+  if (remote !== null) {
+    const isThere = await fetchFrom(root, remote, [`+refs/heads/${target}:${targetRef(place)}`]);
+    // What was fetched before it was deleted there is not the target.
+    if (!isThere) return null;
+  }
   return gitOr(root, ["rev-parse", "--verify", "--quiet", `${targetRef(place)}^{commit}`]);
 }
 
-/** A ref that the remote does not have is no error: whoever needs it finds that it is missing. */
-export async function fetchFrom(root: string, remote: string, refspecs: readonly string[]): Promise<void> {
+/** False: the remote does not have one of the refs. */
+export async function fetchFrom(root: string, remote: string, refspecs: readonly string[]): Promise<boolean> {
   try {
     await git(root, ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, ...refspecs], {
       timeoutMs: fetchTimeoutMs,
     });
+    return true;
   } catch (error) {
-    if (error instanceof GitError && /couldn't find remote ref/i.test(error.stderr)) return;
+    if (error instanceof GitError && /couldn't find remote ref/i.test(error.stderr)) return false;
     throw error;
   }
 }

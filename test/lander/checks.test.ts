@@ -234,6 +234,24 @@ test("setup runs first, and again only when one of its paths changed", async () 
   expect(readFileSync(runs, "utf8").length - before).toBe(1);
 });
 
+test("a setup that fails on the target, or cannot start, holds everything and is named", async () => {
+  const red = { run: [process.execPath, "-e", "process.exit(3)"], paths: [] };
+  const stage = await Stage.open({ land: { setup: red, checks: [check("green", "process.exit(0)")] } });
+  await stage.handIn({ "b.txt": "b\n" });
+  const setup = /^The setup of landing \(.*\) exits with code 3 on main itself/;
+  expect((await stage.land()).held).toMatchObject([
+    { reason: "TARGET_RED", message: expect.stringMatching(setup) },
+  ]);
+  await stage.dibs.projects.update({
+    settings: { land: { setup: { run: ["no-such-program"], paths: [] } } },
+  } as never);
+  expect((await stage.land()).held).toMatchObject([
+    { reason: "CHECK_CANNOT_START", message: expect.stringContaining("no-such-program was not found") },
+  ]);
+  await stage.dibs.projects.update({ settings: { land: { setup: null } } } as never);
+  expect(await stage.land()).toMatchObject({ landed: 1, returned: 0 });
+});
+
 test("nothing lands in a paused project, and the rest of the queue is not held by it", async () => {
   const stage = await Stage.open();
   const one = await stage.handIn({ "b.txt": "b\n" });

@@ -143,6 +143,12 @@ test("something staged in the checkout that would take a landed change back", as
       fix: expect.stringContaining("n.txt"),
     },
   ]);
+  // What is not staged is a person's: the command must not take it away.
+  git(stage.root, "reset", "--quiet", "--hard");
+  git(stage.root, "reset", "--quiet", "main^", "--", "a.txt");
+  write(stage.root, { "a.txt": "mine\n" });
+  const { problems } = (await examineLandings(stage.dibs, stage.root))!;
+  expect(problems).toMatchObject([{ rule: "L7", fix: expect.stringMatching(/restore --staged -- a\.txt$/) }]);
 });
 
 test("a fence of a lander that the store does not know", async () => {

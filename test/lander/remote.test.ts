@@ -61,6 +61,17 @@ test("a remote that cannot be reached holds everything, and lands when it is bac
   expect(await stage.stateOf({ taskId })).toBe("completed");
 });
 
+test("a target that was deleted on the remote is missing, whatever was fetched before", async () => {
+  const { stage, remote } = await withRemote();
+  await handInElsewhere(stage, remote, { "b.txt": "b\n" });
+  git(remote, "branch", "-m", "main", "away");
+  expect((await stage.land()).held).toMatchObject([
+    { reason: "TARGET_MISSING", message: "There is no branch main on origin." },
+  ]);
+  git(remote, "branch", "-m", "away", "main");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
 test("a remote that rejects the push holds, and says what it said", async () => {
   const { stage, remote } = await withRemote();
   const taskId = await handInElsewhere(stage, remote, { "b.txt": "b\n" });

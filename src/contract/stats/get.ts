@@ -33,7 +33,7 @@ export const getStats = operation({
         blocked: count().describe("Waiting for dependencies or subtasks, and groups"),
         scheduled: count().describe("Not before a later time: scheduled, or waiting for a retry"),
         claimed: count(),
-        in_progress: count().describe("Running, or waiting for an answer"),
+        in_progress: count().describe("Running, waiting for an answer, or submitted"),
         done: count(),
         failed: count(),
         cancelled: count(),
