@@ -35,7 +35,7 @@ export interface Checkout {
   gitDirectory: string;
 }
 
-/** The working trees of people and tasks; not those where trees are checked, whatever a check has switched to. */
+/** The working trees of people and tasks. In those where trees are checked, a check can have switched to any branch. */
 export async function checkoutsOf({ root, gitDirectory, room }: Repository): Promise<Checkout[]> {
   const listed = (await gitOr(root, ["worktree", "list", "--porcelain", "-z"])) ?? "";
   const checkouts: Checkout[] = [];

@@ -89,7 +89,7 @@ export function acquireLander(draft: Draft, command: AcquireLanderCommand): Outc
   return accept(left);
 }
 
-/** Not while it was moving the target: a git command of it can outlive it, and is over when its lease is. */
+/** Not while it was moving the target: its git command can outlive it, and has ended when its lease ends. */
 function isReplaced(draft: Draft, known: LanderLease, { replaces }: AcquireLanderCommand): boolean {
   return known.holder === replaces && unsettled(draft, known) === null;
 }
