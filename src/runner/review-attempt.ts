@@ -108,11 +108,9 @@ export class ReviewAttempt {
     const { number } = this.parts.submission;
     if (submission.number === number && submission.stage !== null && !submission.approved) return;
     const decided = submission.reviews.findLast(({ verdict }) => verdict !== null);
-    const how =
-      submission.number === number && decided
-        ? `${verdictWords[decided.verdict!]} by ${decided.by}`
-        : "ended";
-    this.held.lose(new DibsError("STALE_SUBMISSION", `Submission ${number} of task ${taskId} was ${how}.`));
+    const verdict = decided?.verdict === "approve" ? "was approved" : "was sent back";
+    const how = submission.number === number && decided ? `${verdict} by ${decided.by}` : "has ended";
+    this.held.lose(new DibsError("STALE_SUBMISSION", `Submission ${number} of task ${taskId} ${how}.`));
   }
 
   private async runCommand(): Promise<AttemptEnd> {

@@ -2,6 +2,7 @@
 
 import type { WireSubmission } from "../client/brief/review-facts.js";
 import { type Action, cliFor, type Details } from "../client/view/commands.js";
+import { staysUnread } from "../client/view/inbox.js";
 import { approverText, diffText } from "../client/view/reviews.js";
 import { plain } from "../common/text.js";
 import { DibsError } from "../contract/error.js";
@@ -60,7 +61,7 @@ export function askToRelease(state: State, name: TaskName): void {
 async function readAbout({ dibs, live }: State, { project, taskId }: TaskName): Promise<void> {
   const { failures = [], notes = [] } = live.inbox ?? {};
   const about = [...failures.flatMap((failure) => failure.notes), ...notes].filter(
-    (note) => note.project === project && note.taskId === taskId,
+    (note) => note.project === project && note.taskId === taskId && !staysUnread(note),
   );
   for (const { id } of about) await dibs.notifications.read({ id });
 }
@@ -195,12 +196,11 @@ export function answer(state: State, task: WireTask, response: string): Promise<
 /** A failure is set aside: it stays failed, and leaves the inbox. */
 export async function markRead(state: State): Promise<void> {
   const item = state.view === "inbox" ? state.inbox.selected : undefined;
-  if (!item || item.kind === "question") {
-    state.say(
-      item ? "A question stays until it is answered." : "Notifications and failures are read in the inbox.",
-    );
-    return;
-  }
+  if (!item) return state.say("Notifications and failures are read in the inbox.");
+  if (item.kind === "question") return state.say("A question stays until it is answered.");
+  if (item.kind === "review") return state.say("A review stays until it has a verdict.");
+  if (item.kind === "note" && staysUnread(item.note))
+    return state.say("A held landing stays until it is not held any more.");
   const notes = item.kind === "failure" ? item.notes : [item.note];
   await attempt(state, undefined, async () => {
     for (const { id } of notes) await state.dibs.notifications.read({ id });

@@ -2,6 +2,7 @@
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
+import { staysUnread } from "../client/view/inbox.js";
 import { reviewMessage } from "../client/view/reviews.js";
 import { ago } from "../client/view/words.js";
 import { plain, widthOf, wrap } from "../common/text.js";
@@ -140,7 +141,12 @@ function detailOf(item: InboxItem, width: number): Line[] {
         [{ text: plain(item.note.title), bold: true }],
         ...paragraph(item.note.message, width),
         [],
-        [{ text: "m mark as read · Enter shows the task", tone: "dim" }],
+        [
+          {
+            text: `${staysUnread(item.note) ? "" : "m mark as read · "}Enter shows the task`,
+            tone: "dim",
+          },
+        ],
       ];
   }
 }

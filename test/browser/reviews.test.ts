@@ -132,7 +132,7 @@ describe("on the task page", () => {
         await dialog(page).getByRole("button", { name }).click();
         const refusal = dialog(page).getByRole("alert");
         await refusal
-          .getByText(`Submission ${old} of task ${task.taskId} has ended: the last one is ${old + 1}.`)
+          .getByText(`Submission ${old} of task ${task.taskId} was withdrawn; the last one is ${old + 1}.`)
           .waitFor();
         await refusal.getByText("Your verdict was not recorded.").waitFor();
         await dialog(page).getByRole("button", { name: "Back" }).click();
@@ -215,6 +215,11 @@ describe("in the inbox", () => {
       for (const text of ["All walls are teal.", "test passed", "1 file", "submission 1 by ada"])
         await review(page, "teal").getByText(text).waitFor();
       expect(await axeFindings(page)).toEqual([]);
+
+      // Reading about a review does not make it.
+      await page.getByRole("button", { name: "Mark all as read" }).click();
+      await page.getByText("0 marked as read.").waitFor();
+      expect(await badge(page).textContent()).toBe("2");
 
       await page.keyboard.press("j");
       await page.keyboard.press("a");

@@ -252,7 +252,7 @@ describe("show", () => {
     expect(returned).toMatch(/^ +line 29$/m);
     expect(returned).toMatch(/^returns +1$/m);
     await dibs.landings.intent({ id: landing.id, epoch, commit, tasks });
-    expect(await show("0001")).toMatch(/^landing +is being landed$/m);
+    expect(await show("0001")).toMatch(/^landing +lands next$/m);
     await dibs.landings.landed({ id: landing.id, epoch });
     expect(await show("0001")).toMatch(
       new RegExp(`^landing +landed as ${commit.slice(0, 12)} on main, \\d+s ago$`, "m"),

@@ -181,7 +181,7 @@ test("two reviewers at once: the first verdict counts, and the other one is told
   place.leave("go");
   const { code, out } = await agent.ended;
   expect(code).toBe(1);
-  expect(out).toMatch(/0001 lost: Submission 1 of task 0001 was changes requested by user:/);
+  expect(out).toMatch(/0001 lost: Submission 1 of task 0001 was sent back by user:/);
   expect(await reviewsOf(dibs, id)).toMatchObject([{ verdict: null }, { verdict: "request-changes" }]);
 });
 

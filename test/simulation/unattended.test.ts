@@ -65,7 +65,10 @@ async function lookIntoInbox(store: Store): Promise<void> {
   for (const command of commands) await store.commit(org, [(each) => carryOut(each, command, "system")]);
 }
 
-/** Why somebody, or something, will move each submitted task; null: nobody. */
+const isUnread = (view: Reads, id: string | null | undefined) =>
+  id != null && view.notification(id)?.readAt === null;
+
+/** Submitted tasks that nobody and nothing will move, and no unread item of the inbox names. */
 function unattended(view: Reads, now: number): string[] {
   const lost: string[] = [];
   for (const task of view.tasks({ project: null, states: ["submitted"], afterOrdinal: 0, limit: 1000 })) {
@@ -74,9 +77,11 @@ function unattended(view: Reads, now: number): string[] {
     const submission = submissionOf(view, task)!;
     const lease = place && leaseOf(view, place);
     const isWaiting = waitsForReview(view, project, submission, now) && !task.submission?.landing;
-    const isAsked = submission.reviewNotice !== null || isForAgents(view, project, submission, now);
+    const isAsked = isUnread(view, submission.reviewNotice) || isForAgents(view, project, submission, now);
     const isAttended =
-      isLeaseLive(lease, now) || lease?.missingId != null || holdOf(view, task, project) !== null;
+      isLeaseLive(lease, now) ||
+      isUnread(view, lease?.missingId) ||
+      isUnread(view, holdOf(view, task, project)?.notificationId);
     if (isWaiting ? !isAsked : !isAttended) lost.push(`${task.project}/${task.id}`);
   }
   return lost;

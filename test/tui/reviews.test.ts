@@ -37,7 +37,10 @@ test("a submission is approved, and changes of another one are requested", async
   terminal.press("y");
   await terminal.shows("approved submission 1 of 0002; it lands next");
   terminal.press(keys.escape);
+  await terminal.shows("✓ 0001");
   await terminal.hides("✓ 0002");
+  terminal.press("m");
+  await terminal.shows("A review stays until it has a verdict.");
   terminal.press("r");
   await terminal.shows("changes of 0001:");
   // Without a reason nothing is sent.

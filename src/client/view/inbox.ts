@@ -40,6 +40,10 @@ export interface InboxContent {
 type Counted = Pick<InboxContent, "questions" | "failures"> &
   Partial<Pick<InboxContent, "reviews" | "holds">>;
 
+/** The store takes it out of the inbox when a verdict is given, or the hold has ended. */
+export const staysUnread = ({ type }: Pick<WireNotification, "type">): boolean =>
+  type === "REVIEW_NEEDED" || type === "LANDING_HELD";
+
 const countMax = 99;
 
 /** `0`, `12`, `99+`. */

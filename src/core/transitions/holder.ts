@@ -6,6 +6,7 @@ import type { ByHolder } from "../command.js";
 import type { Draft } from "../draft.js";
 import { beginningOf, limits, seenStepMs } from "../limits.js";
 import { type Code, type Refusal, refuse } from "../refusal.js";
+import { recordedReviews } from "../review.js";
 import { isLive, type Session } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
 import {
@@ -14,6 +15,7 @@ import {
   notClaimed,
   otherEpoch,
   ownAttemptEnded,
+  reviewedOnly,
   waitsForAnswer,
 } from "./not-holder.js";
 
@@ -73,7 +75,15 @@ function nothingHeld(draft: Draft, task: Task, command: ByHolder): Refusal {
   const { sessionId, epoch } = command;
   const last = lastAttempt(draft, task);
   const isOwn = last?.sessionId === sessionId && (epoch === undefined || epoch === last.epoch);
-  return (isOwn ? ownAttemptEnded(task, last, command) : null) ?? notClaimed(task, sessionId);
+  return (
+    (isOwn ? ownAttemptEnded(task, last, command) : null) ??
+    (isReviewing(draft, task, sessionId) ? reviewedOnly(task, sessionId) : notClaimed(task, sessionId))
+  );
+}
+
+function isReviewing(draft: Draft, { project, id, state }: Task, sessionId: string): boolean {
+  if (state !== "submitted") return false;
+  return recordedReviews(draft, { project, id: sessionId }).some(({ taskId }) => taskId === id);
 }
 
 /** The attempt that ended last, if nobody has claimed since. */

@@ -114,6 +114,14 @@ export function notClaimed(task: Task, sessionId = ""): Refusal {
   });
 }
 
+/** A reviewer holds a review, not the task. */
+export function reviewedOnly({ id, state }: Task, sessionId: string): Refusal {
+  return refuse("TASK_NOT_CLAIMED", `Session ${sessionId} reviews task ${id} and does not hold it.`, {
+    hint: `Give a verdict. Run: dibs approve ${id} --session ${sessionId}, or dibs reject`,
+    details: { taskId: id, state },
+  });
+}
+
 function standing(task: Task, sessionId: string): { message: string; run: string } {
   const { id, state } = task;
   if (state === "completed") return { message: `Task ${id} is already completed.`, run: `dibs show ${id}` };

@@ -93,11 +93,19 @@ function openSubmission(draft: Draft, task: Task, number: number): Submission | 
       details: { taskId, state: task.state },
     });
   }
-  const how = task.state === "submitted" ? `the last one is ${last}` : `task ${taskId} is ${task.state}`;
-  return refuse("STALE_SUBMISSION", `Submission ${number} of task ${taskId} has ended: ${how}.`, {
+  const now = task.state === "submitted" ? `the last one is ${last}` : `task ${taskId} is ${task.state}`;
+  const how = howItEnded(submissionOf(draft, task, number));
+  return refuse("STALE_SUBMISSION", `Submission ${number} of task ${taskId} ${how}; ${now}.`, {
     hint: `Run: dibs show ${taskId}`,
     details: { taskId, submission: last, state: task.state },
   });
+}
+
+/** Whoever comes second reads whose verdict it was. */
+function howItEnded(submission: Submission | null): string {
+  const asked = submission?.reviews.findLast(({ verdict }) => verdict === "request-changes");
+  if (asked) return `has ended: ${asked.by} requested changes`;
+  return submission?.end ? `was ${submission.end.as}` : "has ended";
 }
 
 export interface ReviewClaimed {
@@ -299,7 +307,7 @@ export function review(draft: Draft, command: ReviewCommand): Outcome<Reviewed> 
       submission: submission.number,
       verdict,
       ...(command.comment === undefined ? {} : { comment: beginningOf(command.comment, 500) }),
-      ...(command.own ? { own: true } : {}),
+      ...(command.own && !session ? { own: true } : {}),
     },
   });
   if (verdict === "request-changes") {
@@ -352,11 +360,20 @@ function wrongReviewer(
   const reviewer = session ?? { id: null, owner: command.token ?? null, ...nobody };
   if ((!session && command.own) || !isAuthor(draft.view, task, reviewer)) return null;
   return refuse("SELF_REVIEW", `Task ${task.id} was worked on by the same agent or token that reviews it.`, {
-    hint: session
-      ? "Another agent, or a person, must review it."
-      : `To approve your own work, run: dibs approve ${task.id} --own`,
+    hint: selfReviewHint(task, command, session),
     details: { taskId: task.id, sessionId: session?.id ?? null },
   });
+}
+
+function selfReviewHint(
+  { id }: Task,
+  { verdict }: ReviewCommand,
+  session: Session | null | undefined,
+): string {
+  if (session) return "Another agent, or a person, must review it.";
+  return verdict === "approve"
+    ? `To approve your own work, run: dibs approve ${id} --own`
+    : `To take your own work back, run: dibs withdraw ${id}`;
 }
 
 /** The first verdict wins. */
@@ -392,7 +409,8 @@ function withVerdict(
     verdict,
     comment: comment === undefined ? null : beginningOf(comment, limits.detailLengthMax),
     verdictAt: draft.now,
-    own,
+    // Only a person can say so.
+    own: own && sessionId === null,
   };
   if (held) {
     const reviews = submission.reviews.map((each) => (each === held ? { ...held, ...given } : each));

@@ -692,6 +692,8 @@ export function landing(driver: Driver): void {
       await hold([red]);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
       expect(await world.explain(taskId)).toMatchObject([{ code: "LANDING_HELD", fix: "dibs check run" }]);
+      const [note] = await unread(world, "LANDING_HELD");
+      await world.refused("INVALID_STATE", { type: "read-notification", id: note!.id });
       await hold([]);
       expect(await unread(world, "LANDING_HELD")).toEqual([]);
       expect(await world.whyNot(taskId)).toEqual(["WAITING_TO_LAND"]);
@@ -762,6 +764,8 @@ export function landing(driver: Driver): void {
       const other = await submitted(world);
       expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
       expect(await world.explain(taskId)).toMatchObject([{ code: "NO_LANDER", fix: "dibs land" }]);
+      const [note] = await unread(world, "LANDING_HELD");
+      await world.refused("INVALID_STATE", { type: "read-notification", id: note!.id });
       for (const id of [taskId, other.taskId]) await world.ok({ type: "withdraw", taskId: id });
       expect(await unread(world, "LANDING_HELD")).toEqual([]);
     });

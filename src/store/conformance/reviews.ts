@@ -121,6 +121,19 @@ export function reviews(driver: Driver): void {
       expect(await intent(world, taskId)).toMatchObject({ ok: true });
     });
 
+    it("stays in the inbox until it is given, whoever has read about it", async (world) => {
+      await reviewing(world, "human");
+      const { taskId } = await submitted(world);
+      await inspected(world, taskId);
+      const [{ id } = { id: "" }] = await asked(world);
+      const refusal = await world.refused("INVALID_STATE", { type: "read-notification", id });
+      expect(refusal.hint).toBe(`Run: dibs review ${taskId}`);
+      expect(await asked(world)).toHaveLength(1);
+      await world.ok(review(taskId, "approve"));
+      expect(await asked(world)).toEqual([]);
+      await world.ok({ type: "read-notification", id });
+    });
+
     it("an agent's approval does not replace a person's", async (world) => {
       await reviewing(world, "agent");
       const { taskId } = await submitted(world);
@@ -170,7 +183,10 @@ export function reviews(driver: Driver): void {
       await reviewing(world, "human");
       const { taskId } = await submitted(world);
       await world.ok(review(taskId, "request-changes", { comment: "x" }));
-      await world.refused("STALE_SUBMISSION", review(taskId, "approve"));
+      const second = await world.refused("STALE_SUBMISSION", review(taskId, "approve"));
+      expect(second.message).toBe(
+        `Submission 1 of task ${taskId} has ended: user:test requested changes; task ${taskId} is queued.`,
+      );
       await again(world, taskId);
       await world.refused("STALE_SUBMISSION", review(taskId, "approve"));
       await world.refused("INVALID_STATE", review(taskId, "approve", { submission: 3 }));
@@ -333,6 +349,15 @@ export function reviews(driver: Driver): void {
       await world.ok(review(taskId, "approve"));
       await world.refused("TASK_NOT_CLAIMED", { type: "heartbeat", taskId, sessionId: "b", epoch: 1 });
       expect(await world.ok({ type: "claim-next", sessionId: "b" })).toMatchObject({ taskId: other });
+    });
+
+    it("is no claim of the task: its reviewer is told to give a verdict", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world);
+      await claimReview(world, "b", taskId);
+      const complete = { taskId, sessionId: "b", epoch: 1, result: resultOf("fine") };
+      const refusal = await world.refused("TASK_NOT_CLAIMED", { type: "complete", ...complete });
+      expect(refusal.hint).toContain(`dibs approve ${taskId} --session b`);
     });
 
     it("is not given again to a session that gave it back", async (world) => {

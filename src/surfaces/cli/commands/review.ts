@@ -32,13 +32,12 @@ const approve: SingleCommand["run"] = async (context) => {
     ...on,
     ...given({ comment: context.text("comment"), own: context.on("own") || undefined }),
   });
-  const { approved, reviewNeeded, number } = answer.submission;
+  const { approved, reviewNeeded, number, end } = answer.submission;
   const id = plain(answer.task.id);
-  context.say(answer, () =>
-    approved
-      ? `approved submission ${number} of ${id}; it lands next`
-      : `approved submission ${number} of ${id}; it still needs ${approverText(reviewNeeded)} approval`,
-  );
+  const next = approved ? "it lands next" : `it still needs ${approverText(reviewNeeded)} approval`;
+  // A repeated approval is answered as before.
+  const after = end ? `it was ${end.as} since` : next;
+  context.say(answer, () => `approved submission ${number} of ${id}; ${after}`);
 };
 
 const reject: SingleCommand["run"] = async (context) => {

@@ -14,7 +14,7 @@ export const shortCommit = (commit: string) => commit.slice(0, 12);
 const stages: Record<NonNullable<WireSubmission["stage"]>, string> = {
   checking: "waits to land",
   review: "waits for a review",
-  landing: "is being landed",
+  landing: "lands next",
   held: "held",
 };
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
+import { staysUnread } from "../../../../src/client/view/inbox.js";
 import { LoadError } from "../../components/load-error.js";
 import { useStableList } from "../../components/stable-list.js";
 import { say, sayTrouble } from "../../components/toasts.js";
@@ -137,7 +138,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
   const read = () => void markRead([id]).catch(sayTrouble);
   useItemKeys(own, {
     ...(href === null ? {} : { Enter: () => navigate(href) }),
-    ...(isRead || notRead ? {} : { d: read }),
+    ...(isRead || notRead || staysUnread(note) ? {} : { d: read }),
   });
   const [word, tone] = kinds[type];
   return (
@@ -156,16 +157,20 @@ function Note({ note, isGone, project, now }: NoteProps) {
       <span className="quiet small inbox-when">
         <When at={createdAt} now={now} />
       </span>
-      <button
-        type="button"
-        className="plain small"
-        disabled={isRead || notRead !== null}
-        aria-label={isRead ? "read" : `mark read: ${taskId ?? id}`}
-        title={isRead ? (readAt ?? "read") : (notRead ?? "key: d")}
-        onClick={read}
-      >
-        {isRead ? "read" : "mark read"}
-      </button>
+      {isRead || !staysUnread(note) ? (
+        <button
+          type="button"
+          className="plain small"
+          disabled={isRead || notRead !== null}
+          aria-label={isRead ? "read" : `mark read: ${taskId ?? id}`}
+          title={isRead ? (readAt ?? "read") : (notRead ?? "key: d")}
+          onClick={read}
+        >
+          {isRead ? "read" : "mark read"}
+        </button>
+      ) : (
+        <span className="quiet small">open</span>
+      )}
     </li>
   );
 }

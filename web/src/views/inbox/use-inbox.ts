@@ -1,7 +1,7 @@
 // The inbox of a project, kept up to date, and marking notifications as read.
 
 import { useEffect, useState } from "react";
-import { type InboxContent, readInbox } from "../../../../src/client/view/inbox.js";
+import { type InboxContent, readInbox, staysUnread } from "../../../../src/client/view/inbox.js";
 import { dibs } from "../../data/dibs.js";
 import { type Live, useLive } from "../../data/live.js";
 
@@ -42,15 +42,21 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   await Promise.all(Array.from({ length: 6 }, reader));
 }
 
-/** How many there were. */
+/** How many there were. Those that wait for a review or hold a landing stay. */
 export async function markAllRead(project: string): Promise<number> {
   let count = 0;
-  for (;;) {
-    const { notifications, unread } = await dibs.notifications.list({ project, unread: true, limit: 500 });
-    if (notifications.length === 0) return count;
-    await markRead(notifications.map(({ id }) => id));
-    count += notifications.length;
-    // What arrives meanwhile was not meant.
-    if (unread <= notifications.length) return count;
-  }
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof dibs.notifications.list>> = await dibs.notifications.list({
+      project,
+      unread: true,
+      limit: 500,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    const read = page.notifications.filter((note) => !staysUnread(note));
+    await markRead(read.map(({ id }) => id));
+    count += read.length;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return count;
 }
