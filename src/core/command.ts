@@ -246,6 +246,9 @@ export interface ReturnCommand extends OnLanding, OnTask {
   submission: number;
   reason: ReturnReason;
   detail?: string | undefined;
+  /** Of a submission that was not looked at before. */
+  diff?: SubmissionDiff | undefined;
+  patch?: Omit<Patch, "submission"> | undefined;
 }
 export interface HoldLandingCommand extends OnLanding, OnProject {
   type: "hold-landing";

@@ -58,7 +58,7 @@ export async function diffBetween(
       // Only an approval is inherited by it.
       patchId: isReviewed && isWhole && whole !== "" ? await patchId(cwd, whole) : null,
     },
-    patch: cut(whole, files.length),
+    patch: cut(whole, files.length, isWhole),
   };
 }
 
@@ -108,13 +108,19 @@ function unquoted(name: string): string {
 const shown = (path: string) => storable(path).slice(0, diffBounds.pathLengthMax).toWellFormed();
 const storable = (text: string) => text.replaceAll("\0", "\ufffd").toWellFormed();
 
-/** Whole files, as many as fit; also as JSON, where a control character takes six. */
-function cut(patch: string, fileCount: number): Diff["patch"] {
+/**
+ * Whole files, as many as fit; also as JSON, where a control character takes six. One that is too long hides none of the others.
+ */
+function cut(patch: string, fileCount: number, isWhole: boolean): Diff["patch"] {
+  const files = storable(patch).split(/^(?=diff --git )/m);
+  // Of an output that is too long, the last file is not whole.
+  if (!isWhole) files.pop();
   const texts: string[] = [];
   let size = 0;
-  for (const text of storable(patch).split(/^(?=diff --git )/m)) {
-    size += Buffer.byteLength(JSON.stringify(text));
-    if (size > diffBounds.patchBytesMax) break;
+  for (const text of files) {
+    const bytes = Buffer.byteLength(JSON.stringify(text));
+    if (size + bytes > diffBounds.patchBytesMax) continue;
+    size += bytes;
     texts.push(text);
   }
   return { text: texts.join(""), omitted: patch === "" ? 0 : Math.max(0, fileCount - texts.length) };

@@ -137,3 +137,7 @@ function signerHangs(error: GitError): Held {
     fix: "git config commit.gpgSign false",
   });
 }
+
+/** Null: they have no commit in common. */
+export const mergeBase = (cwd: string, one: string, other: string): Promise<string | null> =>
+  gitOr(cwd, ["merge-base", one, other]);

@@ -14,7 +14,7 @@ import { type Diff, diffBetween, emptyDiff } from "./diff.js";
 import { BeginAgain, Held, type Hold, LeaseLost, SettingsChanged, saidByGit } from "./hold.js";
 import type { Lease } from "./lease.js";
 import { changedPaths, DirtyPaths, isAncestor, lookAt, type Sight, tipOf } from "./look.js";
-import { type Candidate, Committer, Merger } from "./merge.js";
+import { type Candidate, Committer, Merger, mergeBase } from "./merge.js";
 import { type Move, Mover, rollBack } from "./move.js";
 import { isDue, type RedTarget, RedTargets, untried } from "./red-targets.js";
 import { checkoutsOf, type Repository } from "./repository.js";
@@ -402,9 +402,10 @@ export class Work {
     }
     const startedAt = performance.now();
     const hold = await this.redTarget(land, failed.name, sight);
-    const { queued } = entries[0]!;
+    const { queued, commit } = entries[0]!;
     if (!hold) {
-      await this.giveBack(queued, sight, "check-failed", failureText(failed));
+      const change = commit === null ? undefined : await this.changeOf(queued, land, sight.tip, commit);
+      await this.giveBack(queued, sight, "check-failed", failureText(failed), change);
       return "moved";
     }
     const tookMs = performance.now() - startedAt;
@@ -516,12 +517,10 @@ export class Work {
           alone.add(keyOf(queued));
           continue;
         }
-        await this.giveBack(
-          queued,
-          sight,
-          "conflict",
-          conflictText(merged.paths, this.parts.place.target, tip),
-        );
+        const detail = conflictText(merged.paths, this.parts.place.target, tip);
+        const base = await mergeBase(path, tip, queued.commit);
+        const change = base === null ? undefined : await this.changeOf(queued, land, base, queued.commit);
+        await this.giveBack(queued, sight, "conflict", detail, change);
         return { entries: [], hasReturned: true };
       }
       const inTheWay = dirty?.inTheWay(await changedPaths(path, tree, merged.tree)) ?? null;
@@ -662,14 +661,21 @@ export class Work {
     sight: Sight,
     reason: "conflict" | "check-failed",
     detail: string,
+    change?: Diff,
   ): Promise<void> {
     const { id } = await this.openLanding([], sight);
     const of = nameOf(queued);
     await this.parts.before("return");
-    try {
-      await this.parts.stored(() =>
-        this.parts.dibs.landings.returned({ id, epoch: this.epoch, ...of, reason, detail }),
+    const report = (more: Partial<Diff>) =>
+      this.parts.stored(() =>
+        this.parts.dibs.landings.returned({ id, epoch: this.epoch, ...of, reason, detail, ...more }),
       );
+    try {
+      await report(change ?? {}).catch((error) => {
+        if (!change || !isRefusal(error, invalid)) throw error;
+        // Its reason is worth more than what it changes.
+        return report({});
+      });
     } catch (error) {
       if (isRefusal(error, invalid)) this.setAside([{ queued }], (refused) => refusedReport(refused, error));
       else if (!isRefusal(error, [...changedMeanwhile, "LANDING_NOW"])) throw error;
@@ -679,6 +685,15 @@ export class Work {
     this.parts.end.returned++;
     this.parts.say({ step: "returned", reason, detail, ...of });
     await this.dropOpen();
+  }
+
+  /** For the next attempt; a submission comes back without it, too. */
+  private async changeOf(queued: Queued, land: Land, from: string, to: string): Promise<Diff | undefined> {
+    if (queued.inspected) return undefined;
+    return diffBetween(this.worktree!.path, { from, to }, land).catch((error) => {
+      if (error instanceof GitError) return undefined;
+      throw error;
+    });
   }
 
   private async landEntries(entries: Entry[], sight: Sight): Promise<void> {

@@ -3,6 +3,7 @@
 
 import type { Claim } from "../core/claim.js";
 import { limits } from "../core/limits.js";
+import { heldReviews } from "../core/review.js";
 import { type Session, sessionShownMs } from "../core/session.js";
 import { stateOf } from "../core/task.js";
 import type { Reads } from "../core/view.js";
@@ -21,18 +22,21 @@ export function currentOf(view: Reads, session: Session, now: number) {
 
 export function summary(view: Reads, project: string | null, limit: number, now: number) {
   const everybody = { project, live: true, seenSince: now - sessionShownMs, limit: limits.openClaimsMax };
-  const live = view
-    .sessions(everybody)
-    .map((session) => ({ session, claims: view.claimsOf(session.project, session.id) }));
-  const dead = deadSessions(view, project, now).map((session) => ({ session, claims: [] }));
+  const live = view.sessions(everybody).map((session) => ({
+    session,
+    claims: view.claimsOf(session.project, session.id),
+    reviewing: heldReviews(view, session, now).map(({ task }) => task.id),
+  }));
+  const dead = deadSessions(view, project, now).map((session) => ({ session, claims: [], reviewing: [] }));
   const totalOf = totals(view);
-  const sessions = neediest(view, [...live, ...dead], limit).map(({ session }) => ({
+  const sessions = neediest(view, [...live, ...dead], limit).map(({ session, reviewing }) => ({
     ...wireSession(view, session),
     currentTask: currentOf(view, session, now),
+    ...(reviewing.length > 0 ? { reviewing } : {}),
     tasksDone: view.record(session.project, session.id)?.completed ?? 0,
     tasksTotal: totalOf(session.project),
   }));
-  const working = live.filter(({ claims }) => claims.length > 0).length;
+  const working = live.filter(({ claims, reviewing }) => claims.length + reviewing.length > 0).length;
   const tasks = view.taskCounts(project);
   return { sessions, totals: { sessions: live.length, working, idle: live.length - working, tasks } };
 }
@@ -60,6 +64,8 @@ function totals(view: Reads): (project: string) => number {
 interface Entry {
   session: Session;
   claims: readonly Claim[];
+  /** Tasks whose submissions it reviews. */
+  reviewing: string[];
 }
 
 /** In their usual order: first come those that wait for an answer, then those that hold something, the shortest lease first. */
@@ -71,9 +77,10 @@ function neediest(view: Reads, all: readonly Entry[], limit: number): readonly E
   return all.filter((entry) => chosen.has(entry));
 }
 
-function rankOf(view: Reads, { session, claims }: Entry): [number, number] {
+function rankOf(view: Reads, { session, claims, reviewing }: Entry): [number, number] {
   if (claims.some(({ pausedAt }) => pausedAt !== null)) return [0, 0];
   if (claims.length > 0) return [1, Math.min(...claims.map(({ expiresAt }) => expiresAt))];
+  if (reviewing.length > 0) return [1, 0];
   const last = view.record(session.project, session.id)?.history[0];
   const isLost = last !== undefined && session.lastSeenAt < last.releasedAt;
   return session.endedAt !== null || isLost ? [2, -session.lastSeenAt] : [3, -session.lastSeenAt];

@@ -346,12 +346,14 @@ export class Attempt {
     return this.end(outcome, exit, this.reports.releasedFor);
   }
 
-  /** With the place of what is kept. */
-  private fail(text: string, how: { retryable: boolean; quick: boolean }): Promise<Outcome> {
+  /** With the place of what is kept, and what it changes: the next attempt goes on from it. */
+  private async fail(text: string, how: { retryable: boolean; quick: boolean }): Promise<Outcome> {
     const { worktree } = this;
-    const isKept = worktree && !worktree.isRemoved;
-    const where = isKept ? `\nworktree kept: ${worktree.path} (branch ${worktree.branch})` : "";
-    return this.reports.fail(storable(text + where), how);
+    if (!worktree || worktree.isRemoved) return this.reports.fail(storable(text), how);
+    const changed = await worktree.changed().catch(() => null);
+    const where = `worktree kept: ${worktree.path} (branch ${worktree.branch})`;
+    const what = changed === null ? "" : `\nchanged in it: ${changed}`;
+    return this.reports.fail(storable(`${text}\n${where}${what}`), how);
   }
 
   /** The command has handed in by itself. */

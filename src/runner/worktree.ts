@@ -5,6 +5,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { basename, dirname, join, resolve } from "node:path";
 import type { HolderOf } from "../client/holding/index.js";
 import { retry } from "../common/retry.js";
+import { plain } from "../common/text.js";
 import { DibsError } from "../contract/error.js";
 import { id as idSchema } from "../contract/fields.js";
 import type { WireTask } from "../contract/shapes.js";
@@ -29,6 +30,8 @@ export interface Worktree {
   begin(of: { isStart(commit: string): boolean }): Promise<void>;
   /** Whether there are commits since it began. */
   hasNewCommits(): Promise<boolean>;
+  /** The files that differ from where its work lands, committed or not; null: none. */
+  changed(): Promise<string | null>;
   /** After a success, or if nothing was done: removes it if nothing is lost by that, else says where it is. */
   tidy(): Promise<string | null>;
   /** People who look at what is left are not held up. */
@@ -88,6 +91,7 @@ export async function openWorktree(
       await inTurn(root, () => patiently(() => setStart(root, branch, commit)));
     },
     hasNewCommits: async () => (await head()) !== begun,
+    changed: () => changedFiles(root, { path, branch }),
     tidy: () => inTurn(root, () => tidy(root, worktree)),
     removeFence: () => inTurn(root, () => removeFence(path)),
   };
@@ -319,6 +323,27 @@ export async function whatWouldBeLost({ root, path, branch, landed }: LandedPlac
 
 /** A branch, or a whole ref where the branch is a remote's. */
 const refOf = (base: string) => (base.startsWith("refs/") ? base : `refs/heads/${base}`);
+
+const filesNamed = 5;
+
+/** For the next attempt: `a.ts +3 -1, b.ts (new) and 2 more`. */
+async function changedFiles(root: string, { path, branch }: { path: string; branch: string }) {
+  const base = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-base`]);
+  const since =
+    (base ? await gitOr(path, ["merge-base", "HEAD", refOf(base)]) : null) ?? (await startOf(root, branch));
+  if (since === null) return null;
+  const stat = await gitOr(path, ["diff", "--numstat", "--no-renames", "--no-ext-diff", "-z", since]);
+  const tracked = (stat ?? "").split("\0").flatMap((line) => {
+    const [, added, removed, file] = /^(\S+)\t(\S+)\t(.+)$/s.exec(line) ?? [];
+    return file === undefined ? [] : [`${plain(file)} +${added} -${removed}`];
+  });
+  const fresh = (await gitOr(path, ["ls-files", "--others", "--exclude-standard", "-z"])) ?? "";
+  const untracked = fresh.split("\0").flatMap((file) => (file === "" ? [] : [`${plain(file)} (new)`]));
+  const files = [...tracked, ...untracked];
+  const more = files.length - filesNamed;
+  const named = files.slice(0, filesNamed).join(", ");
+  return files.length === 0 ? null : `${named}${more > 0 ? ` and ${more} more` : ""}`;
+}
 
 /** The commit that the branch was created at. */
 function startOf(root: string, branch: string): Promise<string | null> {

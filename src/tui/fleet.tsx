@@ -129,8 +129,10 @@ function healthText({ currentTask }: SessionEntry, health: SessionHealth, now: n
   return left === null ? health : `${health} ${clock(left)}`;
 }
 
-function taskOf({ currentTask }: SessionEntry, health: SessionHealth): Part[] {
+function taskOf({ currentTask, reviewing = [] }: SessionEntry, health: SessionHealth): Part[] {
   const mark: Part = { text: `${marks[health]} `, tone: tones[health] };
+  if (!currentTask && reviewing.length > 0)
+    return [mark, { text: `reviews ${reviewing.map(plain).join(", ")}` }];
   if (!currentTask) return [mark, { text: "no task", tone: "dim" }];
   const { title, taskId, claim } = currentTask;
   const done = claim.progress?.percent ?? null;

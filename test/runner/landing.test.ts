@@ -182,6 +182,7 @@ describe.skipIf(!hasGit)("where work lands", () => {
         reason: "conflict in file.txt not resolved",
       });
       expect(await errorOf(second.id)).toContain(`worktree kept: ${pathOf(second.id)}`);
+      expect(await errorOf(second.id)).toMatch(/^changed in it: .*other\.txt \(new\)/m);
       expect(readFileSync(join(pathOf(second.id), "file.txt"), "utf8")).toContain("<<<<<<< ");
       // Markers that are committed are no resolution either.
       await work({ git: [["commit", "--quiet", "-am", "markers"]] }).done;

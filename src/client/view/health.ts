@@ -9,7 +9,7 @@ import { type StateFacts, standing } from "./words.js";
 export type SessionEntry = OutputOf<OperationNamed<"sessions.summary">>["sessions"][number];
 
 /**
- * working: holds a task and renews its lease · waiting: for a human · stalled: holds a task and is silent, or lets the lease run
+ * working: holds a task and renews its lease, or reviews a submission · waiting: for a human · stalled: holds a task and is silent, or lets the lease run
  * out · lost: it lost its last lease and was not heard of since, or promised heartbeats and is silent for too long · idle: holds
  * nothing.
  */
@@ -23,9 +23,10 @@ export function sessionHealth(
   now: number,
   { orphanThresholdMs } = patience,
 ): SessionHealth {
-  const { currentTask, heartbeats, lastSeenAt, endedAt } = session;
+  const { currentTask, reviewing = [], heartbeats, lastSeenAt, endedAt } = session;
   const isSilent = heartbeats && Math.abs(now - Date.parse(lastSeenAt)) >= orphanThresholdMs;
   if (endedAt !== null || isSilent) return "lost";
+  if (currentTask === null && reviewing.length > 0) return "working";
   if (currentTask === null) return hasLostItsLast(session) ? "lost" : "idle";
   const { claim } = currentTask;
   if (isOver(claim, now)) return "lost";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
-import { commit, id, project, text } from "../fields.js";
+import { id, project } from "../fields.js";
 import { operation } from "../operation.js";
 import { success } from "../shapes.js";
-import { onLanding } from "./fields.js";
+import { onLanding, recordedDiff, recordedPatch } from "./fields.js";
 
 /** What a lander can record of one submission. */
 export const diffBounds = {
@@ -12,9 +12,6 @@ export const diffBounds = {
   pathLengthMax: limits.pathLengthMax,
   patchBytesMax: limits.patchBytesMax,
 };
-
-const count = () => z.number().int().min(0);
-const path = () => text(limits.pathLengthMax).min(1);
 
 export const recordDiff = operation({
   name: "landings.diff",
@@ -28,20 +25,8 @@ export const recordDiff = operation({
       ...onLanding(),
       taskId: id(),
       submission: z.number().int().min(1).describe("Its number"),
-      diff: z.strictObject({
-        base: commit(),
-        files: z
-          .array(
-            z.strictObject({ path: path(), insertions: count().nullable(), deletions: count().nullable() }),
-          )
-          .max(limits.diffFilesMax),
-        fileCount: count(),
-        insertions: count(),
-        deletions: count(),
-        reviewPaths: z.array(path()).max(limits.reviewPathsMax),
-        patchId: commit().nullable(),
-      }),
-      patch: z.strictObject({ text: text(limits.patchBytesMax), omitted: count() }),
+      diff: recordedDiff(),
+      patch: recordedPatch(),
     }),
   output: () => z.object({ success: success(), approved: z.boolean() }),
   refusals: ["NOT_FOUND", "STALE_EPOCH", "TASK_NOT_FOUND", "STALE_SUBMISSION", "INVALID_STATE"],

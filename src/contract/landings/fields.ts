@@ -38,3 +38,25 @@ export const checkResult = once(() =>
     logTail: text(limits.logTailLengthMax),
   }),
 );
+
+const count = () => z.number().int().min(0);
+const path = () => text(limits.pathLengthMax).min(1);
+
+/** What a submission changes, as a lander found it in the repository. */
+export const recordedDiff = once(() =>
+  z.strictObject({
+    base: commit(),
+    files: z
+      .array(z.strictObject({ path: path(), insertions: count().nullable(), deletions: count().nullable() }))
+      .max(limits.diffFilesMax),
+    fileCount: count(),
+    insertions: count(),
+    deletions: count(),
+    reviewPaths: z.array(path()).max(limits.reviewPathsMax),
+    patchId: commit().nullable(),
+  }),
+);
+
+export const recordedPatch = once(() =>
+  z.strictObject({ text: text(limits.patchBytesMax), omitted: count() }),
+);

@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.js";
 import { onTask, text } from "../fields.js";
 import { operation } from "../operation.js";
 import { success, taskShape } from "../shapes.js";
-import { onLanding } from "./fields.js";
+import { onLanding, recordedDiff, recordedPatch } from "./fields.js";
 
 export const returnSubmission = operation({
   name: "landings.returned",
@@ -18,6 +18,8 @@ export const returnSubmission = operation({
       submission: z.number().int().min(1),
       reason: z.enum(returnReasons),
       detail: text(limits.detailLengthMax).optional(),
+      diff: recordedDiff().optional().describe("What it changes, for the next attempt and its reviewers"),
+      patch: recordedPatch().optional(),
     }),
   output: () => z.object({ success: success(), task: taskShape() }),
   refusals: ["NOT_FOUND", "STALE_EPOCH", "TASK_NOT_FOUND", "INVALID_STATE", "LANDING_NOW"],

@@ -15,6 +15,10 @@ export const sessionsSummary = operation({
         .array(
           sessionShape().extend({
             currentTask: currentTaskShape().nullable(),
+            reviewing: z
+              .array(z.string())
+              .optional()
+              .describe("Tasks whose submissions it reviews, if there are any"),
             tasksDone: z.number(),
             tasksTotal: z.number().describe("Tasks of its project"),
           }),

@@ -28,6 +28,7 @@ import {
   nextLandingId,
   putLanding,
   putLease,
+  putPatch,
   putSubmission,
   removeLanding,
   removeLease,
@@ -312,9 +313,18 @@ export function returnSubmission(draft: Draft, command: ReturnCommand): Outcome<
   if (task && isReturned(draft, task, submission)) return accept(null);
   const refusal = tasksProblem(draft, [of], lease);
   if (refusal) return refusal;
+  recordChange(draft, task!, command);
   returnTask(draft, task!, { reason, detail });
   putLease(draft, { ...lease, holds: withoutTasks(draft, lease.holds, [of]) });
   return accept(null);
+}
+
+/** The next attempt and its reviewers see what came back. */
+function recordChange(draft: Draft, task: Task, { diff, patch }: ReturnCommand): void {
+  const submission = submissionOf(draft, task);
+  if (!submission || submission.diff !== null || !diff) return;
+  putSubmission(draft, task, { ...submission, diff });
+  if (patch) putPatch(draft, task, { submission: submission.number, ...patch });
 }
 
 const isReturned = (draft: Draft, task: Task, number: number) =>

@@ -3,6 +3,7 @@
 import { type QueueStatus, queueStatuses } from "../../contract/stats/get.js";
 import { limits } from "../../core/limits.js";
 import type { ReadyCount } from "../../core/ready.js";
+import { heldReviews } from "../../core/review.js";
 import { sessionShownMs } from "../../core/session.js";
 import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
 import type { TaskState } from "../../core/task.js";
@@ -42,7 +43,7 @@ export function byStatus(
   return counts;
 }
 
-/** Live sessions that hold something, and that do not. */
+/** Live sessions that hold or review something, and that do not. */
 export function countSessions(view: Reads, project: string | null, now: number) {
   const sessions = view.sessions({
     project,
@@ -53,7 +54,10 @@ export function countSessions(view: Reads, project: string | null, now: number) 
   });
   const claims = view.openClaims({ project, limit: limits.openClaimsMax, readableOnly: true });
   const holders = new Set(claims.map((claim) => `${claim.project}/${claim.sessionId}`));
-  const active = sessions.filter((session) => holders.has(`${session.project}/${session.id}`)).length;
+  const active = sessions.filter(
+    (session) =>
+      holders.has(`${session.project}/${session.id}`) || heldReviews(view, session, now).length > 0,
+  ).length;
   return { active, idle: sessions.length - active };
 }
 

@@ -41,8 +41,10 @@ export function sessionSummary({ sessions, totals }: Summary, display: Display):
       { head: "TYPE", of: ({ agentType }) => plain(agentType), max: 12 },
       {
         head: "NOW",
-        of: ({ currentTask }) =>
-          currentTask ? `${plain(currentTask.taskId)} ${plain(currentTask.title)}` : "idle",
+        of: ({ currentTask, reviewing = [] }) => {
+          if (currentTask) return `${plain(currentTask.taskId)} ${plain(currentTask.title)}`;
+          return reviewing.length > 0 ? `reviews ${reviewing.map(plain).join(", ")}` : "idle";
+        },
         grows: true,
       },
       context,

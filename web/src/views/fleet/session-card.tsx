@@ -115,11 +115,23 @@ function LastLost({ session: { claimHistory, project }, now }: { session: Sessio
   );
 }
 
-/** What it handed in last is named until it has landed or come back. */
-function Idle({ session: { claimHistory, project }, now }: { session: SessionEntry; now: number }) {
+/** What it reviews, or what it handed in last: that is named until it has landed or come back. */
+function Idle({ session, now }: { session: SessionEntry; now: number }) {
+  const { claimHistory, project, reviewing = [] } = session;
   const last = claimHistory[0];
   const row = useTaskIndex().get(project, last?.taskId ?? "");
   const stage = useStage({ project, id: row?.id ?? "", state: row?.state ?? "" });
+  if (reviewing.length > 0)
+    return (
+      <p className="row wrapping small">
+        <span className="quiet">reviews</span>
+        {reviewing.map((taskId) => (
+          <Link key={taskId} className="mono cut" href={taskHref(project, taskId)}>
+            {taskId}
+          </Link>
+        ))}
+      </p>
+    );
   if (!last || row?.state !== "submitted" || last.releaseReason !== "submitted")
     return <p className="quiet small">Idle</p>;
   return (
