@@ -12,6 +12,7 @@ type Performer = Pick<HttpConnection, "perform">;
 interface ClaimOptions {
   key?: string | undefined;
   signal?: AbortSignal | undefined;
+  batch?: boolean | undefined;
   closing: AbortSignal;
 }
 
@@ -30,7 +31,7 @@ export async function claimWaiting(
   input: Input,
   options: ClaimOptions,
 ): Promise<unknown> {
-  const { key = newKey(), signal, closing } = options;
+  const { key = newKey(), signal, closing, batch } = options;
   const waitMs = Number(input.waitMs ?? 0) || 0;
   const settling = { key, timeoutMs: settleMs, patienceMs: settleMs };
   // As in process: it looks once, and does not wait.
@@ -38,7 +39,7 @@ export async function claimWaiting(
   const wait = new Ending([signal, closing], waitMs > 0 ? waitMs + slackMs : undefined);
   const timeoutMs = waitMs > 0 ? waitMs + 2 * slackMs : undefined;
   try {
-    return await http.perform(name, input, { key, signal: wait.signal, timeoutMs });
+    return await http.perform(name, input, { key, signal: wait.signal, timeoutMs, batch });
   } catch (error) {
     if (!wait.isOver) throw error;
     if (isOurs(key)) return takeBack(http, name, input, settling);

@@ -45,6 +45,8 @@ export interface Connection {
   process: { pid?: number; host?: string; processStartedAt?: string };
   /** Where answers can get lost: a key under which a call may be repeated later and acts once. */
   newKey?(): string;
+  /** Where requests cost: the same connection, on which commands of one turn of the event loop share a request. */
+  batching?: Connection;
   close(): Promise<void>;
 }
 
@@ -85,7 +87,9 @@ export function createClient(connection: Connection): Dibs {
       follow: (options = {}) => connection.follow(options),
     },
     work(handler, options = {}) {
-      const worker = startWorker(dibs, connection, handler, options, () => workers.delete(worker));
+      const { batching } = connection;
+      const own = batching ? createClient(batching) : dibs;
+      const worker = startWorker(own, connection, handler, options, () => workers.delete(worker));
       workers.add(worker);
       return worker;
     },

@@ -44,11 +44,16 @@ export interface ConnectOptions {
   retry?: { tries?: number; baseMs?: number };
   /** A stream of events counts as dead after so much silence, default 45 s; the server breaks it every 15 s. */
   silenceMs?: number;
+  /**
+   * Send commands of one turn of the event loop in one request, default false: for programs that make many calls at once. Answers
+   * and refusals stay those of each call. `dibs.work` does so by itself.
+   */
+  batch?: boolean;
 }
 
 /** A client of a Dibs server. Nothing is sent before the first call. */
 export function connectDibs(options: ConnectOptions): Dibs {
-  const { token, project, signal, timeoutMs = 30_000, silenceMs = 45_000 } = checked(options);
+  const { token, project, signal, timeoutMs = 30_000, silenceMs = 45_000, batch = false } = checked(options);
   const { tries = 5, baseMs = 250 } = options.retry ?? {};
   // Called bare: a browser's fetch refuses to be anybody's method.
   const send = options.fetch ?? globalThis.fetch;
@@ -60,6 +65,7 @@ export function connectDibs(options: ConnectOptions): Dibs {
     timeoutMs,
     retry: { tries, baseMs },
     silenceMs,
+    batch,
   });
   const dibs = createClient(connection);
   if (signal?.aborted) void connection.close();

@@ -5,17 +5,22 @@ import { Ending, pause, within } from "../common/abort.js";
 import { backoffMs } from "../common/retry.js";
 import { DibsError } from "../contract/error.js";
 import type { Operation } from "../contract/operation.js";
-import { type OperationName, operations } from "../contract/registry.js";
+import { type OperationName, operations, registry } from "../contract/registry.js";
 import type { WireEvent } from "../contract/shapes.js";
+import { Batch } from "./batch.js";
 import { claimWaiting } from "./claim-next.js";
 import type { CallOptions, Connection, FollowOptions } from "./client.js";
 import { newKey, refuseBadKey } from "./keys.js";
 import { follow } from "./stream.js";
 import {
   answerOf,
+  bodyOf,
   closedError,
   fetchOptions,
+  headersFor,
   lost,
+  type Reply,
+  replyOf,
   requestFor,
   type Server,
   Trouble,
@@ -29,6 +34,8 @@ export interface HttpOptions extends Server {
   retry: { tries: number; baseMs: number };
   /** A stream of events that is silent for so long is dead. */
   silenceMs: number;
+  /** Commands of one turn of the event loop share a request. */
+  batch: boolean;
 }
 
 /** How one call is performed. */
@@ -39,12 +46,22 @@ export interface Effort {
   timeoutMs?: number | undefined;
   /** How long after its first failure it is still tried. */
   patienceMs?: number | undefined;
+  /** It can share a request with others. */
+  batch?: boolean | undefined;
 }
 
 const patienceMs = 10_000;
 const backoffMsMax = 5_000;
 /** What is under way when the client is closed may still be answered for so long. */
 const graceMs = 5_000;
+
+/** One try: a request of its own, or a share of one. */
+type Send = (signal: AbortSignal) => Promise<Reply>;
+
+/** A call that waits would hold back the answers of all others. */
+function canJoin({ kind, alone }: Operation, { waitMs = 0 }: Record<string, unknown>): boolean {
+  return kind === "command" && !alone && waitMs === 0;
+}
 
 const definitions = new Map(operations.map((operation) => [operation.name, operation]));
 
@@ -57,20 +74,38 @@ export class HttpConnection implements Connection {
   private readonly closed = new AbortController();
   private readonly pending = new Set<Promise<unknown>>();
   private ownProject: string | undefined;
+  private readonly batch = new Batch((body, signal) => this.exchange(this.manyRequest(body), signal));
+  /** The same, batching whatever the options say. */
+  readonly batching: Connection;
 
   constructor(private readonly options: HttpOptions) {
     this.ownProject = options.project;
+    this.batching = {
+      process: this.process,
+      newKey,
+      call: (name, input, how) => this.callAs(name, input, how, true),
+      follow: (how) => this.follow(how),
+      close: () => this.close(),
+    };
   }
 
-  async call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
+  call(name: OperationName, input: unknown, options: CallOptions): Promise<unknown> {
+    return this.callAs(name, input, options, this.options.batch);
+  }
+
+  private async callAs(
+    name: OperationName,
+    input: unknown,
+    { idempotencyKey: key, signal }: CallOptions,
+    batch: boolean,
+  ): Promise<unknown> {
     this.refuseClosed();
-    const { idempotencyKey: key, signal } = options;
     if (key !== undefined) refuseBadKey(key);
     const fields = (input ?? {}) as Record<string, unknown>;
     return this.tracked(
       name === "tasks.claimNext" || (name === "tasks.claim" && fields.waitMs)
-        ? claimWaiting(this, name, fields, { key, signal, closing: this.closing.signal })
-        : this.perform(name, fields, { key, signal }),
+        ? claimWaiting(this, name, fields, { key, signal, batch, closing: this.closing.signal })
+        : this.perform(name, fields, { key, signal, batch }),
     );
   }
 
@@ -93,21 +128,22 @@ export class HttpConnection implements Connection {
     const mayKeep = operation.http.method !== "GET";
     const key = mayKeep ? (effort.key ?? (operation.repeatable ? undefined : newKey())) : undefined;
     const request = requestFor(this.options, operation, fields, key);
+    const send = effort.batch && canJoin(operation, fields) ? this.joining(request, fields, key) : null;
     const ending = new Ending([effort.signal, this.closed.signal]);
     try {
-      return await this.patiently(request, ending.signal, effort);
+      return await this.patiently(send ?? ((until) => this.exchange(request, until)), ending.signal, effort);
     } finally {
       ending.release();
     }
   }
 
-  private async patiently(request: WireRequest, signal: AbortSignal, effort: Effort): Promise<unknown> {
+  private async patiently(send: Send, signal: AbortSignal, effort: Effort): Promise<unknown> {
     const { tries, baseMs } = this.options.retry;
     let { timeoutMs } = effort;
     let until = Number.POSITIVE_INFINITY;
     for (let failures = 0; ; failures++) {
       try {
-        return await this.once(request, signal, timeoutMs);
+        return await this.once(send, signal, timeoutMs);
       } catch (error) {
         if (!(error instanceof Trouble)) throw error;
         if (failures === 0) until = performance.now() + (effort.patienceMs ?? patienceMs);
@@ -129,12 +165,11 @@ export class HttpConnection implements Connection {
     if (this.closing.signal.aborted) throw error;
   }
 
-  private async once(request: WireRequest, signal: AbortSignal, timeoutMs?: number): Promise<unknown> {
+  private async once(send: Send, signal: AbortSignal, timeoutMs?: number): Promise<unknown> {
     signal.throwIfAborted();
     const limit = new Ending([signal], timeoutMs ?? this.options.timeoutMs);
     try {
-      const { response, text } = await within(limit.signal, this.exchange(request, limit.signal));
-      return answerOf(this.options.url, response, text);
+      return answerOf(this.options.url, await within(limit.signal, send(limit.signal)));
     } catch (error) {
       if (error instanceof DibsError || error instanceof Trouble) throw error;
       if (signal.aborted) throw signal.reason;
@@ -144,9 +179,25 @@ export class HttpConnection implements Connection {
     }
   }
 
-  private async exchange({ url, init }: WireRequest, signal: AbortSignal) {
+  private async exchange({ url, init }: WireRequest, signal: AbortSignal): Promise<Reply> {
     const response = await this.options.fetch(url, { ...init, ...fetchOptions(this.options), signal });
-    return { response, text: await response.text() };
+    return replyOf(response, await response.text());
+  }
+
+  private joining(request: WireRequest, fields: Record<string, unknown>, key: string | undefined): Send {
+    const end = key === undefined ? "}" : `,"idempotencyKey":${JSON.stringify(key)}}`;
+    const part = {
+      text: () => `{"operation":"${request.name}","input":${bodyOf(fields)}${end}`,
+      size: request.init.body?.length ?? 0,
+      sendAlone: (signal: AbortSignal) => this.exchange(request, signal),
+    };
+    return (signal) => this.batch.add(part, signal);
+  }
+
+  private manyRequest(body: string): WireRequest {
+    const { name, http } = registry.calls.many;
+    const headers = { ...headersFor(this.options), "content-type": "application/json" };
+    return { name, url: this.options.url + http.path, init: { method: http.method, headers, body } };
   }
 
   /** `projects.get` and its like are about the client's own project when none is named; an address must name it. */

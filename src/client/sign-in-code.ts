@@ -1,7 +1,7 @@
 // A one-time code that signs a browser in: not an operation, because it is only for pages that the server itself serves.
 
 import { DibsError } from "../contract/error.js";
-import { answerOf, headersFor, lost, type Server, Trouble } from "./wire.js";
+import { answerOf, headersFor, lost, replyOf, type Server, Trouble } from "./wire.js";
 
 export interface SignInCode {
   code: string;
@@ -24,7 +24,7 @@ export async function signInCode(
   };
   try {
     const response = await server.fetch(`${url}/api/auth/code`, request);
-    return answerOf(url, response, await response.text()) as SignInCode;
+    return answerOf(url, replyOf(response, await response.text())) as SignInCode;
   } catch (error) {
     if (error instanceof Trouble) throw error.error;
     if (error instanceof DibsError) throw error;

@@ -63,7 +63,7 @@ export function queryOf(fields: Input): string {
   return text === "" ? "" : `?${text}`;
 }
 
-function bodyOf(rest: Input): string {
+export function bodyOf(rest: Input): string {
   try {
     return JSON.stringify(rest, refuseNothing);
   } catch (cause) {
@@ -115,11 +115,24 @@ function reasonOf(error: unknown): string {
   return String(cause?.code ?? (cause?.message || message) ?? error);
 }
 
+/** What came back for a call, by itself or in an answer to many. */
+export interface Reply {
+  status: number;
+  /** Undefined: no JSON. */
+  value: unknown;
+  /** When the server asks to come back; null: it does not say. */
+  retryAfterMs: number | null;
+}
+
+export function replyOf(response: Response, text: string): Reply {
+  return { status: response.status, value: parsed(text), retryAfterMs: retryAfterMs(response) };
+}
+
 /** The answer, or a throw: a DibsError if it was refused, a Trouble if it may pass. */
-export function answerOf(url: string, response: Response, text: string): unknown {
-  const value = parsed(text);
-  if (response.ok && typeof value === "object" && value !== null) return value;
-  throw refusalOf(url, response, value);
+export function answerOf(url: string, reply: Reply): unknown {
+  const { status, value } = reply;
+  if (status >= 200 && status < 300 && typeof value === "object" && value !== null) return value;
+  throw refusalOf(url, reply);
 }
 
 function parsed(text: string): unknown {
@@ -131,18 +144,16 @@ function parsed(text: string): unknown {
 }
 
 export async function refusalIn(url: string, response: Response): Promise<Error> {
-  return refusalOf(url, response, parsed(await response.text()));
+  return refusalOf(url, replyOf(response, await response.text()));
 }
 
 const passing = [408, 502, 503, 504];
 
-function refusalOf(url: string, response: Response, value: unknown): Error {
-  const { status } = response;
+function refusalOf(url: string, { status, value, retryAfterMs: waitMs }: Reply): Error {
   const problem = problemOf(value);
   const error = problem ? asError(problem, status, url) : withoutWords(url, status);
   if (problem ? status < 500 && status !== 408 && status !== 429 : status === 401 || status === 403)
     return error;
-  const waitMs = retryAfterMs(response);
   const mayPass = status === 429 ? waitMs !== null : passing.includes(status) && error.retryable;
   return new Trouble(error, mayPass, waitMs ?? 0);
 }

@@ -25,6 +25,8 @@ export interface Operation<
   refusals: readonly Code[];
   /** Said again by the same caller, it answers the same and nothing happens twice: a retry needs no key. */
   repeatable?: true;
+  /** Not one of the calls of `calls.many`: it is many by itself, and its body can be larger. */
+  alone?: true;
   http: {
     method: "GET" | "POST" | "PATCH" | "DELETE";
     path: string;

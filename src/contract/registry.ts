@@ -1,5 +1,6 @@
 // Every operation of Dibs, grouped as callers see them. A new operation is one file and one line here.
 
+import { manyCalls } from "./calls/many.js";
 import { cleanupClaims } from "./claims/cleanup.js";
 import { claimStats } from "./claims/stats.js";
 import { listEvents } from "./events/list.js";
@@ -146,6 +147,10 @@ export const registry = {
     log: taskLog,
     /** Show the dependency graph of a project. */
     graph: taskGraph,
+  },
+  calls: {
+    /** Run many commands in one request and one commit, each refused on its own. */
+    many: manyCalls,
   },
   claims: {
     /** End expired leases and the claims of dead sessions. */

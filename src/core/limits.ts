@@ -42,6 +42,8 @@ export const limits = {
   planTasksMax: 20_000,
   bulkMax: 1000,
   bulkRefusedMax: 100,
+  /** Calls in one request; they share a commit, and a commit has no more jobs than a few hundred. */
+  manyMax: 200,
   capacityMax: 1000,
   pageDefault: 100,
   pageMax: 1000,

@@ -27,8 +27,8 @@ export function dispatch<N extends OperationName>(
     const call = admit(handler, input, caller, options);
     const prepared = handler.prepare?.(executor, call);
     const answer = prepared
-      ? prepared.then(() => handler.run(executor, call as never))
-      : handler.run(executor, call as never);
+      ? prepared.then(() => handler.run(executor, call as never, dispatch))
+      : handler.run(executor, call as never, dispatch);
     return answer.catch(rethrow);
   } catch (error) {
     return Promise.reject(asDibsError(error));
@@ -40,13 +40,13 @@ function admit<N extends OperationName>(
   handler: Handler<N>,
   input: unknown,
   caller: Caller,
-  { idempotencyKey: key, signals }: CallOptions,
+  { idempotencyKey: key, signals, onPart }: CallOptions,
 ): Call<N> {
   const operation = definitions.get(handler.name)!;
   const parsed = parseInput(operation, input, parserOf(operation)) as Call<N>["input"];
   authorise(caller, operation, parsed);
   if (key !== undefined) validateKey(key);
-  return { handler, input: parsed, caller, idempotencyKey: key, signals };
+  return { handler, input: parsed, caller, idempotencyKey: key, signals, onPart };
 }
 
 function validateKey(key: unknown): void {

@@ -193,6 +193,16 @@ export function rethrow(error: unknown): never {
   throw asDibsError(error);
 }
 
+/** What nobody foresaw is a defect of ours: its words stay inside, and its cause is for the log. */
+export function asRefusal(thrown: unknown): DibsError {
+  const error = asDibsError(thrown);
+  if (error instanceof DibsError) return error;
+  return new DibsError("INTERNAL", "This is a defect in Dibs.", {
+    hint: "The server's log has the details under the request id in the header Dibs-Request-Id.",
+    cause: error,
+  });
+}
+
 export function asDibsError(error: unknown): unknown {
   if (error instanceof DibsError) return error;
   if (error instanceof InvariantError) {

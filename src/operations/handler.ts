@@ -2,6 +2,7 @@
 // rules stay in the core. A new operation needs its contract file, a line in contract/registry.ts, and one
 // handler object. No table elsewhere names it.
 
+import type { DibsError } from "../contract/error.js";
 import type { OutputOf, ParsedOf } from "../contract/operation.js";
 import type { OperationName, OperationNamed } from "../contract/registry.js";
 import type { Command } from "../core/command.js";
@@ -19,6 +20,8 @@ export interface CallOptions {
    * memory.)
    */
   signals?: readonly AbortSignal[] | undefined;
+  /** Of an operation that runs calls of other operations: what happened to each. */
+  onPart?: ((name: OperationName, result: { answer: unknown } | { error: DibsError }) => void) | undefined;
 }
 
 /**
@@ -90,7 +93,22 @@ export interface QueryHandler<N extends OperationName> extends CommonMembers<N> 
 // biome-ignore lint/suspicious/noExplicitAny: each handler is checked against its own operation and command where it is defined.
 type AnyCommandHandler<N extends OperationName> = CommandHandler<N, any>;
 
-export type Handler<N extends OperationName> = AnyCommandHandler<N> | QueryHandler<N>;
+/** The entry point of dispatch.ts, for handlers that run calls of other operations. */
+export type Dispatch = (
+  executor: Executor,
+  name: OperationName,
+  input: unknown,
+  caller: Caller,
+  options: CallOptions,
+) => Promise<unknown>;
+
+/** Runs calls of other operations, each validated, authorised and refused on its own. */
+export interface CompositeHandler<N extends OperationName> extends CommonMembers<N> {
+  kind: "composite";
+  run(executor: Executor, call: Call<N>, dispatch: Dispatch): Promise<OutputOf<OperationNamed<N>>>;
+}
+
+export type Handler<N extends OperationName> = AnyCommandHandler<N> | QueryHandler<N> | CompositeHandler<N>;
 
 type CommandMembers<N extends OperationName, C extends Command> = Pick<CommandHandler<N, C>, "command"> &
   Pick<CommandHandler<N, NoInfer<C>>, "answer"> &
@@ -111,6 +129,13 @@ export function forQuery<N extends OperationName>(
   { query, prepare, sweeps = true, run = inOneRead }: QueryMembers<N>,
 ): QueryHandler<N> {
   return { kind: "query", name, prepare, query, sweeps, run };
+}
+
+export function forCalls<N extends OperationName>(
+  name: N,
+  { run }: Pick<CompositeHandler<N>, "run">,
+): CompositeHandler<N> {
+  return { kind: "composite", name, run };
 }
 
 const always = () => true;

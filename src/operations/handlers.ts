@@ -5,6 +5,7 @@ import { inFlightQuery } from "./in-flight.js";
 import { landingOperations } from "./landing-operations.js";
 import { lockOperations } from "./lock-operations.js";
 import { logOperations } from "./log-operations.js";
+import { manyOperations } from "./many.js";
 import { metricsOperations } from "./metrics/operations.js";
 import {
   claimOperations,
@@ -33,4 +34,5 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   ...lockOperations,
   ...logOperations,
   ...bulkOperations,
+  ...manyOperations,
 };

@@ -116,18 +116,42 @@ describe("one interface", () => {
       ),
     );
 
-  test("gives the same answers and refusals over HTTP and in process", () =>
-    over(
-      "memory",
-      async (dibs, world) => {
-        const options = { clock: world.clock, project: "demo", actor: "user:local" };
-        const inProcess = await openDibs({ memory: true, ...options });
-        const [there, here] = [await tell(dibs), await tell(inProcess)];
-        expect(withoutChance(there)).toEqual(withoutChance(here));
-        await inProcess.close();
-      },
-      { auth: false },
-    )());
+  test.each([false, true])(
+    "gives the same answers and refusals over HTTP and in process, with batch: %s",
+    (batch) =>
+      over(
+        "memory",
+        async (_, world) => {
+          const options = { clock: world.clock, project: "demo", actor: "user:local" };
+          const inProcess = await openDibs({ memory: true, ...options });
+          const dibs = batch ? inCompany(connect(world, { batch })) : connect(world);
+          const [there, here] = [await tell(dibs), await tell(inProcess)];
+          expect(withoutChance(there)).toEqual(withoutChance(here));
+          await Promise.all([inProcess.close(), dibs.close()]);
+        },
+        { auth: false },
+      )(),
+  );
+
+  /** Every call shares its turn with another one: else none would share its request. */
+  function inCompany(dibs: Dibs): Dibs {
+    const groups = Object.entries(dibs).map(([name, group]) => {
+      if (typeof group !== "object") return [name, group];
+      const methods = Object.entries(group as Record<string, (...all: unknown[]) => Promise<unknown>>).map(
+        ([method, call]) => [
+          method,
+          (...all: unknown[]) => {
+            const answer = call(...all);
+            // Refused, it leaves no trace.
+            void dibs.sessions.heartbeat({ sessionId: "nobody" }).catch(() => undefined);
+            return answer;
+          },
+        ],
+      );
+      return [name, Object.fromEntries(methods)];
+    });
+    return Object.fromEntries(groups) as Dibs;
+  }
 
   test("a caller without a token, or without the right, is told so", () =>
     over("memory", async (dibs, world) => {

@@ -4,7 +4,7 @@
 import ts from "typescript";
 import { isTest, lineOf, parse, type Source, walk } from "./source.js";
 
-const definers = new Set(["forCommand", "forQuery"]);
+const definers = new Set(["forCommand", "forQuery", "forCalls"]);
 
 /** The operations that these files define handlers for, in order, each as often as it is defined. */
 export function definedHandlers(sources: Source[]): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { problemBody } from "../../src/contract/problem.js";
 import { DibsError, httpStatus, openDibs } from "../../src/index.js";
-import { problemBody } from "../../src/surfaces/http/problem.js";
 import { type Answer, expectConforms } from "./conforms.js";
 
 const json = "application/json; charset=utf-8";

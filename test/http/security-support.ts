@@ -169,6 +169,7 @@ export const samples: Record<string, (stage: Stage) => Sample> = {
   "tasks.rows": () => ({}),
   "tasks.log": () => readTask,
   "tasks.appendLog": () => byHolder("heartbeat", { epoch: 1, text: "said" }),
+  "calls.many": () => ({ body: { calls: [{ operation: "tasks.create", input: { prompt: "more" } }] } }),
   "claims.cleanup": () => ({ body: {} }),
   "claims.stats": () => ({}),
   "sessions.register": () => ({ body: { id: "another" } }),

@@ -99,6 +99,7 @@ export const createTasks = operation({
   name: "tasks.batch",
   summary: "Create many tasks at once, all or nothing; with a plan's name, update what it created before",
   kind: "command",
+  alone: true,
   role: "worker",
   input,
   output: () =>

@@ -69,6 +69,7 @@ export const bulkTasks = operation({
   name: "tasks.bulk",
   summary: "Cancel, retry, release or update many tasks, at most 1000 per call, each by itself",
   kind: "command",
+  alone: true,
   role: "leader",
   input,
   output: () =>

@@ -8,7 +8,7 @@ import { registry } from "../../contract/registry.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Caller } from "../../operations/environment.js";
 import type { EventHub } from "../../operations/event-hub.js";
-import type { Executor } from "../../operations/execute.js";
+import { asRefusal, type Executor } from "../../operations/execute.js";
 import { expositionType } from "../../operations/metrics/exposition.js";
 import { isTokenLive, onRevocation } from "../../operations/tokens.js";
 import { addAuth } from "./auth-routes.js";
@@ -20,14 +20,13 @@ import { apiHeaders, refuseForeign } from "./guard.js";
 import { readQuery } from "./input.js";
 import { openApiDocument } from "./openapi.js";
 import { addPages, dashboardPages } from "./pages.js";
-import { asRefusal } from "./problem.js";
 import { referenceCss, referencePage } from "./reference.js";
 import { addOperations, type RouteParts } from "./routes.js";
 import { type Observed, ServerMetrics } from "./server-metrics.js";
 import { SignInCodes } from "./sign-in.js";
 import { resumeAfter, type StreamLimits, Streams } from "./stream.js";
 
-export interface AppParts extends RouteParts {
+export interface AppParts extends Omit<RouteParts, "onRefused"> {
   hub: EventHub<string>;
   authentication: AuthenticationOptions;
   hosts: () => ReadonlySet<string>;
@@ -82,7 +81,12 @@ export function createApp(parts: AppParts): App {
     await next();
   });
 
-  addOperations(app, parts);
+  const onRefused = (call: Call, error: DibsError) => {
+    // Of many calls, a defect is what must be logged.
+    if (call.error?.code !== "INTERNAL") call.error = error;
+    metrics.refused(call.caller?.org ?? null, error.code);
+  };
+  addOperations(app, { ...parts, onRefused });
   addAuth(app, {
     executor,
     authentication,
@@ -123,8 +127,7 @@ export function createApp(parts: AppParts): App {
   });
   app.onError((error, http) => {
     const refusal = asRefusal(error);
-    http.env.call.error = refusal;
-    metrics.refused(http.env.call.caller?.org ?? null, refusal.code);
+    onRefused(http.env.call, refusal);
     return problem(http, refusal);
   });
 
@@ -140,7 +143,7 @@ export function createApp(parts: AppParts): App {
         route: "unknown",
         caller: null,
         error: null,
-        changedBy: null,
+        changedBy: new Set(),
       };
       outgoing.once("close", () => {
         const { method = "" } = incoming;

@@ -4,9 +4,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context } from "hono";
 import { httpStatus } from "../../contract/codes.js";
 import type { DibsError } from "../../contract/error.js";
+import { problemBody } from "../../contract/problem.js";
 import type { Caller } from "../../operations/environment.js";
 import { apiHeaders } from "./guard.js";
-import { problemBody, problemHeaders } from "./problem.js";
+import { problemHeaders } from "./problem.js";
 
 export interface Call {
   id: string;
@@ -16,8 +17,8 @@ export interface Call {
   caller: Caller | null;
   /** What it was refused with. */
   error: DibsError | null;
-  /** The operation, if it changed something. */
-  changedBy: string | null;
+  /** The operations that changed something. */
+  changedBy: Set<string>;
 }
 
 export interface Bindings {

@@ -113,6 +113,15 @@ const bodies: Record<string, unknown> = {
     },
     patch: { text: "diff --git a/src/settings.ts b/src/settings.ts", omitted: 0 },
   },
+  "calls.many": {
+    calls: [
+      {
+        operation: "tasks.complete",
+        input: { taskId: "0001", sessionId: "agent-1", epoch: 1, result: "Done." },
+      },
+      { operation: "tasks.claimNext", input: { sessionId: "agent-1" } },
+    ],
+  },
   "tasks.batch": {
     tasks: [
       { key: "design", prompt: "Design the dark theme." },

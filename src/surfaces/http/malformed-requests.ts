@@ -5,8 +5,9 @@ import { maxHeaderSize, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { httpStatus } from "../../contract/codes.js";
 import { DibsError } from "../../contract/error.js";
+import { problemBody } from "../../contract/problem.js";
 import { apiHeaders } from "./guard.js";
-import { problemBody, problemHeaders } from "./problem.js";
+import { problemHeaders } from "./problem.js";
 
 /** A client that is still writing would lose the answer if the connection closed at once. */
 const lingerMs = 1_000;

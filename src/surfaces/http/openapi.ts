@@ -33,6 +33,7 @@ With an \`Idempotency-Key\` a call can be repeated safely: the same key and body
 const tagTexts: Record<string, string> = {
   tasks: "What there is to do, and the life of a task from claim to completion",
   claims: "Leases across all tasks",
+  calls: "Many calls in one request",
   sessions: "Agents at work: one session each",
   events: "What has happened, in order",
   notifications: "What people should know",

@@ -5,10 +5,12 @@ import type { Observed } from "./server-metrics.js";
 
 /** Renewals, log lines and claims that found nothing come too often to be logged as changes. */
 const frequent = ["tasks.heartbeat", "sessions.heartbeat", "tasks.appendLog", "locks.acquire"];
+/** Its calls are logged, not itself. */
+const composite = ["calls.many"];
 const changing = new Set<string>(
   operations.filter(({ http }) => http.method !== "GET").map(({ name }) => name),
 );
-for (const name of frequent) changing.delete(name);
+for (const name of [...frequent, ...composite]) changing.delete(name);
 
 export function isChange(operation: string, answer: unknown): boolean {
   const { claim, dryRun, plan } = (answer ?? {}) as {
@@ -37,6 +39,6 @@ export function logRequest(
   const cause = call.error?.code === "INTERNAL" ? call.error.cause : undefined;
   if (cause instanceof Error) log.error({ ...line, stack: cause.stack }, "request");
   else if (status >= 500) log.warn(line, "request");
-  else if (call.changedBy) log.info({ ...line, operation: call.changedBy }, "change");
+  else if (call.changedBy.size > 0) log.info({ ...line, operation: [...call.changedBy].join(" ") }, "change");
   else log.debug(line, "request");
 }

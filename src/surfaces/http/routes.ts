@@ -2,13 +2,14 @@
 // from the gate, and the answer to JSON.
 
 import type { Hono } from "hono";
+import type { DibsError } from "../../contract/error.js";
 import type { Operation } from "../../contract/operation.js";
 import { type OperationName, operations } from "../../contract/registry.js";
 import { authorise } from "../../operations/authorise.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
-import { type Bindings, type Http, json, plainText } from "./context.js";
+import { type Bindings, type Call, type Http, json, plainText } from "./context.js";
 import { disconnectSignal } from "./disconnects.js";
 import { inputFields, readQuery } from "./input.js";
 import { isChange } from "./request-log.js";
@@ -18,6 +19,7 @@ export interface RouteParts {
   /** Ends waits when the server stops. */
   closing: AbortSignal;
   limits: { bodyBytesMax: number; batchBytesMax: number; bodyMs: number };
+  onRefused: (call: Call, error: DibsError) => void;
 }
 
 export function addOperations(app: Hono<{ Bindings: Bindings }>, parts: RouteParts): void {
@@ -33,7 +35,7 @@ export function addOperations(app: Hono<{ Bindings: Bindings }>, parts: RoutePar
 
 const paramsOf = ({ http: { path } }: Operation) => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
 
-function handlerFor(operation: Operation, { executor, closing, limits }: RouteParts) {
+function handlerFor(operation: Operation, { executor, closing, limits, onRefused }: RouteParts) {
   const { method, status = 200, path } = operation.http;
   const params = paramsOf(operation);
   const fields = inputFields(operation);
@@ -66,13 +68,21 @@ function handlerFor(operation: Operation, { executor, closing, limits }: RoutePa
       const answer = await dispatch(executor, operation.name as OperationName, input, caller, {
         idempotencyKey,
         signals,
+        onPart: (name, result) => {
+          if ("error" in result) onRefused(call, result.error);
+          else noteChange(call, name, result.answer);
+        },
       });
-      if (isChange(operation.name, answer)) call.changedBy = operation.name;
+      noteChange(call, operation.name, answer);
       return asText(http, operation, answer) ?? json(http, answer, status);
     } finally {
       waiting?.stop();
     }
   };
+}
+
+function noteChange(call: Call, operation: string, answer: unknown): void {
+  if (isChange(operation, answer)) call.changedBy.add(operation);
 }
 
 /** A patch is text, unless the caller asks for JSON. */
