@@ -25,19 +25,39 @@ function alternatives(glob: string): string[] {
   return [...done, ...open];
 }
 
+/**
+ * What follows a star is taken where it is first found: the next star takes in whatever is between. Nothing is tried twice, so a
+ * glob of many stars costs no more than the product of both lengths.
+ */
 function patternOf(glob: string): string {
-  return glob
-    .split("/")
-    .map((name, at, names) => {
-      if (name !== "**") return `${patternOfName(name)}${at < names.length - 1 ? "/" : ""}`;
-      return at === names.length - 1 ? ".+" : "(?:[^/]+/)*";
+  let groups = 0;
+  const once = (pattern: string) => `(?=(?<g${++groups}>${pattern}))\\k<g${groups}>`;
+  const names = glob.split("/");
+  const last = names.length - 1;
+  // Runs of names, with `**` between them.
+  const runs = [""];
+  for (const [at, name] of names.entries()) {
+    if (name !== "**" || at === last) {
+      runs[runs.length - 1] += name === "**" ? ".+" : patternOfName(name, once) + (at < last ? "/" : "");
+    } else runs.push("");
+  }
+  return runs
+    .map((run, at) => {
+      if (at === 0) return run;
+      return at < runs.length - 1 ? once(`(?:[^/]+/)*?${run}`) : `(?:[^/]+/)*${run}`;
     })
     .join("");
 }
 
-/** A run of stars is one star: two would only cost time. */
-function patternOfName(name: string): string {
-  return name.replace(/\*+|\?|[\\^$.+()|[\]{}]/g, (found) =>
-    found.startsWith("*") ? "[^/]*" : found === "?" ? "[^/]" : `\\${found}`,
-  );
+/** A run of stars is one star. */
+function patternOfName(name: string, once: (pattern: string) => string): string {
+  const parts = name.split(/\*+/).map((part) => part.replace(/\?|[\\^$.+()|[\]{}]/g, escaped));
+  return parts
+    .map((part, at) => {
+      if (at === 0) return part;
+      return at < parts.length - 1 ? once(`[^/]*?${part}`) : `[^/]*${part}`;
+    })
+    .join("");
 }
+
+const escaped = (found: string) => (found === "?" ? "[^/]" : `\\${found}`);
