@@ -93,6 +93,16 @@ export const metadata = once(() =>
   ),
 );
 
+/** Units by the id of a resource. */
+export const uses = once(() =>
+  z
+    .record(id(), z.number().int().min(1).max(limits.unitsMax))
+    .refine(
+      (units) => Object.keys(units).length <= limits.usesMax,
+      `must have at most ${limits.usesMax} resources`,
+    ),
+);
+
 export const idempotencyKey = once(() => text(limits.idempotencyKeyLengthMax).min(1, "must not be empty"));
 
 export const result = once(() =>

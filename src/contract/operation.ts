@@ -28,7 +28,7 @@ export interface Operation<
   /** Not one of the calls of `calls.many`: it is many by itself, and its body can be larger. */
   alone?: true;
   http: {
-    method: "GET" | "POST" | "PATCH" | "DELETE";
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
     path: string;
     status?: number;
     /** Another path that means the same. */

@@ -31,6 +31,11 @@ import { nextId } from "./projects/next-id.js";
 import { pauseProject } from "./projects/pause.js";
 import { resumeProject } from "./projects/resume.js";
 import { updateProject } from "./projects/update.js";
+import { holdResource } from "./resources/hold.js";
+import { listResources } from "./resources/list.js";
+import { removeResource } from "./resources/remove.js";
+import { resumeResource } from "./resources/resume.js";
+import { setResource } from "./resources/set.js";
 import { currentTask } from "./sessions/current-task.js";
 import { endSession } from "./sessions/end.js";
 import { getSession } from "./sessions/get.js";
@@ -72,6 +77,7 @@ import { startTask } from "./tasks/start.js";
 import { taskSubmission } from "./tasks/submission.js";
 import { submitTask } from "./tasks/submit.js";
 import { updateTask } from "./tasks/update.js";
+import { reportUsage } from "./tasks/usage.js";
 import { withdrawTask } from "./tasks/withdraw.js";
 import { createToken } from "./tokens/create.js";
 import { listTokens } from "./tokens/list.js";
@@ -103,6 +109,8 @@ export const registry = {
     heartbeat: heartbeatTask,
     /** Put a note on the timeline and renew the lease. */
     progress: reportProgress,
+    /** Report what the attempt has cost so far. */
+    usage: reportUsage,
     /** Ask a human. The lease clock stops until the answer. */
     ask: askHuman,
     /** Answer the open question of a task. */
@@ -223,6 +231,18 @@ export const registry = {
     returned: returnSubmission,
     /** Report what holds the lander. */
     held: holdLanding,
+  },
+  resources: {
+    /** Create a resource, or change its capacity and budgets. */
+    set: setResource,
+    /** List the resources. */
+    list: listResources,
+    /** Let no claim get it until the hold ends. */
+    hold: holdResource,
+    /** End its holds. */
+    resume: resumeResource,
+    /** Remove one that nothing uses. */
+    remove: removeResource,
   },
   locks: {
     /** Acquire a lock, or renew what one holds. */

@@ -7,10 +7,11 @@ import { checkStates, landingStates } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { nothingCodes } from "../core/nothing.js";
 import { reviewSettings } from "../core/project.js";
+import { budgetPeriods, budgetUnits, holdSources } from "../core/resource.js";
 import { reviewKinds, verdicts } from "../core/review.js";
 import { roles } from "../core/role.js";
 import { taskStates } from "../core/task.js";
-import { durationMsMax } from "./fields.js";
+import { durationMsMax, uses } from "./fields.js";
 import { once } from "./once.js";
 
 export const time = once(() => z.iso.datetime({ precision: 3 }));
@@ -48,6 +49,16 @@ export const healthShape = once(() =>
   z.enum(["paused", "expired", "expiring", "stale", "warning", "healthy"]),
 );
 
+const usesShape = once(() => z.record(z.string(), z.number()));
+
+const usage = once(() => ({
+  usd: z.number().nullable(),
+  inputTokens: z.number().nullable(),
+  outputTokens: z.number().nullable(),
+}));
+
+export const usageShape = once(() => z.object({ ...usage(), model: z.string().nullable() }));
+
 export const claimShape = once(() =>
   z.object({
     taskId: z.string(),
@@ -62,6 +73,8 @@ export const claimShape = once(() =>
     heartbeatCount: z.number(),
     progress: progressShape().nullable(),
     metadata: z.record(z.string(), z.json()).nullable(),
+    uses: usesShape().describe("What it has taken"),
+    usage: usageShape().nullable().describe("What its holder has reported"),
     healthStatus: healthShape(),
     remainingMs: z.number(),
     releasedAt: z.null(),
@@ -309,6 +322,7 @@ export const taskShape = once(() =>
     assignee: z.string().nullable(),
     agentType: z.string().nullable(),
     requires: z.array(z.string()),
+    uses: usesShape().describe("Units by resource"),
     maxRetries: z.number(),
     retryCount: z.number(),
     lostCount: z.number(),
@@ -322,6 +336,7 @@ export const taskShape = once(() =>
     landed: landedShape().nullable(),
     noChange: z.boolean().describe("Completed by a submission that changed nothing"),
     returnCount: z.number(),
+    usage: z.object(usage()).nullable().describe("What its attempts have cost, as far as they said"),
     result: resultShape().nullable(),
     error: z.string().nullable(),
     correlationId: z.string(),
@@ -350,6 +365,7 @@ export const sessionShape = once(() =>
     host: z.string().nullable(),
     processStartedAt: z.string().nullable(),
     capabilities: z.array(z.string()),
+    uses: usesShape().describe("Units of resources that each of its claims uses"),
     capacity: z.number(),
     heartbeats: z.boolean(),
     contextPercent: z.number().nullable(),
@@ -409,6 +425,7 @@ export const reasonShape = once(() =>
     until: maybeTime().optional(),
     sessionId: z.string().optional().describe("The session that holds it"),
     holderAlive: z.boolean().optional(),
+    resource: z.string().optional().describe("The resource that it lacks"),
     fix: z.string().optional(),
   }),
 );
@@ -469,6 +486,7 @@ export const settingsShape = once(() =>
     }),
     land: landShape(),
     worktree: worktreeShape(),
+    uses: uses().describe("Units of resources that every claim uses"),
   }),
 );
 
@@ -548,6 +566,7 @@ export const settingsPatch = once(() => {
     order: scalars.order.optional(),
     maxRetries: scalars.maxRetries.optional(),
     maxLost: scalars.maxLost.optional(),
+    uses: scalars.uses.optional(),
   });
 });
 
@@ -572,6 +591,43 @@ export const tokenShape = once(() =>
     expiresAt: maybeTime(),
   }),
 );
+
+export const resourceShape = once(() =>
+  z.object({
+    id: z.string(),
+    capacity: z.number().nullable().describe("How many units there are; null: no limit"),
+    state: z
+      .enum(["open", "half-open", "held"])
+      .describe("Half open: its hold has ended, one claim goes first and the others follow"),
+    holds: z.array(
+      z.object({
+        source: z.enum(holdSources),
+        until: maybeTime().describe("Null: until it is resumed"),
+        reason: z.string().nullable(),
+        by: z.string(),
+        at: time(),
+      }),
+    ),
+    budgets: z.array(
+      z.object({
+        amount: z.number(),
+        unit: z.enum(budgetUnits),
+        period: z.enum(budgetPeriods),
+        spent: z.number().describe("In the current period"),
+        endsAt: maybeTime().describe("When the period ends"),
+      }),
+    ),
+    spent: z
+      .object({ usd: z.number(), tokens: z.number(), minutes: z.number() })
+      .describe("Ever; minutes where a budget counts them"),
+    inUse: z.number().describe("Units that claims hold"),
+    waiting: z.number().describe("Ready tasks that lack it; counted in lists"),
+    createdAt: time(),
+  }),
+);
+export type WireResource = z.output<ReturnType<typeof resourceShape>>;
+
+export const resourceAnswer = once(() => z.object({ success: success(), resource: resourceShape() }));
 
 export const lockShape = once(() =>
   z.object({

@@ -2,6 +2,7 @@
 // a closed one becomes an attempt, which nothing updates later but a late result for a human to see.
 
 import type { ClaimSettings } from "./project.js";
+import type { Usage, Uses } from "./resource.js";
 import type { TaskResult } from "./task.js";
 
 export type HeldState = "claimed" | "running" | "awaiting_response";
@@ -27,6 +28,10 @@ export interface Claim {
   heartbeatCount: number;
   progress: Progress | null;
   metadata: Record<string, unknown> | null;
+  /** What it has taken: the sum of what task, session and project used when it was granted. */
+  uses: Uses;
+  /** What its holder has reported. */
+  usage: Usage | null;
   /** Claimed but not started or renewed by then: over. Null once it was. */
   startBy: number | null;
   /** The task's own `timeoutMs`, as an instant. */

@@ -3,6 +3,7 @@
 import type { CheckResult, LandingTask, Patch, ReturnReason } from "./landing.js";
 import type { LockHolder } from "./lock.js";
 import type { SettingsPatch } from "./project.js";
+import type { Budget, HoldSource } from "./resource.js";
 import type { SubmissionDiff, Verdict } from "./review.js";
 import type { Role } from "./role.js";
 import type { SessionInput } from "./session.js";
@@ -26,6 +27,7 @@ export interface NewTask {
   assignee?: string;
   agentType?: string;
   requires?: string[];
+  uses?: Readonly<Record<string, number>>;
   maxRetries?: number;
   notBefore?: number;
   timeoutMs?: number;
@@ -48,6 +50,8 @@ export interface TaskPatch {
   assignee?: string | null;
   agentType?: string | null;
   requires?: string[];
+  /** Null: none. */
+  uses?: Readonly<Record<string, number>> | null;
   maxRetries?: number;
   notBefore?: number | null;
   timeoutMs?: number | null;
@@ -383,6 +387,43 @@ export interface FreeLocksCommand {
   locks: readonly { name: string; gone?: LockHolder }[];
   here: string;
 }
+/** Cumulative: what the attempt has cost so far. */
+export interface ReportUsageCommand extends ByHolder {
+  type: "report-usage";
+  usd?: number | undefined;
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  model?: string | undefined;
+}
+export interface SetResourceCommand {
+  type: "set-resource";
+  id: string;
+  /** Null: as many as want to. Absent: as before. */
+  capacity?: number | null | undefined;
+  budgets?: Budget[] | undefined;
+}
+export interface HoldResourceCommand extends OnProject {
+  type: "hold-resource";
+  id: string;
+  source: Exclude<HoldSource, "budget">;
+  until?: number | undefined;
+  forMs?: number | undefined;
+  reason?: string | undefined;
+  /** Given: only what this session uses can be held, and not for long. */
+  sessionId?: string | undefined;
+}
+export interface ResumeResourceCommand {
+  type: "resume-resource";
+  id: string;
+  /** Absent: whatever holds it. */
+  source?: HoldSource | undefined;
+}
+export interface RemoveResourceCommand {
+  type: "remove-resource";
+  id: string;
+  /** Live sessions that name it. */
+  sessions: string[];
+}
 export interface AppendLogCommand extends ByHolder {
   type: "append-log";
   text: string;
@@ -447,6 +488,11 @@ export type Command =
   | AcquireLockCommand
   | ReleaseLockCommand
   | FreeLocksCommand
+  | ReportUsageCommand
+  | SetResourceCommand
+  | HoldResourceCommand
+  | ResumeResourceCommand
+  | RemoveResourceCommand
   | AppendLogCommand
   | ArchiveEventsCommand
   | ArchiveTasksCommand;

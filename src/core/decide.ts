@@ -8,6 +8,7 @@ import { type Context, Draft } from "./draft.js";
 import { limits } from "./limits.js";
 import { notOwner } from "./ownership.js";
 import type { Outcome } from "./refusal.js";
+import { accountResources } from "./transitions/account.js";
 import { archiveEvents, archiveTasks } from "./transitions/archive.js";
 import { ask } from "./transitions/ask.js";
 import { cancel } from "./transitions/cancel.js";
@@ -36,6 +37,7 @@ import { readNotification } from "./transitions/notification.js";
 import { createProject, projectNotFound, updateProject } from "./transitions/project.js";
 import { release } from "./transitions/release.js";
 import { heartbeat, progress } from "./transitions/renew.js";
+import { holdResource, removeResource, resumeResource, setResource } from "./transitions/resource.js";
 import { respond } from "./transitions/respond.js";
 import { retry } from "./transitions/retry.js";
 import { askForReview, claimReview, recordDiff, review } from "./transitions/review.js";
@@ -45,6 +47,7 @@ import { noteMissingLander, submit } from "./transitions/submit.js";
 import { createToken, dropTokens, revokeToken } from "./transitions/token.js";
 import { withdraw } from "./transitions/unsubmit.js";
 import { update } from "./transitions/update.js";
+import { reportUsage } from "./transitions/usage.js";
 import type { View } from "./view.js";
 
 const transitions = {
@@ -94,6 +97,11 @@ const transitions = {
   "acquire-lock": acquireLock,
   "release-lock": releaseLock,
   "free-locks": freeLocks,
+  "report-usage": reportUsage,
+  "set-resource": setResource,
+  "hold-resource": holdResource,
+  "resume-resource": resumeResource,
+  "remove-resource": removeResource,
   "append-log": appendLog,
   "archive-events": archiveEvents,
   "archive-tasks": archiveTasks,
@@ -121,7 +129,9 @@ export function decide<C extends Command>(
   const move = transitions[command.type] as (draft: Draft, command: C) => Outcome<ValueOf<C["type"]>>;
   const outcome = move(draft, command);
   if (command.type === "load-plan" && command.dryRun) return { changes: noChanges(), outcome };
-  return { changes: outcome.ok ? draft.changes : onlyLateResult(draft.changes), outcome };
+  if (!outcome.ok) return { changes: onlyLateResult(draft.changes), outcome };
+  accountResources(draft);
+  return { changes: draft.changes, outcome };
 }
 
 /** A refused command changes nothing; what came too late is kept on its closed attempt all the same. */
@@ -154,6 +164,7 @@ function preparation(view: View, command: Command, now: number): Command | null 
     case "cancel":
     case "retry":
     case "update":
+    case "report-usage":
     case "append-log": {
       const { project, taskId } = command;
       const claim = view.claim(project, taskId);

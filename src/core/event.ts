@@ -25,11 +25,13 @@ export const eventTypes = [
   "task:claim-orphaned",
   "task:unblocked",
   "task:updated",
+  "task:usage",
   "session:registered",
   "session:ended",
   "notification:created",
   "notification:read",
   "project:updated",
+  "resource:updated",
   "token:created",
   "token:revoked",
 ] as const;
@@ -55,6 +57,8 @@ export const notificationTypes = [
   "AGENT_FAILING",
   "LANDING_HELD",
   "REVIEW_NEEDED",
+  "BUDGET_SPENT",
+  "BUDGET_UNKNOWN",
   "TASK_COMPLETED",
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
@@ -78,5 +82,7 @@ export const severityOf = {
   AGENT_FAILING: "error",
   LANDING_HELD: "warning",
   REVIEW_NEEDED: "warning",
+  BUDGET_SPENT: "warning",
+  BUDGET_UNKNOWN: "warning",
   TASK_COMPLETED: "info",
 } as const satisfies Record<NotificationType, Notification["severity"]>;

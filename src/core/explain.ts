@@ -1,13 +1,28 @@
 // Why is this not running? `blockers` is the claim predicate: a task is claimable by a session exactly when it is empty.
 // Claiming asks it, and explain says its answer in words with the command that would help.
 
+import { keyOf } from "./changes.js";
 import { type Claim, dueAt, isOver } from "./claim.js";
 import { reachable, waitsFor } from "./dependency.js";
 import { Draft } from "./draft.js";
 import { holdOf, isLeaseLive, landingPlace, leaseOf, placeInLine, submissionOf } from "./landing.js";
 import { limits } from "./limits.js";
 import type { Project } from "./project.js";
-import { type Misfit, misfits, type Who, wantsOf } from "./ready.js";
+import { type Misfit, misfits, usesOfClaim, type Who, wantsOf } from "./ready.js";
+import {
+  Availability,
+  globOf,
+  hiddenId,
+  inUse,
+  isHidden,
+  type Obstacle,
+  type ObstacleCode,
+  openHolds,
+  ownUses,
+  resourceOf,
+  sumOfUses,
+  type Uses,
+} from "./resource.js";
 import { isForAgents, isReviewLive, waitsForReview } from "./review.js";
 import { isLive, isSilent } from "./session.js";
 import { isOpenChild, isTerminal, stateOf, type Task } from "./task.js";
@@ -30,6 +45,9 @@ export const reasonCodes = [
   "WRONG_AGENT_TYPE",
   "MISSING_CAPABILITY",
   "ON_OTHER_HOST",
+  "RESOURCE_TOO_SMALL",
+  "RESOURCE_HELD",
+  "RESOURCE_BUSY",
   "AGENT_HELD_BACK",
   "NO_LIVE_SESSION_FITS",
 ] as const;
@@ -48,17 +66,22 @@ export interface Reason {
   /** Who holds it. */
   sessionId?: string;
   holderAlive?: boolean;
+  /** Which one it lacks. */
+  resource?: string;
   fix?: string;
 }
 
-/** The claim predicate. Without a session it leaves out what depends on one. */
-export function blockers(
-  task: Task,
-  claim: Claim | undefined,
-  project: Project,
-  who: Who | null,
-  now: number,
-): Blocker[] {
+export interface Situation {
+  claim: Claim | undefined;
+  project: Project;
+  /** Without a session, what depends on one is left out. */
+  who: Who | null;
+  resources: Availability;
+  now: number;
+}
+
+/** The claim predicate. */
+export function blockers(task: Task, { claim, project, who, resources, now }: Situation): Blocker[] {
   const state = stateOf(task, claim);
   const found: Blocker[] = [];
   if (isTerminal(state)) return ["TERMINAL"];
@@ -72,7 +95,16 @@ export function blockers(
   if (task.notBefore !== null && task.notBefore > now && !claim) found.push("SCHEDULED");
   if (project.paused) found.push("PROJECT_PAUSED");
   if (who) found.push(...misfits(wantsOf(task), who, project.settings));
+  if (!claim && task.type === "task") {
+    const codes = obstaclesOf(task, project, who, resources).map(({ code }) => code);
+    found.push(...new Set(codes));
+  }
   return found;
+}
+
+function obstaclesOf(task: Task, project: Project, who: Who | null, resources: Availability): Obstacle[] {
+  const uses = sumOfUses(ownUses(task), usesOfClaim(who, project.settings));
+  return resources.obstacles(uses, keyOf(task.project, task.id));
 }
 
 /** The claim predicate in words. */
@@ -80,18 +112,46 @@ export function explainReasons(draft: Draft, task: Task, who: Who | null): Reaso
   const open = draft.claim(task.project, task.id);
   // A lease that is over holds nothing: the next claim ends it first.
   const claim = open && isOver(open, draft.now) && open.state !== "awaiting_response" ? undefined : open;
-  return blockers(task, claim, draft.project(task.project), who, draft.now).map((code) =>
+  const project = draft.project(task.project);
+  const resources = new Availability(draft, draft.now);
+  return blockers(task, { claim, project, who, resources, now: draft.now }).map((code) =>
     describe[code](draft, task, claim, who),
   );
 }
 
 /** The same for a query, which can also see what is ahead of a submitted task. */
 export function explainTask(view: Reads, task: Task, who: Who | null, now: number): Reason[] {
-  const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who);
+  const reasons = explainReasons(new Draft(view, { now, actor: "system" }), task, who).map((reason) =>
+    reason.code === "RESOURCE_BUSY" ? withHolders(view, task, reason) : reason,
+  );
   if (task.submission?.landing) return reasons;
   return reasons.map((reason) =>
     reason.code === "WAITING_TO_LAND" ? withPlace(view, task, reason, now) : reason,
   );
+}
+
+const holdersShownMax = 3;
+
+/** A query can also see who has the units, and which open question they wait for. */
+function withHolders(view: Reads, { project }: Task, reason: Reason): Reason {
+  const { resource } = reason;
+  if (resource === undefined) return reason;
+  const ids = [resource, hiddenId(project, resource)];
+  const claims = view
+    .openClaims({ project: null, limit: limits.openClaimsMax, readableOnly: true })
+    .filter(({ uses }) => uses !== null && ids.some((id) => Object.hasOwn(uses, id)));
+  if (claims.length === 0) return reason;
+  const asking = claims.find(({ state }) => state === "awaiting_response");
+  const holders = claims.slice(0, holdersShownMax).map(({ sessionId, taskId }) => `${sessionId} (${taskId})`);
+  const more = claims.length > holdersShownMax ? ` and ${claims.length - holdersShownMax} more` : "";
+  const question = asking ? ` Task ${asking.taskId} keeps its units while it waits for an answer.` : "";
+  return {
+    ...reason,
+    message: `${reason.message.replace(/\.$/, "")}: held by ${holders.join(", ")}${more}.${question}`,
+    taskIds: claims.slice(0, limits.transitiveMax).map(({ taskId }) => taskId),
+    count: claims.length,
+    ...(asking ? { fix: `dibs show ${asking.taskId}` } : {}),
+  };
 }
 
 const aheadMax = 3;
@@ -178,6 +238,10 @@ function causeOf(draft: Draft, task: Task): Cause | null {
       return { rank: causeRanks.running, says: `${id} is submitted and has not landed`, fix: reason.fix! };
     case "NO_LANDER":
       return { rank: causeRanks.lost, says: `${id} is submitted and no lander runs`, fix: reason.fix! };
+    case "RESOURCE_TOO_SMALL":
+    case "RESOURCE_HELD":
+    case "RESOURCE_BUSY":
+      return { rank: causeRanks.lost, says: `${id} waits for ${reason.resource}`, fix: reason.fix! };
     case "SCHEDULED":
       return { rank: causeRanks.scheduled, says: `${id} is scheduled for later`, fix: reason.fix! };
     case "IS_GROUP":
@@ -199,6 +263,33 @@ function causeText(cause: Cause | null, count: number): string {
 const misfit =
   (code: Misfit, say: (task: Task, who: Who | null) => string, fix: (task: Task) => string): Describe =>
   (_draft, task, _claim, who) => ({ code, message: say(task, who), fix: fix(task) });
+
+const holdWords = { manual: "by hand", quota: "for its quota", budget: "for its budget" };
+
+/** Of several resources of which one lacks, the first. */
+const lack =
+  (
+    code: ObstacleCode,
+    say: (
+      draft: Draft,
+      task: Task,
+      obstacle: Obstacle,
+      uses: Uses,
+    ) => Pick<Reason, "message"> & { fix: string },
+  ): Describe =>
+  (draft, task, _claim, who) => {
+    const project = draft.project(task.project);
+    const all = obstaclesOf(task, project, who, new Availability(draft, draft.now));
+    const obstacle = all.find((each) => each.code === code) ?? { code, id: "", until: null };
+    const uses = sumOfUses(ownUses(task), usesOfClaim(who, project.settings));
+    const { id, until } = obstacle;
+    return {
+      code,
+      until,
+      ...(id === "" ? {} : { resource: isHidden(id) ? globOf(id) : id }),
+      ...say(draft, task, obstacle, uses),
+    };
+  };
 
 /** A submission that waits for a verdict. */
 function reviewReason(draft: Draft, task: Task, project: Project): Reason | null {
@@ -340,6 +431,44 @@ const describe: Record<Blocker, Describe> = {
     (task, who) => `It needs ${task.requires.filter((each) => !who?.capabilities.has(each)).join(", ")}.`,
     (task) => `dibs edit ${task.id} --requires ""`,
   ),
+  RESOURCE_TOO_SMALL: lack("RESOURCE_TOO_SMALL", (draft, task, { id }, uses) => {
+    if (id === "") {
+      const message = `A claim would use more than ${limits.usesMax} resources.`;
+      return { message, fix: `dibs edit ${task.id} --uses ""` };
+    }
+    const capacity = resourceOf(draft, id)?.capacity ?? 1;
+    const units = uses?.[id] ?? 0;
+    const message = `It needs ${units} units of resource ${id}, which has ${capacity}.`;
+    return { message, fix: `dibs resource set ${id} --capacity ${units}` };
+  }),
+  RESOURCE_HELD: lack("RESOURCE_HELD", (draft, _task, { id }) => {
+    const resource = resourceOf(draft, id);
+    const holds = resource ? openHolds(resource, draft.now) : [];
+    const why = holds.find(({ reason }) => reason !== null)?.reason;
+    if (holds.length === 0) {
+      const message = `The hold of resource ${id} has just ended: one claim goes first.`;
+      return { message, fix: `dibs resource resume ${id}` };
+    }
+    const sources = holds.map(({ source }) => holdWords[source]).join(" and ");
+    return {
+      message: `Resource ${id} is held ${sources}${why ? `: ${why}` : "."}`,
+      fix: `dibs resource resume ${id}`,
+    };
+  }),
+  RESOURCE_BUSY: lack("RESOURCE_BUSY", (draft, task, { id, reservedFor }, uses) => {
+    if (isHidden(id)) {
+      const message = `Another task has ${globOf(id)} alone.`;
+      return { message, fix: `dibs edit ${task.id} --files ""` };
+    }
+    if (reservedFor !== undefined) {
+      const message = `Units of resource ${id} are reserved for task ${reservedFor}, which has waited longer.`;
+      return { message, fix: `dibs show ${reservedFor}` };
+    }
+    const capacity = resourceOf(draft, id)?.capacity ?? 0;
+    const free = Math.max(0, capacity - inUse(draft, id).units);
+    const message = `It needs ${uses?.[id] ?? 0} of the ${capacity} units of resource ${id}; ${free} are free.`;
+    return { message, fix: "dibs resources" };
+  }),
   ON_OTHER_HOST: misfit(
     "ON_OTHER_HOST",
     () => "Its change was handed in on another machine, and land.remote is not set.",

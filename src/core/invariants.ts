@@ -1,10 +1,24 @@
-// I1–I9 as code, over a whole store at one instant. Test rigs call this after every step.
+// I1–I9, and R2 and R4 of resources, as code, over a whole store at one instant. Test rigs call this after every step.
 
 import type { Attempt, AttemptEnd, Claim } from "./claim.js";
 import type { DibsEvent, EventType } from "./event.js";
 import { isArchival } from "./moves.js";
-import type { Org } from "./project.js";
+import type { Org, Project } from "./project.js";
+import {
+  type InUse,
+  inUsesOf,
+  isHidden,
+  projectUses,
+  type Resource,
+  resourcesOf,
+  sumOfUsage,
+  type TaskUsage,
+  type Uses,
+  usageFields,
+} from "./resource.js";
 import { isOpenChild, isReady, stateOf, type Task } from "./task.js";
+import { namesOf } from "./transitions/account.js";
+import type { Reads } from "./view.js";
 
 export interface Everything {
   org: Org;
@@ -12,10 +26,31 @@ export interface Everything {
   claims: Claim[];
   attempts: Attempt[];
   events: DibsEvent[];
+  projects: Project[];
+  resources: readonly Resource[];
+  inUse: Readonly<Record<string, InUse>>;
+}
+
+const all = 1_000_000;
+
+/** A whole store, for test rigs. */
+export function everythingIn(view: Reads): Everything {
+  const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
+  return {
+    org: view.org(),
+    tasks,
+    claims: view.openClaims({ project: null, limit: all }),
+    attempts: tasks.flatMap((task) => view.attempts(task.project, task.id, all)),
+    events: view.events({ after: 0, limit: all }),
+    projects: view.projects(),
+    resources: resourcesOf(view),
+    inUse: inUsesOf(view),
+  };
 }
 
 /** Each broken invariant as a sentence; empty when all hold. */
-export function brokenInvariants({ org, tasks, claims, attempts, events }: Everything): string[] {
+export function brokenInvariants(all: Everything): string[] {
+  const { org, tasks, claims, attempts, events } = all;
   const broken: string[] = [];
   const check = (holds: boolean, message: string) => {
     if (!holds) broken.push(message);
@@ -35,11 +70,53 @@ export function brokenInvariants({ org, tasks, claims, attempts, events }: Every
     check(task?.pendingDeps === 0, `I7: ${key} is held with open dependencies`);
   }
   check(taskOf.size === tasks.length, "I9: an id exists twice");
-  checkTasks({ org, tasks, claims, attempts, events }, taskOf, claimOf, check);
+  checkTasks(all, taskOf, claimOf, check);
   checkAttempts(attempts, taskOf, check);
   checkEvents(org, events, tasks, claimOf, check);
   checkEndings(org, events, attempts, check);
+  checkResources(all, check);
+  checkUsage(all, claimOf, check);
   return broken;
+}
+
+/** R2: what is counted is what the claims hold. */
+function checkResources({ tasks, claims, projects, resources, inUse }: Everything, check: Check): void {
+  const known = [...Object.keys(inUse), ...resources.map(({ id }) => id)];
+  const counted = new Map<string, InUse>(known.map((id) => [id, { units: 0, named: 0 }]));
+  const add = (uses: Uses, of: keyof InUse) => {
+    for (const id in uses) {
+      const count = counted.get(id) ?? { units: 0, named: 0 };
+      counted.set(id, { ...count, [of]: count[of] + (of === "units" ? uses[id]! : 1) });
+    }
+  };
+  for (const { uses } of claims) add(uses, "units");
+  for (const task of tasks) add(namesOf(task), "named");
+  for (const project of projects) add(projectUses(project), "named");
+  for (const [id, { units, named }] of counted) {
+    const stored = Object.hasOwn(inUse, id) ? inUse[id]! : { units: 0, named: 0 };
+    check(
+      stored.units === units,
+      `R2: resource ${id} counts ${stored.units} units, its claims hold ${units}`,
+    );
+    check(stored.named === named, `resource ${id} counts ${stored.named} names, there are ${named}`);
+    check(!isHidden(id) || units <= 1, `R1: ${units} claims have ${id} alone`);
+  }
+}
+
+/** R4: what a task has cost is what its attempts have cost. */
+function checkUsage({ tasks, attempts }: Everything, claimOf: Map<string, Claim>, check: Check): void {
+  const sums = new Map<string, TaskUsage>();
+  for (const { project, taskId, usage } of [...attempts, ...claimOf.values()]) {
+    const key = `${project}/${taskId}`;
+    if (usage) sums.set(key, sumOfUsage(sums.get(key) ?? null, usage));
+  }
+  for (const { project, id, usage } of tasks) {
+    const sum = sums.get(`${project}/${id}`);
+    for (const field of usageFields) {
+      const [counted, found] = [usage?.[field] ?? null, sum?.[field] ?? null];
+      check(counted === found, `R4: ${project}/${id} counts ${counted} ${field}, its attempts ${found}`);
+    }
+  }
 }
 
 type Check = (holds: boolean, message: string) => void;

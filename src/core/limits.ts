@@ -56,12 +56,26 @@ export const limits = {
   sweepMax: 1000,
   openClaimsMax: 100_000,
   breakersMax: 1000,
+  resourcesMax: 200,
+  /** Of one claim. */
+  usesMax: 8,
+  unitsMax: 1_000_000,
+  budgetsMax: 8,
+  budgetAmountMax: 1_000_000_000,
+  usdMax: 1_000_000,
+  tokensMax: 1_000_000_000_000,
   waitMsMax: 60_000,
   idempotencyKeyLengthMax: 255,
   idempotencyMs: 24 * 60 * 60 * 1000,
   /** Stores forget a key only when a clock set back by a day could not bring it to life again: nobody sees when they tidy up. */
   idempotencyKeepMs: 48 * 60 * 60 * 1000,
 } as const;
+
+/** A worker can hold a resource for at most this long. */
+export const workerHoldMs = 6 * 60 * 60_000;
+
+/** How long usage of an attempt is accepted after its end. */
+export const lateUsageMs = 24 * 60 * 60_000;
 
 /** How long a session is not handed again what it just released. */
 export const avoidMs = 60_000;

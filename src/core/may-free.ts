@@ -2,6 +2,7 @@
 // costs them a try, a wrong no leaves them waiting until something else wakes them.
 
 import type { Changes, Key } from "./changes.js";
+import { resourceKind } from "./resource.js";
 import type { Session } from "./session.js";
 import { tokenKind } from "./token.js";
 import { breakerKind } from "./transitions/breaker.js";
@@ -19,9 +20,9 @@ export function mayFree(changes: Changes, { joinedQueue, session }: Facts): bool
   // A claim that closes gives its session room for another.
   for (const claim of changes.claims.values()) if (claim === null) return true;
   for (const [key, after] of changes.sessions) if (canDoMore(session(key), after)) return true;
-  // Claims that wait with a token end with it; those that heed a breaker try again when it has changed.
+  // Claims that wait with a token end with it; those that heed a breaker, or lack a resource, try again when it has changed.
   for (const { kind, value } of changes.documents.values()) {
-    if (kind === breakerKind || (kind === tokenKind && value === null)) return true;
+    if (kind === breakerKind || kind === resourceKind || (kind === tokenKind && value === null)) return true;
   }
   return false;
 }
@@ -33,6 +34,7 @@ function canDoMore(before: Session | undefined, after: Session): boolean {
     before.endedAt !== after.endedAt ||
     before.agentType !== after.agentType ||
     before.name !== after.name ||
-    before.capabilities !== after.capabilities
+    before.capabilities !== after.capabilities ||
+    before.uses !== after.uses
   );
 }

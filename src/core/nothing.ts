@@ -2,8 +2,9 @@
 // users in it: agents read it as ours.
 
 import type { Project } from "./project.js";
-import { laneMisfit, type ReadyCount, type Who } from "./ready.js";
+import { laneMisfit, laneObstacle, type ReadyCount, type Who } from "./ready.js";
 import { canRead } from "./refusal.js";
+import { Availability } from "./resource.js";
 import type { Session } from "./session.js";
 import type { OpenBreaker } from "./transitions/breaker.js";
 import type { OpenCounts, Reads } from "./view.js";
@@ -21,6 +22,9 @@ const texts = {
   WRONG_AGENT_TYPE: (n: number) => `${n} for another agent type`,
   MISSING_CAPABILITY: (n: number) => `${n} ${n === 1 ? "needs" : "need"} other capabilities`,
   ON_OTHER_HOST: (n: number) => `${n} with a change on another machine`,
+  RESOURCE_HELD: (n: number) => `${n} ${n === 1 ? "waits" : "wait"} for a held resource`,
+  RESOURCE_BUSY: (n: number) => `${n} ${n === 1 ? "waits" : "wait"} for a busy resource`,
+  RESOURCE_TOO_SMALL: (n: number) => `${n} ${n === 1 ? "needs" : "need"} more of a resource than there is`,
   OTHER_LABELS: (n: number) => `${n} with other labels`,
   RELEASED_JUST_NOW: (n: number) => `${n} released by this session less than a minute ago`,
   READY: (n: number) => `${n} ready`,
@@ -110,12 +114,14 @@ function reasonCounts(view: Reads, query: Query): Counts {
     SUBMITTED: open.submitted,
     FAILED: open.failed,
   };
+  const resources = new Availability(view, now);
   let fitting = 0;
   let scheduled = 0;
   let unblocked = 0;
   for (const lane of counts.ready) {
     const misfit = who && laneMisfit(lane.lane, who, project.settings);
-    if (misfit) found[misfit] = (found[misfit] ?? 0) + lane.ready;
+    const code = misfit ?? laneObstacle(lane.lane, { who, settings: project.settings, resources })?.code;
+    if (code) found[code] = (found[code] ?? 0) + lane.ready;
     else fitting += lane.ready;
     scheduled += lane.scheduled;
     unblocked += lane.ready + lane.scheduled;
@@ -162,6 +168,7 @@ function fixFor(view: Reads, { project, counts, claimant }: Query, codes: Readon
   if (has("PROJECT_PAUSED")) return `dibs project resume ${project.id}`;
   if (has("SESSION_AT_CAPACITY")) return `dibs in-flight --session ${claimant?.session.id}${where}`;
   if (has("AGENT_HELD_BACK", "AWAITING_RESPONSE")) return `dibs inbox${where}`;
+  if (has("RESOURCE_HELD", "RESOURCE_TOO_SMALL")) return "dibs resources";
   if (has("FAILED")) {
     const [only] = counts.open.failed === 1 ? failedTask(view, project.id) : [];
     return only === undefined ? `dibs list --status failed${where}` : `dibs retry ${only}${where}`;
@@ -177,6 +184,7 @@ function fixFor(view: Reads, { project, counts, claimant }: Query, codes: Readon
     )
   )
     return `dibs ready${where}`;
+  if (has("RESOURCE_BUSY")) return "dibs resources";
   if (has("SUBMITTED") && !has("RUNNING", "CLAIMED")) return `dibs list --status submitted${where}`;
   if (has("BLOCKED") && !has("RUNNING", "CLAIMED", "SCHEDULED", "RETRY_SCHEDULED", "RELEASED_JUST_NOW")) {
     const [first] = blockedTask(view, project.id);

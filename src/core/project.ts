@@ -1,5 +1,7 @@
 // An org and its projects. All settings live in the store, so that every process on it follows the same ones.
 
+import { normalUses } from "./resource.js";
+
 export interface Org {
   org: string;
   /** Number of the last event; the next one is one higher, in commit order, without gaps. */
@@ -121,6 +123,8 @@ export interface Settings {
   notifications: { taskCompleted: boolean };
   land: LandSettings;
   worktree: WorktreeSettings;
+  /** Units of resources that every claim uses. */
+  uses: Record<string, number>;
 }
 
 export interface Project {
@@ -163,17 +167,22 @@ export const defaultSettings: Settings = {
     batchMax: 8,
   },
   worktree: { setup: null, copy: [] },
+  uses: {},
 };
 
-/** Stores and exports of earlier programs have no settings about landing, or not all of them. */
+/** Stores and exports of earlier programs have no settings about landing and resources, or not all of them. */
 export function wholeSettings(stored: Partial<Settings>): Settings {
-  if (stored.land?.reviewPaths && stored.worktree) return stored as Settings;
-  const { land, worktree } = defaultSettings;
-  return { worktree, ...stored, land: { ...land, ...stored.land } } as Settings;
+  if (stored.land?.reviewPaths && stored.worktree && stored.uses) return stored as Settings;
+  const { land, worktree, uses } = defaultSettings;
+  return { worktree, uses, ...stored, land: { ...land, ...stored.land } } as Settings;
 }
 
 export type SettingsPatch = {
-  [K in keyof Settings]?: Settings[K] extends object ? Partial<Settings[K]> : Settings[K];
+  [K in keyof Settings]?: Settings[K] extends Record<string, number>
+    ? Settings[K]
+    : Settings[K] extends object
+      ? Partial<Settings[K]>
+      : Settings[K];
 };
 
 export function mergeSettings(base: Settings, patch: SettingsPatch | undefined): Settings {
@@ -187,6 +196,7 @@ export function mergeSettings(base: Settings, patch: SettingsPatch | undefined):
     notifications: { ...base.notifications, ...patch.notifications },
     land: { ...base.land, ...patch.land },
     worktree: { ...base.worktree, ...patch.worktree },
+    uses: { ...(normalUses(patch.uses) ?? (patch.uses ? {} : base.uses)) },
   };
 }
 

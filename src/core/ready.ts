@@ -1,11 +1,23 @@
 // The ready queue as the stores keep it. A ready task stands in a lane: the tasks that ask for the same assignee, agent
 // type, capabilities and machine, so that a session looks only at lanes it fits and never scans past tasks it may not take.
-// A task with labels stands in one more lane per label. In a lane, a level is a priority (or a depth), and within a level
+// A task with labels stands in one more lane per label. What a task uses is part of its lane, too: while a resource is exhausted,
+// the lanes that use it are skipped whole. In a lane, a level is a priority (or a depth), and within a level
 // the order is fixed when the row is written. Ageing therefore needs no writes: an older task of a level is never behind
 // a younger one, so the best task of a lane is the best among the heads of its levels.
 
 import { effectivePriority } from "./priority.js";
 import type { Order, Project, Settings } from "./project.js";
+import {
+  type Availability,
+  needsMany,
+  type Obstacle,
+  ownUses,
+  projectUses,
+  type Starved,
+  starvedMs,
+  sumOfUses,
+  type Uses,
+} from "./resource.js";
 import { machineOf, namesOf, type SessionTraits } from "./session.js";
 import type { Task } from "./task.js";
 
@@ -25,6 +37,8 @@ interface Identity {
   capabilities: ReadonlySet<string>;
   /** Null: it is not known, and fits all. */
   machine: string | null;
+  /** What each of its claims uses. */
+  uses: Uses;
 }
 
 export interface Who extends Identity {
@@ -35,6 +49,7 @@ export interface Who extends Identity {
 export interface Wants extends Pick<Task, "assignee" | "agentType" | "requires"> {
   /** Where the change is that was handed in last; matters only while work lands without a remote. */
   machine: string | null;
+  uses: Uses;
 }
 export type Misfit = "ASSIGNED_TO_OTHER" | "WRONG_AGENT_TYPE" | "MISSING_CAPABILITY" | "ON_OTHER_HOST";
 
@@ -43,6 +58,8 @@ const partEnd = "\u001f";
 const itemEnd = "\u001e";
 /** Before a machine, which stands in a lane as one more capability; no capability begins with it. */
 const machineMark = "\u0001";
+/** Before the id of a resource and its units, likewise. */
+const usesMark = "\u0002";
 
 /** A session claims again and again: who it is, and where it may look, is worked out once per row of it. */
 const known = new WeakMap<SessionTraits, Who>();
@@ -56,6 +73,7 @@ export function whoIs(session: SessionTraits, agentType?: string | null): Who {
     agentType: agentType ?? session.agentType,
     capabilities: new Set(session.capabilities),
     machine: machineOf(session.host),
+    uses: session.uses,
   };
   const whole = { ...who, prefixes: prefixesFor(who, [""]) };
   if (usual) known.set(session, whole);
@@ -75,34 +93,60 @@ export function misfits(wants: Wants, who: Who, { land }: Pick<Settings, "land">
   return found;
 }
 
-export function wantsOf({ assignee, agentType, requires, submission }: Task): Wants {
+export function wantsOf(task: Task): Wants {
+  const { assignee, agentType, requires, submission } = task;
   const machine = submission?.commit ? machineOf(submission.host) : null;
-  return { assignee, agentType, requires, machine };
+  return { assignee, agentType, requires, machine, uses: ownUses(task) };
 }
 
 const plainLane = `${labelEnd}${partEnd}${partEnd}`;
 
 export function laneOf(task: Task, label = ""): string {
   const wants = wantsOf(task);
-  const items = wants.machine === null ? wants.requires : [...wants.requires, machineMark + wants.machine];
+  const { machine, uses } = wants;
+  const items = machine === null && uses === null ? wants.requires : [...wants.requires];
+  if (machine !== null) items.push(machineMark + machine);
+  for (const id in uses) items.push(`${usesMark}${id}=${uses[id]}`);
   if (label === "" && wants.assignee === null && wants.agentType === null && items.length === 0)
     return plainLane;
   const requires = [...items].sort().join(itemEnd);
   return `${label}${labelEnd}${wants.assignee ?? ""}${partEnd}${wants.agentType ?? ""}${partEnd}${requires}`;
 }
 
+/** Each claim looks at the lanes again: what they say is worked out once. */
+const knownLanes = new Map<string, Wants>();
+const knownLanesMax = 10_000;
+
 function wantsIn(lane: string): Wants {
+  const known = knownLanes.get(lane);
+  if (known) return known;
+  if (knownLanes.size >= knownLanesMax) knownLanes.clear();
+  const wants = parsedLane(lane);
+  knownLanes.set(lane, wants);
+  return wants;
+}
+
+function parsedLane(lane: string): Wants {
   const [assignee = "", agentType = "", requires = ""] = lane
     .slice(lane.indexOf(labelEnd) + 1)
     .split(partEnd);
   const items = requires ? requires.split(itemEnd) : [];
-  const machine = items.find((item) => item.startsWith(machineMark));
-  return {
+  const wants: Wants & { uses: Uses } = {
     assignee: assignee || null,
     agentType: agentType || null,
-    requires: machine === undefined ? items : items.filter((item) => item !== machine),
-    machine: machine?.slice(machineMark.length) ?? null,
+    requires: [],
+    machine: null,
+    uses: null,
   };
+  for (const item of items) {
+    if (item.startsWith(machineMark)) wants.machine = item.slice(machineMark.length);
+    else if (item.startsWith(usesMark)) {
+      const end = item.lastIndexOf("=");
+      const id = item.slice(usesMark.length, end);
+      wants.uses = { ...wants.uses, [id]: Number(item.slice(end + 1)) };
+    } else wants.requires.push(item);
+  }
+  return wants;
 }
 
 /**
@@ -176,10 +220,18 @@ interface ReadyLanes {
   readyEntries(project: string, lane: string, level: number): Iterable<ReadyEntry>;
 }
 
+interface ReadyTasks extends ReadyLanes {
+  task(project: string, id: string): Task | undefined;
+}
+
 export interface Picked {
   entry: ReadyEntry | null;
   /** When nothing fits now: the instant at which something scheduled will. */
   soonestAt: number | null;
+  /** Something would fit, but for a resource. */
+  lacksResource: boolean;
+  /** The highest task that has long waited for many units at once. */
+  starved: Starved | null;
 }
 
 /**
@@ -191,24 +243,26 @@ function isInOrderOfTime(view: ReadyLanes, settings: Settings, now: number): boo
 }
 
 /** The task that this session should get next, of those that are ready. */
-export function pickNext(
-  view: ReadyLanes,
-  query: {
-    project: string;
-    settings: Settings;
-    who: Who;
-    labels?: string[] | undefined;
-    avoid: ReadonlyMap<string, number>;
-    now: number;
-  },
-): Picked {
-  const { project, settings, who, avoid, now } = query;
+export function pickNext(view: ReadyTasks, query: PickQuery): Picked {
+  const { project, settings, who, avoid, now, resources } = query;
   const best = new Best(settings, now);
+  const starving = new Best(settings, now);
   const inOrderOfTime = isInOrderOfTime(view, settings, now);
+  const base = usesOfClaim(who, settings);
   let soonestAt: number | null = null;
-  for (const prefix of lanePrefixes(who, query.labels)) {
+  let lacksResource = false;
+  const prefixes = lanePrefixes(who, query.labels);
+  for (const prefix of prefixes) {
     for (const lane of view.readyLanes(project, prefix)) {
       if (!fits(lane, prefix, who, settings)) continue;
+      const uses = laneUses(lane, prefix, base);
+      const obstacle = uses && resources.obstacle(uses);
+      if (obstacle) {
+        // A lane can have been left empty.
+        lacksResource ||= hasEntry(view, project, lane);
+        if (obstacle.code === "RESOURCE_BUSY" && needsMany(uses)) offerStarved(view, query, lane, starving);
+        continue;
+      }
       for (const level of view.readyLevels(project, lane)) {
         if (!best.canBeBeatenBy(level)) break;
         for (const entry of view.readyEntries(project, lane, level)) {
@@ -223,7 +277,90 @@ export function pickNext(
       }
     }
   }
-  return { entry: best.entry, soonestAt: best.entry ? null : soonestAt };
+  if (lacksResource) {
+    for (const entry of reservedEntries(view, query, prefixes))
+      if ((avoid.get(entry.id) ?? 0) <= now) best.offer(entry);
+  }
+  return {
+    entry: best.entry,
+    soonestAt: best.entry ? null : soonestAt,
+    lacksResource,
+    starved: starving.entry && starvedTask(view, query, starving.entry.id),
+  };
+}
+
+function hasEntry(view: ReadyLanes, project: string, lane: string): boolean {
+  for (const level of view.readyLevels(project, lane)) {
+    for (const _ of view.readyEntries(project, lane, level)) return true;
+  }
+  return false;
+}
+
+export interface PickQuery {
+  project: string;
+  settings: Settings;
+  who: Who;
+  labels?: string[] | undefined;
+  avoid: ReadonlyMap<string, number>;
+  now: number;
+  resources: Availability;
+}
+
+/** What a claim uses besides what the task does. */
+export function usesOfClaim(who: Pick<Who, "uses"> | null, settings: Settings): Uses {
+  return sumOfUses(who?.uses, projectUses({ settings }));
+}
+
+/** Of a claim of a task in this lane; a lane that is no longer than the prefix uses nothing. */
+function laneUses(lane: string, prefix: string, base: Uses): Uses {
+  if (lane.length === prefix.length) return base;
+  const { uses } = wantsIn(lane);
+  return uses === null ? base : sumOfUses(uses, base);
+}
+
+/** The head of each level, if it has waited long enough. */
+function offerStarved(view: ReadyTasks, query: PickQuery, lane: string, starving: Best): void {
+  const { project, settings, avoid, now } = query;
+  for (const level of view.readyLevels(project, lane)) {
+    if (!starving.canBeBeatenBy(level)) return;
+    for (const entry of view.readyEntries(project, lane, level)) {
+      if (Math.max(entry.notBefore, avoid.get(entry.id) ?? 0) > now) continue;
+      const at = settings.order === "priority" ? entry.k1 : (view.task(project, entry.id)?.readyAt ?? now);
+      if (now - at >= starvedMs) starving.offer(entry);
+      break;
+    }
+  }
+}
+
+function starvedTask(view: ReadyTasks, { project, settings, now }: PickQuery, id: string): Starved | null {
+  const task = view.task(project, id);
+  const uses = task && sumOfUses(ownUses(task), projectUses({ settings }));
+  if (!task || !uses || !needsMany(uses)) return null;
+  return { project, taskId: id, uses, rank: rankOfTask(task, settings, now) };
+}
+
+export function rankOfTask(task: Task, { ageing }: Pick<Settings, "ageing">, now: number): number {
+  return effectivePriority({ priority: task.priority, readyAt: task.readyAt ?? now }, ageing, now);
+}
+
+/** What is reserved for a task keeps its lane back, but not the task itself. */
+function* reservedEntries(
+  view: ReadyTasks,
+  query: Omit<PickQuery, "who" | "avoid" | "labels"> & { who: Who | null },
+  prefixes: string[],
+): Generator<ReadyEntry> {
+  const { project, settings, who, resources } = query;
+  for (const reservation of resources.reservations()) {
+    if (reservation.project !== project) continue;
+    const task = view.task(project, reservation.taskId);
+    if (!task) continue;
+    const uses = sumOfUses(ownUses(task), usesOfClaim(who, settings));
+    if (resources.obstacle(uses, `${project}/${task.id}`)) continue;
+    const entry = readyEntries(task, settings.order).find(({ lane }) =>
+      prefixes.some((prefix) => lane.startsWith(prefix) && (!who || fits(lane, prefix, who, settings))),
+    );
+    if (entry && laneObstacle(entry.lane, query)) yield entry;
+  }
 }
 
 export interface ReadyNow {
@@ -275,17 +412,36 @@ export function laneMisfit(lane: string, who: Who, settings: Settings): Misfit |
   return misfits(wantsIn(lane), who, settings)[0] ?? null;
 }
 
+/** All that keeps tasks of a lane back. */
+export function laneObstacles(
+  lane: string,
+  { who, settings, resources }: Pick<PickQuery, "settings" | "resources"> & { who: Who | null },
+): Obstacle[] {
+  return resources.obstacles(sumOfUses(wantsIn(lane).uses, usesOfClaim(who, settings)));
+}
+
+/** Why no session could take a task from a lane; null if one can. */
+export function laneObstacle(
+  lane: string,
+  { who, settings, resources }: Pick<PickQuery, "settings" | "resources"> & { who: Who | null },
+): Obstacle | null {
+  return resources.obstacle(sumOfUses(wantsIn(lane).uses, usesOfClaim(who, settings)));
+}
+
 /** What can be claimed now, best first; without a session, by anybody. */
 export function listReady(
-  view: ReadyLanes,
-  query: { project: string; settings: Settings; who: Who | null; now: number; limit: number },
+  view: ReadyTasks,
+  query: Omit<PickQuery, "who" | "avoid" | "labels"> & { who: Who | null; limit: number },
 ): ReadyEntry[] {
   const { project, settings, who, now, limit } = query;
   const found: ReadyEntry[] = [];
   const inOrderOfTime = isInOrderOfTime(view, settings, now);
-  for (const prefix of who ? lanePrefixes(who, undefined) : [labelEnd]) {
+  const prefixes = who ? lanePrefixes(who, undefined) : [labelEnd];
+  found.push(...reservedEntries(view, query, prefixes));
+  for (const prefix of prefixes) {
     for (const lane of view.readyLanes(project, prefix)) {
       if (who && !fits(lane, prefix, who, settings)) continue;
+      if (laneObstacle(lane, query)) continue;
       for (const level of view.readyLevels(project, lane)) {
         let count = 0;
         for (const entry of view.readyEntries(project, lane, level)) {

@@ -44,6 +44,11 @@ export const refusals = {
     transient: true,
     means: "The task has subtasks that are neither completed nor cancelled.",
   },
+  RESOURCE_NOT_FOUND: { transient: false, means: "The org has no resource of this id." },
+  RESOURCE_IN_USE: {
+    transient: true,
+    means: "A claim, an open task, a live session or a project uses the resource.",
+  },
   DEPENDENCY_NOT_FOUND: { transient: false, means: "A task named in `dependsOn` does not exist." },
   DEPENDENCY_CYCLE: {
     transient: false,

@@ -1,6 +1,8 @@
 // A session is a worker, an agent or a leader that talks to us. Its current task and claim history are read from
 // its claims, not stored, so that a claim need not write the session.
 
+import type { Uses } from "./resource.js";
+
 export interface Session {
   project: string;
   id: string;
@@ -11,6 +13,8 @@ export interface Session {
   host: string | null;
   processStartedAt: string | null;
   capabilities: string[];
+  /** What each of its claims uses besides what the task does. */
+  uses: Uses;
   capacity: number;
   heartbeats: boolean;
   contextPercent: number | null;
@@ -50,19 +54,20 @@ export interface SessionInput {
   host?: string | null;
   processStartedAt?: string | null;
   capabilities?: string[];
+  uses?: Uses;
   capacity?: number;
   heartbeats?: boolean;
   owner?: string | null;
 }
 
 /** What decides which tasks fit a session. */
-export type SessionTraits = Pick<Session, "id" | "name" | "agentType" | "capabilities" | "host">;
+export type SessionTraits = Pick<Session, "id" | "name" | "agentType" | "capabilities" | "host" | "uses">;
 
 const agentTypeDefault = "cli";
 
 /** Somebody who says nothing but a name. */
 export function newcomer(id: string): SessionTraits & { agentType: string } {
-  return { id, name: null, agentType: agentTypeDefault, capabilities: [], host: null };
+  return { id, name: null, agentType: agentTypeDefault, capabilities: [], host: null, uses: null };
 }
 
 /** What stays of a host after a reboot: its last part. Null: nothing is known about the machine. */

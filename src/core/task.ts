@@ -3,6 +3,7 @@
 
 import type { Claim } from "./claim.js";
 import type { Landed, TaskSubmission } from "./landing.js";
+import type { TaskUsage, Uses } from "./resource.js";
 
 export const taskStates = [
   "queued",
@@ -46,6 +47,9 @@ export interface Task {
   assignee: string | null;
   agentType: string | null;
   requires: string[];
+  uses: Uses;
+  /** The exclusive paths of the project that its files meet. */
+  scopes: string[];
   maxRetries: number;
   retryCount: number;
   lostCount: number;
@@ -81,6 +85,8 @@ export interface Task {
   noChange: boolean;
   /** How often submissions came back since a person was last asked. */
   returnCount: number;
+  /** The sum of its attempts; null: nothing was reported. */
+  usage: TaskUsage | null;
 }
 
 /** The long texts, kept apart so that a change of state does not rewrite them. */

@@ -153,6 +153,8 @@ const passing: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   "WAITING_ON_CHILDREN",
   "SCHEDULED",
   "PROJECT_PAUSED",
+  "RESOURCE_HELD",
+  "RESOURCE_BUSY",
 ]);
 
 function canPass(error: unknown): boolean {

@@ -50,7 +50,7 @@ export interface CallContext {
    * not return them.
    */
   aside: Record<string, unknown>;
-  /** Tasks that were read before the transaction: it takes one of them, if it still can. */
+  /** Ids that were read before the transaction: of tasks, of which it takes one, or of sessions. */
   candidates?: readonly string[] | undefined;
 }
 

@@ -14,6 +14,7 @@ import {
   projectOperations,
   sessionOperations,
 } from "./other-operations.js";
+import { resourceOperations } from "./resource-operations.js";
 import { taskCommands } from "./task-commands.js";
 import { taskQueries } from "./task-queries.js";
 import { tokenOperations } from "./token-operations.js";
@@ -31,6 +32,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   ...metricsOperations,
   ...tokenOperations,
   ...landingOperations,
+  ...resourceOperations,
   ...lockOperations,
   ...logOperations,
   ...bulkOperations,

@@ -19,6 +19,7 @@ import type { Reason } from "../core/explain.js";
 import type { TaskSubmission } from "../core/landing.js";
 import { priorityLabel } from "../core/priority.js";
 import { defaultSettings, type Project } from "../core/project.js";
+import { shownUses } from "../core/resource.js";
 import { type Review, stageOf } from "../core/review.js";
 import type { Session } from "../core/session.js";
 import { epochOf, stateOf, type Task } from "../core/task.js";
@@ -70,6 +71,8 @@ function lease(claim: Lease) {
     heartbeatCount: claim.heartbeatCount,
     progress: claim.progress && { ...claim.progress, at: iso(claim.progress.at) },
     metadata: claim.metadata as Json | null,
+    uses: shownUses(claim.uses),
+    usage: claim.usage,
   };
 }
 
@@ -109,6 +112,8 @@ export function wireReviewClaim(
       heartbeatCount: 0,
       progress: null,
       metadata: { kind: "review" },
+      uses: null,
+      usage: null,
       startBy: null,
       deadlineAt: null,
       silentAt: null,
@@ -195,6 +200,7 @@ export function wireTask(view: View, task: Task, now: number): WireTask {
     assignee: task.assignee,
     agentType: task.agentType,
     requires: task.requires,
+    uses: shownUses(task.uses),
     maxRetries: task.maxRetries,
     retryCount: task.retryCount,
     lostCount: task.lostCount,
@@ -207,6 +213,7 @@ export function wireTask(view: View, task: Task, now: number): WireTask {
     landed: task.landed && { ...task.landed, at: iso(task.landed.at) },
     noChange: task.noChange,
     returnCount: task.returnCount,
+    usage: task.usage,
     result: attempt?.result ?? null,
     error: task.error,
     correlationId: task.correlationId,
@@ -302,6 +309,7 @@ export function wireSession(view: View, session: Session): WireSession {
     host: session.host,
     processStartedAt: session.processStartedAt,
     capabilities: session.capabilities,
+    uses: shownUses(session.uses),
     capacity: session.capacity,
     heartbeats: session.heartbeats,
     contextPercent: session.contextPercent,

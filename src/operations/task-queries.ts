@@ -6,6 +6,7 @@ import { limits } from "../core/limits.js";
 import { countProject, whyNothing } from "../core/nothing.js";
 import { listReady, misfits, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
+import { Availability } from "../core/resource.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
 import { type OpenBreaker, openBreakers } from "../core/transitions/breaker.js";
@@ -221,6 +222,7 @@ export const taskQueries = {
           who,
           now,
           limit,
+          resources: new Availability(view, now),
         })) {
           tasks.push(wireTask(view, view.task(project.id, id)!, now));
         }

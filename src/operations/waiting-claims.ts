@@ -9,6 +9,7 @@
 // it uses the predicate of claiming itself.
 
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
+import { Availability } from "../core/resource.js";
 import { isLive } from "../core/session.js";
 import { validToken } from "../core/token.js";
 import type { View } from "../core/view.js";
@@ -178,12 +179,15 @@ class Selection {
   private readonly queues = new Map<string, ReadyNow>();
   private readonly tokens = new Map<string, boolean>();
   private readonly kinds = new Map<string, boolean>();
+  private readonly resources: Availability;
 
   constructor(
     private readonly view: View,
     private readonly now: number,
     private readonly isTimeForEnded: boolean,
-  ) {}
+  ) {
+    this.resources = new Availability(view, now);
+  }
 
   choose(candidates: Waiter[]): Chosen {
     this.fetchSessions(candidates);
@@ -244,17 +248,30 @@ class Selection {
     const who = whoIs(view.session(project, sessionId)!, agentType);
     const { settings } = view.project(project)!;
     const avoid: ReadonlyMap<string, number> = new Map();
-    const find = () => pickNext(view, { project, settings, who, labels, avoid, now }).entry !== null;
+    const { resources } = this;
+    const find = () =>
+      pickNext(view, { project, settings, who, labels, avoid, now, resources }).entry !== null;
     if (who.names.some((name) => this.queueOf(project).assignees.has(name))) return find();
     // Apart from tasks that are assigned to them, sessions of one kind fit the same tasks.
-    const kind = JSON.stringify([project, labels, who.agentType, who.machine, [...who.capabilities]]);
+    const kind = JSON.stringify([
+      project,
+      labels,
+      who.agentType,
+      who.machine,
+      [...who.capabilities],
+      who.uses,
+    ]);
     const isFit = kinds.get(kind) ?? find();
     kinds.set(kind, isFit);
     return isFit;
   }
 
   private dueAt(): number | null {
-    const times = [this.view.nextDue(this.now), ...[...this.queues.values()].map((each) => each.soonestAt)];
+    const times = [
+      this.view.nextDue(this.now),
+      this.resources.nextAt(),
+      ...[...this.queues.values()].map((each) => each.soonestAt),
+    ];
     const known = times.filter((at) => at !== null);
     return known.length === 0 ? null : Math.min(...known);
   }

@@ -36,6 +36,8 @@ const fields = {
   assignee: column("assignee"),
   agentType: more(null),
   requires: more<string[]>([]),
+  uses: more(null),
+  scopes: more<string[]>([]),
   maxRetries: more(3),
   retryCount: more(0),
   lostCount: column("lost_count"),
@@ -63,6 +65,7 @@ const fields = {
   landed: more(null),
   noChange: more(false),
   returnCount: more(0),
+  usage: more(null),
 } satisfies { [F in keyof Task]-?: Field<Task[F]> };
 
 type Name = keyof Task;

@@ -14,9 +14,17 @@ import type { DibsEvent } from "../core/event.js";
 import { type SubmissionRecord, submissionDocument, submittedDocument } from "../core/landing.js";
 import { type PlanRecord, planDocument } from "../core/plan.js";
 import { type Org, wholeSettings } from "../core/project.js";
+import {
+  type InUse,
+  projectUses,
+  type ResourceRecord,
+  resourceDocuments,
+  type Uses,
+} from "../core/resource.js";
 import type { TaskText } from "../core/task.js";
+import { namesOf } from "../core/transitions/account.js";
 import type { IdempotencyRecord } from "../core/view.js";
-import type { Rows } from "./format.js";
+import type { Row, Rows } from "./format.js";
 import type { Numbered } from "./read.js";
 
 /** How much goes into one transaction. */
@@ -27,7 +35,47 @@ export interface BatchMax {
 }
 
 /** What an export omits. */
-const unsubmitted = { submission: null, landed: null, noChange: false, returnCount: 0 };
+const omittedOfTask = {
+  submission: null,
+  landed: null,
+  noChange: false,
+  returnCount: 0,
+  uses: null,
+  scopes: [],
+  usage: null,
+};
+const omittedOfLease = { uses: null, usage: null };
+
+/** What belongs to the org as a whole and is known once all rows were read. */
+export class Sums {
+  private readonly submitted = new Map<string, number>();
+  private readonly resources: ResourceRecord[] = [];
+  private readonly inUse = new Map<string, InUse>();
+
+  add({ kind, row }: Row): void {
+    if (kind === "resource") this.resources.push(row);
+    if (kind === "claim") this.count(row.uses, "units");
+    if (kind === "project") this.count(projectUses({ settings: wholeSettings(row.settings) }), "named");
+    if (kind !== "task") return;
+    this.count(namesOf(row), "named");
+    if (row.state === "submitted")
+      this.submitted.set(row.project, (this.submitted.get(row.project) ?? 0) + 1);
+  }
+
+  private count(uses: Uses | undefined, of: keyof InUse): void {
+    for (const id in uses) {
+      const count = this.inUse.get(id) ?? { units: 0, named: 0 };
+      this.inUse.set(id, { ...count, [of]: count[of] + (of === "units" ? uses[id]! : 1) });
+    }
+  }
+
+  documents(): Document[] {
+    return [
+      ...[...this.submitted].map(([project, count]) => submittedDocument(project, count)),
+      ...resourceDocuments(this.resources, this.inUse),
+    ];
+  }
+}
 
 export class Batch {
   /** With the lines they stand in. */
@@ -35,7 +83,7 @@ export class Batch {
   readonly archived: { row: Rows["archived"]; line: number }[] = [];
   private readonly plans: PlanRecord[] = [];
   private readonly submissions: SubmissionRecord[] = [];
-  private submittedCounts: ReadonlyMap<string, number> = new Map();
+  private sums: Sums | null = null;
   private readonly projects = new Map<string, Rows["project"]>();
   private readonly texts = new Map<string, TaskText>();
   private readonly claims = new Map<string, Rows["claim"]>();
@@ -70,7 +118,7 @@ export class Batch {
         this.projects.set(of.row.id, { ...of.row, settings: wholeSettings(of.row.settings) });
         return;
       case "task":
-        this.tasks.push({ row: { ...unsubmitted, ...of.row }, line });
+        this.tasks.push({ row: { ...omittedOfTask, ...of.row }, line });
         return;
       case "text": {
         const { project, taskId, ...text } = of.row;
@@ -78,10 +126,13 @@ export class Batch {
         return;
       }
       case "claim":
-        this.claims.set(keyOf(of.row.project, of.row.taskId), of.row);
+        this.claims.set(keyOf(of.row.project, of.row.taskId), { ...omittedOfLease, ...of.row });
         return;
       case "attempt":
-        this.attempts.set(attemptKey(of.row.project, of.row.taskId, of.row.epoch), of.row);
+        this.attempts.set(attemptKey(of.row.project, of.row.taskId, of.row.epoch), {
+          ...omittedOfLease,
+          ...of.row,
+        });
         return;
       case "submission":
         this.submissions.push(of.row);
@@ -95,8 +146,14 @@ export class Batch {
       case "plan":
         this.plans.push(of.row);
         return;
+      case "resource":
+        return;
       case "session":
-        this.sessions.set(keyOf(of.row.project, of.row.id), { ...of.row, owner: of.row.owner ?? null });
+        this.sessions.set(keyOf(of.row.project, of.row.id), {
+          ...of.row,
+          owner: of.row.owner ?? null,
+          uses: of.row.uses ?? null,
+        });
         return;
       case "record":
         this.records.set(keyOf(of.row.project, of.row.id), of.row);
@@ -113,10 +170,10 @@ export class Batch {
     }
   }
 
-  /** What the org counts by; how many tasks are submitted, by project. */
-  addOrg(org: Org, submitted: ReadonlyMap<string, number>): void {
+  /** What the org counts by, and what its rows add up to. */
+  addOrg(org: Org, sums: Sums): void {
     this.orgRow = org;
-    this.submittedCounts = submitted;
+    this.sums = sums;
   }
 
   *changes(): Generator<Changes> {
@@ -149,7 +206,7 @@ export class Batch {
       ...this.archived.flatMap(({ row }) => archivedDocuments(row)),
       ...this.plans.map(planDocument),
       ...this.submissions.map(submissionDocument),
-      ...[...this.submittedCounts].map(([project, count]) => submittedDocument(project, count)),
+      ...(this.sums?.documents() ?? []),
     ];
     return new Map(documents.map((each) => [documentKey(each.kind, each.key), each]));
   }

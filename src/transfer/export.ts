@@ -7,6 +7,7 @@ import type { DibsEvent, Notification } from "../core/event.js";
 import { type Submission, submissionsOf } from "../core/landing.js";
 import { limits } from "../core/limits.js";
 import { type PlanRecord, planRecords } from "../core/plan.js";
+import { resourceRecords } from "../core/resource.js";
 import type { Session, SessionRecord } from "../core/session.js";
 import type { IdempotencyRecord, Reads, WholeTask } from "../core/view.js";
 import type { Snapshot, Store } from "../store/store.js";
@@ -17,7 +18,7 @@ const pageMax = { light: 1000, heavy: 100 };
 
 /**
  * The lines of a whole org, without their ends. The org must have been opened; it may be in use. Its documents stay behind, but
- * for the ids of archived tasks and what plans have created: tokens, locks and breakers belong to an installation.
+ * for the ids of archived tasks, what plans have created, and resources: tokens, locks and breakers belong to an installation.
  */
 export async function* exportOrg(
   store: Store,
@@ -54,6 +55,7 @@ async function* pagesOf(snapshot: Snapshot, { light, heavy }: typeof pageMax): P
   for (const { id } of projects) yield* paged(snapshot, light, countersOf(id), counterRows);
   for (const { id } of projects) yield* paged(snapshot, light, archivedOf(id), archivedRows);
   for (const { id } of projects) yield* paged(snapshot, heavy, plansOf(id), planRows);
+  yield await snapshot.read((view) => resourceRecords(view).map((row): Row => ({ kind: "resource", row })));
   for (const { id } of projects) yield* paged(snapshot, light, sessionsOf(id), sessionRows);
   yield* paged(snapshot, light, notifications, notificationRows);
   yield* paged(snapshot, light, eventsAfter(org.eventMin - 1), eventRows);

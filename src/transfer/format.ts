@@ -30,6 +30,20 @@ import {
   reviewSettings,
   type Settings,
 } from "../core/project.js";
+import {
+  type Budget,
+  type BudgetSpent,
+  budgetPeriods,
+  budgetUnits,
+  holdSources,
+  type Probe,
+  type ResourceHold,
+  type ResourceRecord,
+  type Spent,
+  type TaskUsage,
+  type Usage,
+  type Uses,
+} from "../core/resource.js";
 import { type Review, reviewKinds, type SubmissionDiff, verdicts } from "../core/review.js";
 import type { PastClaim, Session, SessionRecord } from "../core/session.js";
 import type { Question, RestingState, Task, TaskResult, TaskText, TaskType } from "../core/task.js";
@@ -39,6 +53,7 @@ import {
   id,
   json,
   listOf,
+  numbersByName,
   object,
   optional,
   orNull,
@@ -66,6 +81,7 @@ export interface Rows {
   counter: Counter;
   archived: ArchivedTask;
   plan: PlanRecord;
+  resource: ResourceRecord;
   session: Session;
   record: SessionRecord;
   notification: Notification;
@@ -135,6 +151,7 @@ const settings = object<Settings>({
     defaultSettings.worktree,
     object<Settings["worktree"]>({ setup: orNull(listOf(text)), copy: listOf(text) }),
   ),
+  uses: unlessUsual(defaultSettings.uses, numbersByName),
 });
 
 const result = object<TaskResult>({
@@ -144,6 +161,9 @@ const result = object<TaskResult>({
   branch: optional(text),
   commit: optional(text),
 });
+
+/** Units by resource. */
+const uses = unlessUsual<Uses>(null, orNull(numbersByName));
 
 /** What a claim and an attempt begin with. */
 const held = {
@@ -161,10 +181,32 @@ const held = {
   heartbeatCount: whole,
   progress: orNull(object<Progress>({ note: orNull(text), percent: orNull(real), at: whole })),
   metadata: orNull(json),
+  uses,
+  usage: unlessUsual(
+    null,
+    orNull(
+      object<Usage>({
+        usd: orNull(real),
+        inputTokens: orNull(whole),
+        outputTokens: orNull(whole),
+        model: orNull(text),
+      }),
+    ),
+  ),
   updatedAt: whole,
 };
 
 const past = object<PastClaim>({ taskId: id, claimedAt: whole, releasedAt: whole, releaseReason: text });
+
+const holds = listOf(
+  object<ResourceHold>({
+    source: words(holdSources),
+    until: orNull(whole),
+    reason: orNull(text),
+    by: text,
+    at: whole,
+  }),
+);
 
 /** In the order in which they stand in the file. */
 export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
@@ -202,6 +244,8 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     assignee: orNull(text),
     agentType: orNull(text),
     requires: listOf(text),
+    uses,
+    scopes: unlessUsual<string[]>([], listOf(text)),
     maxRetries: whole,
     retryCount: whole,
     lostCount: whole,
@@ -250,6 +294,12 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     landed: unlessUsual(null, orNull(object<Landed>({ commit: text, target: text, at: whole }))),
     noChange: unlessUsual(false, flag),
     returnCount: unlessUsual(0, whole),
+    usage: unlessUsual(
+      null,
+      orNull(
+        object<TaskUsage>({ usd: orNull(real), inputTokens: orNull(whole), outputTokens: orNull(whole) }),
+      ),
+    ),
   }),
   text: object<Rows["text"]>({
     project: id,
@@ -377,6 +427,32 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     name: text,
     entries: listOf(object<PlanEntry>({ identity: text, taskId: id, said: textsByName })),
   }),
+  resource: object<ResourceRecord>({
+    id,
+    capacity: orNull(whole),
+    budgets: listOf(object<Budget>({ amount: real, unit: words(budgetUnits), period: words(budgetPeriods) })),
+    holds,
+    probe: orNull(object<Probe>({ project: id, taskId: id, epoch: whole, until: whole, holds })),
+    pauses: optional(whole),
+    createdAt: whole,
+    spent: object<Spent>({
+      usd: real,
+      tokens: whole,
+      minutes: real,
+      unknown: whole,
+      isWarned: flag,
+      budgets: listOf(
+        object<BudgetSpent>({
+          unit: words(budgetUnits),
+          period: words(budgetPeriods),
+          start: whole,
+          spent: real,
+          isNoticed: flag,
+          isWaived: flag,
+        }),
+      ),
+    }),
+  }),
   session: object<Session>({
     project: id,
     id,
@@ -386,6 +462,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     host: orNull(text),
     processStartedAt: orNull(text),
     capabilities: listOf(text),
+    uses,
     capacity: whole,
     heartbeats: flag,
     contextPercent: orNull(real),

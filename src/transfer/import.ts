@@ -11,7 +11,7 @@ import { type Changes, documentKey, type Key, keyOf, noChanges } from "../core/c
 import type { Org } from "../core/project.js";
 import type { Reads, View } from "../core/view.js";
 import type { Store } from "../store/store.js";
-import { Batch, type BatchMax } from "./batch.js";
+import { Batch, type BatchMax, Sums } from "./batch.js";
 import type { Counts } from "./format.js";
 import { type Read, readRows } from "./read.js";
 
@@ -37,17 +37,16 @@ export async function importOrg(
   const writing = new Target(store, org, file);
   await writing.refuseNonEmpty();
   let batch = new Batch(org, max);
-  const submitted = new Map<string, number>();
+  const sums = new Sums();
   for await (const row of readRows(lines())) {
     if (batch.isFull) {
       await writing.write(batch);
       batch = new Batch(org, max);
     }
     batch.add(row);
-    if (row.kind === "task" && row.row.state === "submitted")
-      submitted.set(row.row.project, (submitted.get(row.row.project) ?? 0) + 1);
+    sums.add(row);
   }
-  batch.addOrg({ ...file.org, org }, submitted);
+  batch.addOrg({ ...file.org, org }, sums);
   await writing.write(batch, { isLast: true });
   return file.counts;
 }

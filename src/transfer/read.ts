@@ -118,11 +118,12 @@ class Reader {
     if (this.eventSeq !== org.eventSeq)
       this.refuse(`events ${this.eventSeq + 1} to ${org.eventSeq} are missing`);
     if (!this.projects.has(org.defaultProject)) this.refuse(`project ${org.defaultProject} is missing`);
-    // Earlier programs left the ids of archived tasks behind, and knew no plans and submissions.
+    // Earlier programs left the ids of archived tasks behind, and knew no plans, submissions and resources.
     const expected: Record<string, unknown> = {
       archived: 0,
       plan: 0,
       submission: 0,
+      resource: 0,
       ...(isObject(counts) ? counts : {}),
     };
     const wrong = kinds.find((kind) => expected[kind] !== this.counts[kind]);
@@ -179,22 +180,24 @@ class Reader {
         return [4, row.project, row.taskId];
       case "plan":
         return [5, row.project, row.name];
+      case "resource":
+        return [6, row.id];
       case "session":
         this.session = row;
-        return [6, row.project, row.id];
+        return [7, row.project, row.id];
       case "record":
         if (this.session?.project !== row.project || this.session.id !== row.id)
           this.refuse("row.id is not that of the session before");
-        return [6, row.project, row.id, 1];
+        return [7, row.project, row.id, 1];
       case "notification":
         this.refuseBeyond(notificationNumber(row), "notificationSeq");
-        return [7, -notificationNumber(row)];
+        return [8, -notificationNumber(row)];
       case "event":
         if (row.seq !== this.eventSeq + 1) this.refuse(`event ${row.seq} follows event ${this.eventSeq}`);
         this.eventSeq = row.seq;
-        return [8, row.seq];
+        return [9, row.seq];
       case "key":
-        return [9, row.key];
+        return [10, row.key];
     }
   }
 

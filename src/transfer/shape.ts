@@ -117,6 +117,15 @@ export const textsByName: Shape<Record<string, string>> = {
   ordered: sorted,
 };
 
+/** Whole numbers under names, such as units by resource. */
+export const numbersByName: Shape<Readonly<Record<string, number>>> = {
+  problem: (value, path) =>
+    isObject(value) && Object.values(value).every((each) => whole.problem(each, path) === null)
+      ? null
+      : `${path} must be an object of whole numbers`,
+  ordered: sorted,
+};
+
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

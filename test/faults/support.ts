@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, expect } from "vitest";
-import { brokenInvariants, type Everything } from "../../src/core/invariants.js";
+import { brokenInvariants, type Everything, everythingIn } from "../../src/core/invariants.js";
 import { type Dibs, DibsError, type OpenOptions, openDibs } from "../../src/index.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
@@ -14,7 +14,6 @@ import { afterwards, tempDir, until } from "../support.js";
 export { afterwards, tempDir, until };
 
 const root = resolve(import.meta.dirname, "../..");
-const everything = 1_000_000;
 
 beforeAll(() => {
   if (!existsSync(join(root, "dist/index.js"))) {
@@ -54,16 +53,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<DibsError> {
 }
 
 export async function readEverything(store: Store, org = "default"): Promise<Everything> {
-  return store.read(org, (view) => {
-    const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: everything });
-    return {
-      org: view.org(),
-      tasks,
-      claims: view.openClaims({ project: null, limit: everything }),
-      attempts: tasks.flatMap((task) => view.attempts(task.project, task.id, everything)),
-      events: view.events({ after: 0, limit: everything }),
-    };
-  });
+  return store.read(org, everythingIn);
 }
 
 /** Opens the file on its own and checks its pages and I1–I9. */

@@ -64,6 +64,8 @@ const meanings: Record<EventType, string> = {
   "task:progress": "the holder reported progress",
   "task:awaiting-response": "the holder asked a question",
   "task:response-received": "the question was answered",
+  "task:usage": "the holder reported what the attempt has cost",
+  "resource:updated": "a resource was set, held, resumed or removed, or a hold ended",
   "task:submitted": "the holder handed in its change, which waits to land",
   "task:review-requested": "the submission passed its checks and waits for a review",
   "task:review-started": "an agent claimed the review of a submission",

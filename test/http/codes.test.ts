@@ -303,6 +303,24 @@ const table: Record<Code, Row> = {
     }),
     says: { openChildren: 1 },
   },
+  RESOURCE_NOT_FOUND: {
+    status: 404,
+    provoke:
+      async ({ post }) =>
+      () =>
+        post("/api/tasks", { prompt: "x", uses: { nope: 1 } }),
+    says: { resource: "nope" },
+  },
+  RESOURCE_IN_USE: {
+    status: 409,
+    passes: true,
+    provoke: async ({ world, task }) => {
+      await world.ask("PUT", "/api/resources/db", { capacity: 1 });
+      await task({ uses: { db: 1 } });
+      return () => world.delete("/api/resources/db");
+    },
+    says: { resource: "db" },
+  },
   DEPENDENCY_NOT_FOUND: {
     status: 400,
     provoke:

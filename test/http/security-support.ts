@@ -263,7 +263,7 @@ export const exchangeRoute = extra("POST", "/api/auth/exchange", null, { code: "
 
 export const privateRoutes = (stage: Stage) => [...operationRoutes(stage), ...otherPrivateRoutes];
 export const allRoutes = (stage: Stage) => [...privateRoutes(stage), ...publicRoutes, exchangeRoute];
-export const takesBody = ({ method }: Pick<Route, "method">) => method === "POST" || method === "PATCH";
+export const takesBody = ({ method }: Pick<Route, "method">) => ["POST", "PUT", "PATCH"].includes(method);
 export const isPage = ({ path, role }: Route) =>
   role === null && /^\/(?!api|metrics|openapi|healthz|readyz)/.test(path);
 

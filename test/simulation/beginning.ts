@@ -20,6 +20,12 @@ const short: SettingsPatch = {
   claim: { minTtlMs: 100, defaultTtlMs: 5000, startTimeoutMs: 3000, orphanThresholdMs: 4000 },
 };
 
+const resources: Command[] = [
+  { type: "set-resource", id: "db", capacity: 2 },
+  { type: "set-resource", id: "gpu", capacity: 3 },
+  { type: "set-resource", id: "llm", budgets: [{ amount: 1, unit: "usd", period: "hour" }] },
+];
+
 export function beginning(numbers: number[]): Plan[] {
   const pick = new Picker(numbers);
   const more = pick.chance(50) ? projectSettings(pick) : {};
@@ -29,6 +35,7 @@ export function beginning(numbers: number[]): Plan[] {
     { type: "create-project", id: "side", settings: { ...short, order } },
     ...(pick.chance(15) ? [] : [{ type: "update-project" as const, project: "demo", settings: short }]),
     { type: "update-project", project: "demo", settings: { ...more, ...landing } },
+    ...(pick.chance(50) ? resources : []),
     { type: "register-session", project: "demo", session: { id: "s1" } },
     { type: "register-session", project: "demo", session: { id: "s2", heartbeats: true, capacity: 2 } },
     { type: "register-session", project: "demo", session: { id: "s3", pid: 7, host: "h1", name: "alice" } },

@@ -2,6 +2,7 @@
 
 import { dueAt } from "../../src/core/claim.js";
 import { limits } from "../../src/core/limits.js";
+import { reservationsOf, resourcesOf } from "../../src/core/resource.js";
 import type { Reads } from "../../src/core/view.js";
 import type { Picker } from "./picker.js";
 
@@ -36,6 +37,12 @@ function instants(view: Reads, clock: number): number[] {
   for (const session of view.sessions({ project: null, live: true, limit: all })) {
     for (const { until } of session.avoid) found.push(until);
   }
+  const { resources, reservations } = { resources: resourcesOf(view), reservations: reservationsOf(view) };
+  for (const { holds, probe } of resources) {
+    for (const { until } of holds) found.push(until ?? clock);
+    if (probe) found.push(probe.until);
+  }
+  for (const { until } of reservations) found.push(until);
   const soon = found.filter((at) => at >= clock && at < clock + 10_000_000);
   return soon.length === 0 ? [clock + 5000] : soon;
 }

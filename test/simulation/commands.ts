@@ -7,7 +7,7 @@ import { type LandingTask, leaseOf } from "../../src/core/landing.js";
 import type { Session } from "../../src/core/session.js";
 import { stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
-import { newTask, newTasks, planTasks, sameTasks, taskPatch } from "./inputs.js";
+import { newTask, newTasks, planTasks, resourceIds, sameTasks, someUses, taskPatch } from "./inputs.js";
 import { type Picker, present } from "./picker.js";
 import { all, type Scene, sceneOf, sessionIds, taskLike } from "./scene.js";
 import { projectSettings, sessionInput } from "./settings.js";
@@ -351,7 +351,10 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
   "register-session": (pick, scene) => ({
     type: "register-session",
     project: scene.project,
-    session: sessionInput(pick),
+    session: {
+      ...sessionInput(pick),
+      ...present({ uses: pick.maybe(20, () => someUses(pick, scene.view)) }),
+    },
   }),
   "session-heartbeat": (pick, scene) => ({
     type: "session-heartbeat",
@@ -389,8 +392,58 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
     type: "update-project",
     project: scene.project,
     ...present({
-      settings: pick.maybe(75, () => projectSettings(pick)),
+      settings: pick.maybe(75, () => ({
+        ...projectSettings(pick),
+        ...present({ uses: pick.maybe(10, () => someUses(pick, scene.view)) }),
+      })),
       paused: pick.maybe(50, () => pick.of([false, false, true])),
+    }),
+  }),
+  "set-resource": (pick) => {
+    const [amount, unit] = pick.of([
+      [1, "usd"],
+      [20, "tokens"],
+      [0.01, "minutes"],
+    ] as const);
+    const period = pick.of(["hour", "day", "total"] as const);
+    return {
+      type: "set-resource",
+      id: pick.chance(3) ? "a b" : pick.of(resourceIds),
+      ...present({
+        capacity: pick.of([undefined, null, 1, 2, 3, 4]),
+        budgets: pick.maybe(40, () => pick.of([[], [{ amount, unit, period }]])),
+      }),
+    };
+  },
+  "hold-resource": (pick, scene) => ({
+    type: "hold-resource",
+    project: scene.project,
+    id: pick.of(resourceIds),
+    source: pick.of(["manual", "quota"] as const),
+    ...present({
+      forMs: pick.of([undefined, 500, 1000, 5000, 60_000, 60_000, 30_000_000]),
+      reason: pick.maybe(50, () => "ünï"),
+      sessionId: pick.maybe(30, () => pick.of(sessionIds)),
+    }),
+  }),
+  "resume-resource": (pick) => ({
+    type: "resume-resource",
+    id: pick.of(resourceIds),
+    ...present({ source: pick.of([undefined, "manual", "quota", "budget"] as const) }),
+  }),
+  "remove-resource": (pick) => ({
+    type: "remove-resource",
+    id: pick.of(resourceIds),
+    sessions: pick.chance(10) ? ["s1"] : [],
+  }),
+  "report-usage": (pick, scene) => ({
+    type: "report-usage",
+    ...holder(pick, scene),
+    ...present({
+      usd: pick.of([undefined, 0, 0.1, 0.2, 0.3, 0.7, 1.1]),
+      inputTokens: pick.of([undefined, 0, 7, 12]),
+      outputTokens: pick.of([undefined, 3, 9]),
+      model: pick.of([undefined, "m1", "m2"]),
     }),
   }),
   "read-notification": (pick, { view }) => {
@@ -449,6 +502,7 @@ const onClaim = new Set<string>([
   "fail",
   "release",
   "settle",
+  "report-usage",
 ]);
 const onTask = new Set<string>([...onClaim, "claim", "claim-next", "cancel", "retry", "update", "respond"]);
 

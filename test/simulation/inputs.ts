@@ -1,13 +1,16 @@
 // New tasks and edits of tasks, with references into what exists and into the same batch.
 
 import type { NewTask, PlanTask, TaskPatch } from "../../src/core/command.js";
+import { resourcesOf } from "../../src/core/resource.js";
 import type { Task } from "../../src/core/task.js";
+import type { Reads } from "../../src/core/view.js";
 import { type Picker, present } from "./picker.js";
 import { type Scene, sessionIds, taskLike } from "./scene.js";
 
 const priorities = [50, 50, 80, 100, 20, 0];
 const labels = ["ui", "db", "x"];
 const capabilities = ["gpu", "net"];
+export const resourceIds = ["db", "gpu", "llm"];
 const people = [...sessionIds, "alice"];
 
 function someTime(pick: Picker, now: number): number {
@@ -28,9 +31,17 @@ function suppliedId(pick: Picker, tasks: Task[]): string {
   ]);
 }
 
+/** Units of resources that are there, or now and then of one that is not. */
+export function someUses(pick: Picker, view: Reads): Record<string, number> {
+  const known = resourcesOf(view).map(({ id }) => id);
+  const ids = pick.chance(4) ? ["missing"] : pick.some(known, 2);
+  return Object.fromEntries(ids.map((id) => [id, pick.of([1, 1, 1, 2, 3])]));
+}
+
 /** What the tasks of a project wait for besides each other. */
-function wants(pick: Picker) {
+function wants(pick: Picker, { view }: Scene) {
   return present({
+    uses: pick.maybe(30, () => someUses(pick, view)),
     assignee: pick.maybe(10, () => pick.of(people)),
     agentType: pick.maybe(10, () => pick.of(["cli", "autonomous"])),
     requires: pick.maybe(12, () => pick.some(capabilities, 2)),
@@ -51,7 +62,7 @@ export function newTask(pick: Picker, scene: Scene, batch: readonly NewTask[]): 
     dependsOn: pick.chance(35) ? [reference(), ...(pick.chance(30) ? [reference()] : [])] : undefined,
     priority: pick.maybe(60, () => pick.of(priorities)),
     labels: pick.maybe(25, () => pick.some(labels, 2)),
-    ...wants(pick),
+    ...wants(pick, scene),
     title: pick.maybe(25, () => pick.of(["Tests", "Docs", "Docs"])),
     id: pick.maybe(12, () => suppliedId(pick, scene.tasks)),
     notBefore: pick.maybe(12, () => someTime(pick, scene.now)),
@@ -114,6 +125,7 @@ export function taskPatch(pick: Picker, scene: Scene): TaskPatch {
     assignee: pick.maybe(12, () => pick.of([null, ...people])),
     agentType: pick.maybe(8, () => pick.of([null, "cli", "autonomous"])),
     requires: pick.maybe(10, () => pick.some(capabilities, 2)),
+    uses: pick.maybe(15, () => someUses(pick, scene.view)),
     title: pick.maybe(10, () => "Renamed"),
     prompt: pick.maybe(10, () => "another prompt"),
     description: pick.maybe(8, () => pick.of([null, "described"])),

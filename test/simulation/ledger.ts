@@ -4,12 +4,12 @@
 import type { Changes } from "../../src/core/changes.js";
 import { type Attempt, isOver } from "../../src/core/claim.js";
 import type { Command } from "../../src/core/command.js";
-import { brokenInvariants } from "../../src/core/invariants.js";
+import { brokenInvariants, everythingIn } from "../../src/core/invariants.js";
 import type { Outcome } from "../../src/core/refusal.js";
+import { inUse, liveProbe, openHolds, resourceOf } from "../../src/core/resource.js";
 import { epochOf, stateOf, type Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
 import { firstDifference } from "./difference.js";
-import { everything } from "./looking.js";
 
 /** One command as the ledger saw it carried out. */
 export interface Deed {
@@ -75,9 +75,9 @@ export class Ledger {
   private eventSeq = 0;
 
   /** What is wrong after the deeds of one job; empty when all is well. To be called only for what stays. */
-  enter(view: Reads, deeds: readonly Deed[]): string[] {
-    const broken = brokenInvariants(everything(view));
-    for (const deed of deeds) broken.push(...this.checkDeed(deed));
+  enter(view: Reads, deeds: readonly Deed[], now: number): string[] {
+    const broken = brokenInvariants(everythingIn(view));
+    for (const deed of deeds) broken.push(...this.checkDeed(deed), ...checkGrant(view, deed, now));
     this.checkEpochs(view, broken);
     checkWaiting(view, broken);
     const { eventSeq } = view.org();
@@ -122,6 +122,26 @@ export class Ledger {
     }
     for (const key of this.tasks) if (!present.has(key)) broken.push(`I4: ${key} is lost`);
   }
+}
+
+/** R1 and R3: what is granted fits into the capacity, and nothing is granted with a held resource but the first after a hold. */
+function checkGrant(view: Reads, { outcome, changes }: Deed, now: number): string[] {
+  const broken: string[] = [];
+  if (!outcome.ok || !changes?.events.some(({ type }) => type === "task:claimed")) return broken;
+  for (const claim of changes.claims.values()) {
+    for (const id in claim?.uses) {
+      const resource = resourceOf(view, id);
+      if (!resource || !claim) continue;
+      const { units } = inUse(view, id);
+      if (resource.capacity !== null && units > resource.capacity)
+        broken.push(`R1: ${units} of ${resource.capacity} units of ${id} are granted`);
+      const probe = liveProbe(resource, now);
+      if (openHolds(resource, now).length > 0) broken.push(`R3: ${claim.taskId} was granted held ${id}`);
+      if (probe && (probe.taskId !== claim.taskId || probe.epoch !== claim.epoch))
+        broken.push(`R3: ${claim.taskId} was granted ${id} beside its probe ${probe.taskId}`);
+    }
+  }
+  return broken;
 }
 
 function isFinished({ state, endedAt }: Task, command: Command): boolean {

@@ -1,30 +1,20 @@
 // Everything that a store shows, for comparing: the rows, the sets, the lists and the order of the queue.
 
 import { archivedKind } from "../../src/core/archive.js";
-import type { Everything } from "../../src/core/invariants.js";
+import { everythingIn } from "../../src/core/invariants.js";
 import { landingKind, leaseKind, patchKind, submissionKind, submittedKind } from "../../src/core/landing.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
+import { Availability, resourceKind, resourceSpentKind, resourceUseKind } from "../../src/core/resource.js";
 import { reviewersKind, reviewingKind } from "../../src/core/review.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { Reads, View } from "../../src/core/view.js";
 import { documentKinds, documentPages, documentPlaces } from "./documents.js";
 import { all, sessionIds } from "./scene.js";
 
-export function everything(view: Reads): Everything {
-  const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: all });
-  return {
-    org: view.org(),
-    tasks,
-    claims: view.openClaims({ project: null, limit: all }),
-    attempts: tasks.flatMap((task) => view.attempts(task.project, task.id, all)),
-    events: view.events({ after: 0, limit: all }),
-  };
-}
-
 /** The state: what must be equal at any time. */
 export function stateOf(view: Reads, now: number) {
-  const whole = everything(view);
+  const whole = everythingIn(view);
   const projects = view.projects();
   return {
     ...whole,
@@ -32,7 +22,7 @@ export function stateOf(view: Reads, now: number) {
     texts: whole.tasks.map(({ project, id }) => view.text(project, id)),
     sessions: view.sessions({ project: null, live: false, limit: all }),
     notifications: view.notifications({ project: null, unread: false, limit: all }),
-    documents: [...documentKinds, archivedKind, breakerKind, ...landingKinds].map((kind) =>
+    documents: [...documentKinds, archivedKind, breakerKind, ...landingKinds, ...resourceKinds].map((kind) =>
       view.documents({ kind, limit: all }),
     ),
     due: view.due(now, all),
@@ -41,6 +31,8 @@ export function stateOf(view: Reads, now: number) {
     queues: projects.map((project) => queueOf(view, project, now)),
   };
 }
+
+const resourceKinds = [resourceKind, resourceUseKind, resourceSpentKind];
 
 const landingKinds = [
   submissionKind,
@@ -113,15 +105,19 @@ function setsOf(view: View, tasks: readonly { project: string; id: string }[]) {
 /** What claim-next would hand out, for everybody, in order. */
 export function queueOf(view: View, { id: project, settings }: Project, now: number) {
   const sessions = sessionIds.map((id) => view.session(project, id));
+  const resources = new Availability(view, now);
   const who: (Who | null)[] = [null, ...sessions.flatMap((session) => (session ? [whoIs(session)] : []))];
   const shown = who.map((each) =>
-    listReady(view, { project, settings, who: each, now, limit: all }).map(({ id, level }) => [id, level]),
+    listReady(view, { project, settings, who: each, now, limit: all, resources }).map(({ id, level }) => [
+      id,
+      level,
+    ]),
   );
   const picked = sessions.map((session) => {
     if (!session) return null;
     const avoid = new Map(session.avoid.map(({ taskId, until }) => [taskId, until]));
     return [undefined, ["ui", "db"]].map((labels) =>
-      pickNext(view, { project, settings, who: whoIs(session), labels, avoid, now }),
+      pickNext(view, { project, settings, who: whoIs(session), labels, avoid, now, resources }),
     );
   });
   return { project, shown, picked };

@@ -6,6 +6,7 @@ import { effectivePriority } from "../../src/core/priority.js";
 import type { Project } from "../../src/core/project.js";
 import { whoIs } from "../../src/core/ready.js";
 import type { Outcome } from "../../src/core/refusal.js";
+import { Availability } from "../../src/core/resource.js";
 import { isLive } from "../../src/core/session.js";
 import type { Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
@@ -19,9 +20,11 @@ export function claimableBy(view: Reads, command: ClaimNextCommand, now: number)
   // A session that is registered by the claim itself is looked at by the other checks.
   if (!project || !isLive(session)) return null;
   const who = whoIs(session, command.agentType);
+  const resources = new Availability(view, now);
   const avoided = new Set(session.avoid.filter(({ until }) => until > now).map(({ taskId }) => taskId));
   const fitting = view.tasks({ project: name, afterOrdinal: 0, limit: all }).filter((task) => {
-    if (blockers(task, view.claim(name, task.id), project, who, now).length > 0) return false;
+    const claim = view.claim(name, task.id);
+    if (blockers(task, { claim, project, who, resources, now }).length > 0) return false;
     if (labels?.length && !labels.some((label) => task.labels.includes(label))) return false;
     return !avoided.has(task.id);
   });

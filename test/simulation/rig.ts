@@ -3,6 +3,7 @@
 
 import type { Changes } from "../../src/core/changes.js";
 import type { Command } from "../../src/core/command.js";
+import { reservationsOf } from "../../src/core/resource.js";
 import type { Reads } from "../../src/core/view.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
@@ -180,7 +181,7 @@ export class Rig {
     if (plan.do === "command" && plan.twice && first?.outcome.ok && again)
       broken.push(...unequal(first, again));
     if (fails) throw new Planned();
-    broken.push(...this.ledger.enter(modelView(transaction), deeds));
+    broken.push(...this.ledger.enter(modelView(transaction), deeds, transaction.now));
     if (deeds.length > 0)
       this.say({ answers: deeds.map(({ outcome }) => (outcome.ok ? "ok" : outcome.code)) });
     if (broken.length > 0) this.broken ??= broken.join("\n");
@@ -199,6 +200,8 @@ export class Rig {
     const claimableNow = () => (command.type === "claim-next" ? claimableBy(view, command, now) : null);
     let attempts = attemptsNow();
     let claimable = claimableNow();
+    // A claim that reserves units for a task keeps back what could be claimed before.
+    const reservations = JSON.stringify(reservationsOf(view));
     let last: Changes | null = null;
     const apply = (changes: Changes) => {
       // The one before was the settling: the command itself was decided after it.
@@ -210,7 +213,9 @@ export class Rig {
       transaction.apply(changes);
     };
     const outcome = carry({ view, now, apply }, command);
-    const problem = command.type === "claim-next" ? misorder(view, command, outcome, claimable) : null;
+    const isReserved = reservations !== JSON.stringify(reservationsOf(view));
+    const isJudged = command.type === "claim-next" && !isReserved;
+    const problem = isJudged ? misorder(view, command, outcome, claimable) : null;
     return { deed: { command, outcome, changes: last, stale, attempts }, problem };
   }
 

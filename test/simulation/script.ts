@@ -29,7 +29,7 @@ const weights = {
   review: 4,
   "ask-for-review": 1,
   land: 5,
-  "drop-landing": 1,
+  "drop-landing": 2,
   return: 7,
   "hold-landing": 2,
   fail: 6,
@@ -46,6 +46,11 @@ const weights = {
   "create-project": 1,
   "update-project": 3,
   "read-notification": 2,
+  "set-resource": 4,
+  "hold-resource": 3,
+  "resume-resource": 2,
+  "remove-resource": 1,
+  "report-usage": 6,
   /** Writes, removes and reads some. */
   documents: 5,
   /** Finished tasks go. */

@@ -1,7 +1,8 @@
 // Random histories, from the simulation's scripts: on one store, or on several that must answer alike.
 
-import { documentKey, keyOf, noChanges } from "../../src/core/changes.js";
+import { type Document, documentKey, keyOf, noChanges } from "../../src/core/changes.js";
 import { landingKind, leaseKind, patchKind, submissionKind } from "../../src/core/landing.js";
+import { resourceKind } from "../../src/core/resource.js";
 import { type Review, reviewersKind, reviewingKind } from "../../src/core/review.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { TestClock } from "../../src/store/conformance/index.js";
@@ -48,7 +49,7 @@ export async function goOn([first, ...others]: Store[], clock: TestClock, steps:
   }
 }
 
-/** Intents of landers, and reviews that somebody is at, stay behind: what they are about waits again. */
+/** Intents of landers, reviews that somebody is at, and reserved units stay behind: what they are about waits again. */
 export async function forgetIntents(store: Store): Promise<void> {
   const landings = await store.read(org, (view) =>
     view
@@ -62,13 +63,19 @@ export async function forgetIntents(store: Store): Promise<void> {
     ]),
   );
   const submissions = await store.read(org, (view) => view.documents({ kind: submissionKind, limit: 1000 }));
-  const documents = new Map(
+  const documents = new Map<string, Document>(
     submissions.map(({ key, value }) => {
       const reviews = (value.reviews as Review[]).filter(({ verdict }) => verdict !== null);
       const document = { kind: submissionKind, key, value: { ...value, reviews } };
       return [documentKey(submissionKind, key), document];
     }),
   );
+  const [resources] = await store.read(org, (view) => view.documents({ kind: resourceKind, limit: 1 }));
+  if (resources) {
+    const { key, value } = resources;
+    const document = { kind: resourceKind, key, value: { ...value, reservations: [] } };
+    documents.set(documentKey(resourceKind, key), document);
+  }
   await store.commit(org, [({ apply }) => apply({ ...noChanges(), tasks, documents })]);
 }
 

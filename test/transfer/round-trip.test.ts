@@ -2,11 +2,11 @@
 
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { brokenInvariants } from "../../src/core/invariants.js";
+import { brokenInvariants, everythingIn } from "../../src/core/invariants.js";
 import { type Counts, kinds, noRows } from "../../src/transfer/format.js";
 import { importOrg } from "../../src/transfer/import.js";
 import { firstDifference } from "../simulation/difference.js";
-import { everything, snapshot } from "../simulation/looking.js";
+import { snapshot } from "../simulation/looking.js";
 import { script } from "../simulation/script.js";
 import { pairs, withStores } from "./drivers.js";
 import { carryDocuments, forgetIntents, goOn, live, org } from "./history.js";
@@ -58,7 +58,7 @@ describe.each(pairs)("from $from.name to $to.name", ({ from, to }) => {
         await importOrg(back!, org, again(lines));
         expect(await exported(back!)).toEqual(lines);
 
-        expect(await copy!.read(org, (view) => brokenInvariants(everything(view)))).toEqual([]);
+        expect(await copy!.read(org, (view) => brokenInvariants(everythingIn(view)))).toEqual([]);
         const compare = async () => {
           const [expected, actual] = [await original!.read(org, snapshot), await copy!.read(org, snapshot)];
           expect(firstDifference(expected, actual, ["original", "copy"])).toBeNull();

@@ -10,7 +10,7 @@ export const createProject = operation({
   role: "admin",
   input: () => z.object({ id: id(), settings: settingsPatch().optional() }),
   output: () => z.object({ success: success(), project: projectShape() }),
-  refusals: ["ID_TAKEN"],
+  refusals: ["RESOURCE_NOT_FOUND", "ID_TAKEN"],
   http: { method: "POST", path: "/api/projects", status: 201 },
   cli: "project create",
 });

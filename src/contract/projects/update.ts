@@ -15,7 +15,7 @@ export const updateProject = operation({
       paused: z.boolean().optional(),
     }),
   output: () => z.object({ success: success(), project: projectShape() }),
-  refusals: [],
+  refusals: ["RESOURCE_NOT_FOUND"],
   http: { method: "PATCH", path: "/api/projects/:id" },
   cli: "project set",
 });

@@ -112,6 +112,7 @@ export const createTasks = operation({
   refusals: [
     "TASK_NOT_FOUND",
     "INVALID_STATE",
+    "RESOURCE_NOT_FOUND",
     "DEPENDENCY_NOT_FOUND",
     "DEPENDENCY_CYCLE",
     "ID_TAKEN",

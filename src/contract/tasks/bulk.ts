@@ -87,6 +87,6 @@ export const bulkTasks = operation({
       more: z.boolean().describe("The filter matches more: call again with the cursor"),
       nextCursor: z.string().nullable(),
     }),
-  refusals: [],
+  refusals: ["RESOURCE_NOT_FOUND"],
   http: { method: "POST", path: "/api/tasks/bulk" },
 });

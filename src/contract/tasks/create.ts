@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
-import { id, instant, longText, metadata, ms, path, priority, project, text, word } from "../fields.js";
+import { id, instant, longText, metadata, ms, path, priority, project, text, uses, word } from "../fields.js";
 import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
@@ -25,6 +25,7 @@ export const newTask = once(() =>
     assignee: word().optional().describe("Only the session with this id or name can claim it"),
     agentType: word().optional().describe("Only sessions of this type can claim it"),
     requires: z.array(word()).max(limits.requiresMax).optional().describe("Capabilities a session must have"),
+    uses: uses().optional().describe("Units by the id of a resource, which each attempt uses"),
     maxRetries: z.number().int().min(0).max(1000).optional(),
     notBefore: instant().optional(),
     timeoutMs: ms().min(1).optional().describe("Maximum duration of an attempt"),
@@ -47,6 +48,7 @@ export const createTask = operation({
   refusals: [
     "TASK_NOT_FOUND",
     "INVALID_STATE",
+    "RESOURCE_NOT_FOUND",
     "DEPENDENCY_NOT_FOUND",
     "DEPENDENCY_CYCLE",
     "ID_TAKEN",

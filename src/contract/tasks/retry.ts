@@ -10,7 +10,7 @@ export const retryTask = operation({
   role: "leader",
   input: () => z.object(onTask()),
   output: taskAnswer,
-  refusals: ["TASK_NOT_FOUND", "TASK_NOT_RETRYABLE"],
+  refusals: ["RESOURCE_NOT_FOUND", "TASK_NOT_FOUND", "TASK_NOT_RETRYABLE"],
   http: { method: "POST", path: "/api/tasks/:taskId/retry" },
   cli: "retry",
 });

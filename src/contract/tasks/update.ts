@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { limits } from "../../core/limits.js";
-import { id, instant, longText, metadata, ms, onTask, path, priority, text, word } from "../fields.js";
+import { id, instant, longText, metadata, ms, onTask, path, priority, text, uses, word } from "../fields.js";
 import { once } from "../once.js";
 import { operation } from "../operation.js";
 import { taskAnswer } from "../shapes.js";
@@ -28,6 +28,7 @@ export const taskPatch = once(() => ({
     .max(limits.requiresMax)
     .optional()
     .describe("Only while queued, failed or cancelled"),
+  uses: uses().nullable().optional().describe("Counts from the next attempt on; null: none"),
   maxRetries: z.number().int().min(0).max(1000).optional(),
   notBefore: instant()
     .nullable()
@@ -51,6 +52,7 @@ export const updateTask = operation({
   refusals: [
     "TASK_NOT_FOUND",
     "INVALID_STATE",
+    "RESOURCE_NOT_FOUND",
     "DEPENDENCY_NOT_FOUND",
     "DEPENDENCY_CYCLE",
     "PAYLOAD_TOO_LARGE",

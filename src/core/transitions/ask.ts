@@ -4,6 +4,7 @@ import { accept, type Outcome } from "../refusal.js";
 import { closeBreaker } from "./breaker.js";
 import { holderOf } from "./holder.js";
 import { markStarted } from "./start.js";
+import { endProbe } from "./take.js";
 
 /** claimed, running → awaiting_response. The lease clock stops; a human is told. */
 export function ask(draft: Draft, command: AskCommand): Outcome<{ questionId: string }> {
@@ -12,6 +13,7 @@ export function ask(draft: Draft, command: AskCommand): Outcome<{ questionId: st
   const { task } = holding;
   const claim = holding.claim.state === "claimed" ? markStarted(draft, holding.claim) : holding.claim;
   closeBreaker(draft, claim);
+  endProbe(draft, claim);
   const number = draft.nextNotificationNumber();
   const question = {
     id: `q${number}`,

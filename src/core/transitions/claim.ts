@@ -2,15 +2,24 @@ import { type Claim, isOver, remainingMs } from "../claim.js";
 import type { ClaimCommand, ClaimNextCommand, ClaimOptions } from "../command.js";
 import type { Draft } from "../draft.js";
 import { blockers, explainReasons } from "../explain.js";
-import { type Picked, pickNext, whoIs } from "../ready.js";
+import { type Picked, type PickQuery, pickNext, rankOfTask, usesOfClaim, type Who, whoIs } from "../ready.js";
 import { accept, assert, canRead, type Outcome, type Refusal, refuse } from "../refusal.js";
+import {
+  Availability,
+  ownUses,
+  type Reservation,
+  reserve,
+  resourcesChangeAt,
+  sumOfUses,
+} from "../resource.js";
 import { heldReviews } from "../review.js";
 import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";
 import { noteProbe, type OpenBreaker, openBreaker } from "./breaker.js";
 import { sessionNotFound, taskNotFound, touch } from "./holder.js";
-import { registerSession, sessionIdProblem } from "./session.js";
+import { registerSession, sessionIdProblem, sessionUsesProblem } from "./session.js";
 import { markStarted } from "./start.js";
+import { takeResources } from "./take.js";
 
 export interface Claimed {
   taskId: string;
@@ -42,14 +51,16 @@ export function claim(draft: Draft, command: ClaimCommand): Outcome<Claimed> {
   }
   if (held) return alreadyClaimed(draft, held, session.value.id);
   const who = whoIs(session.value, command.agentType);
-  if (blockers(task, undefined, draft.project(project), who, draft.now).length > 0) {
+  const resources = new Availability(draft, draft.now);
+  const situation = { claim: undefined, project: draft.project(project), who, resources, now: draft.now };
+  if (blockers(task, situation).length > 0) {
     const reasons = explainReasons(draft, task, who);
     return refuse("TASK_NOT_CLAIMABLE", `Task ${taskId} cannot be claimed. ${reasons[0]?.message}`, {
       ...(reasons[0]?.fix ? { hint: `Run: ${reasons[0].fix}` } : {}),
       details: { taskId, reasons },
     });
   }
-  grant(draft, task, session.value, command);
+  grant(draft, task, session.value, command, who);
   return accept({ taskId, resumed: false });
 }
 
@@ -78,9 +89,11 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
     : null;
   const breaker = origin && openBreaker(draft, origin);
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
-  const { entry, soonestAt } = pickReadable(draft, { project, settings, who, labels, avoid, now: draft.now });
+  const query = { project, settings, who, labels, avoid, now: draft.now };
+  const { entry, soonestAt, lacksResource } = pickReserving(draft, query);
   if (!entry) {
-    const retryAt = earliest(soonestAt, draft.view.nextDue(draft.now));
+    const due = earliest(soonestAt, draft.view.nextDue(draft.now));
+    const retryAt = lacksResource ? earliest(due, resourcesChangeAt(draft, draft.now)) : due;
     return accept({ taskId: null, retryAt, ...(soonestAt === null ? {} : { scheduledAt: soonestAt }) });
   }
   if (breaker && draft.now < breaker.probeAt) {
@@ -88,18 +101,37 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   }
   const task = draft.task(project, entry.id);
   assert(task, `ready task ${entry.id} exists`);
-  const blocked = blockers(task, draft.claim(project, task.id), draft.project(project), who, draft.now);
+  const blocked = blockers(task, {
+    claim: draft.claim(project, task.id),
+    project: draft.project(project),
+    who,
+    resources: new Availability(draft, draft.now),
+    now: draft.now,
+  });
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
   if (origin && breaker) noteProbe(draft, origin, breaker);
-  grant(draft, task, session, command);
+  grant(draft, task, session, command, who);
   return accept({ taskId: entry.id, resumed: false });
+}
+
+/** A task that has long waited for many units at once gets what is freed from now on. */
+function pickReserving(draft: Draft, query: Omit<PickQuery, "resources">): Picked {
+  const { now } = query;
+  const picked = pickReadable(draft, { ...query, resources: new Availability(draft, now) });
+  if (!picked.starved) return picked;
+  const rankOf = (each: Reservation) => {
+    const task = draft.task(each.project, each.taskId);
+    return task ? rankOfTask(task, draft.project(each.project).settings, now) : 0;
+  };
+  if (!reserve(draft, picked.starved, rankOf, now)) return picked;
+  return pickReadable(draft, { ...query, resources: new Availability(draft, now) });
 }
 
 /** So many unreadable tasks are passed over at the head of the queue; the next one fails the claim. */
 const passedOverMax = 100;
 
 /** Passes over tasks that the store cannot decode: one damaged row must not stop the queue. */
-function pickReadable(draft: Draft, query: Parameters<typeof pickNext>[1]): Picked {
+function pickReadable(draft: Draft, query: PickQuery): Picked {
   const { project } = query;
   const avoid = new Map<string, number>();
   let picked = pickNext(draft.view, query);
@@ -142,6 +174,7 @@ export function claimant(
   if (!register) return sessionNotFound(sessionId);
   return (
     sessionIdProblem(sessionId, "sessionId") ??
+    sessionUsesProblem(draft, project, register.uses, "register.uses") ??
     accept(registerSession(draft, project, { id: sessionId, ...register }))
   );
 }
@@ -202,8 +235,9 @@ function renew(draft: Draft, held: Claim, options: ClaimOptions): void {
   if (options.start && renewed.state === "claimed") markStarted(draft, renewed);
 }
 
-function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions): void {
+function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions, who: Who): void {
   const { settings } = draft.project(task.project);
+  const uses = sumOfUses(ownUses(task), usesOfClaim(who, settings));
   const ttlMs = options.ttlMs ?? settings.claim.defaultTtlMs;
   const startBy = draft.now + settings.claim.startTimeoutMs;
   const claim = draft.putClaim({
@@ -221,6 +255,8 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
     heartbeatCount: 0,
     progress: null,
     metadata: options.metadata ?? null,
+    uses,
+    usage: null,
     startBy,
     // Its time counts from its start; who never says so has it from the last moment to start.
     deadlineAt: task.timeoutMs === null ? null : startBy + task.timeoutMs,
@@ -241,5 +277,6 @@ function grant(draft: Draft, task: Task, session: Session, options: ClaimOptions
       waitedMs: Math.max(0, draft.now - (task.readyAt ?? draft.now)),
     },
   });
+  takeResources(draft, claim);
   if (options.start) markStarted(draft, claim, task);
 }

@@ -4,6 +4,7 @@ import { type Attempt, type AttemptAnswer, type AttemptEnd, type Claim, workedMs
 import type { Draft } from "../draft.js";
 import { beginningOf, limits } from "../limits.js";
 import { isReady, type Task, type TaskResult } from "../task.js";
+import { giveResourcesBack } from "./take.js";
 
 export interface Ending {
   end: AttemptEnd;
@@ -31,6 +32,8 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
     heartbeatCount: claim.heartbeatCount,
     progress: claim.progress,
     metadata: claim.metadata,
+    uses: claim.uses,
+    usage: claim.usage,
     updatedAt: draft.now,
     end: ending.end,
     releasedAt: draft.now,
@@ -42,6 +45,7 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
   };
   draft.putAttempt(attempt);
   draft.dropClaim(claim);
+  if (claim.uses) giveResourcesBack(draft, attempt);
   remember(draft, attempt);
   return { ...task, epoch: claim.epoch, startedAt: claim.startedAt, updatedAt: draft.now };
 }

@@ -6,10 +6,11 @@ import { suppliedIdProblem } from "../ids.js";
 import { limits, utf8Length } from "../limits.js";
 import { priorityDefault } from "../priority.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { normalUses, projectUses, usesProblem } from "../resource.js";
 import { isReady, type Task } from "../task.js";
 import { Batch, type Plan } from "./batch.js";
 import { withReadiness } from "./close.js";
-import { at } from "./invalid.js";
+import { at, pathAt } from "./invalid.js";
 import { reservedDepth } from "./new-id.js";
 
 export interface Created {
@@ -30,8 +31,12 @@ export function inputRefusal(
   { project, tasks }: { project: string; tasks: readonly PlanTask[] },
 ): Refusal | null {
   const isReserved = (id: string) => reservedDepth(draft, project, id) !== null;
+  const withProject = projectUses(draft.project(project));
   for (const [index, input] of tasks.entries()) {
-    const problem = input.done ? null : inputProblem(input, index, isReserved);
+    const problem = input.done
+      ? null
+      : (inputProblem(input, index, isReserved) ??
+        usesProblem(draft, pathAt(index, "uses"), input.uses, withProject));
     if (problem) return problem;
   }
   return null;
@@ -85,6 +90,8 @@ function put(draft: Draft, plan: Plan, origin: Origin): void {
     assignee: input.assignee ?? null,
     agentType: input.agentType ?? null,
     requires: [...new Set(input.requires)],
+    uses: normalUses(input.uses),
+    scopes: [],
     maxRetries: input.maxRetries ?? settings.maxRetries,
     retryCount: 0,
     lostCount: 0,
@@ -112,6 +119,7 @@ function put(draft: Draft, plan: Plan, origin: Origin): void {
     landed: null,
     noChange: false,
     returnCount: 0,
+    usage: null,
   };
   draft.putTask(isReady(task, undefined) ? withReadiness(draft, task, { keep: false }) : task);
   const prompt = input.prompt ?? input.description ?? plan.title;

@@ -4,6 +4,7 @@
 import type { PlanTask, TaskPatch } from "../command.js";
 import { fingerprint } from "../plan.js";
 import { priorityDefault } from "../priority.js";
+import { normalUses } from "../resource.js";
 import type { Task, TaskText } from "../task.js";
 import { titleOf } from "./batch.js";
 
@@ -18,6 +19,7 @@ const defaults = {
   assignee: null,
   agentType: null,
   requires: [],
+  uses: null,
   notBefore: null,
   timeoutMs: null,
   metadata: null,
@@ -39,6 +41,7 @@ export function saidBy(input: PlanTask, identityOf: (reference: string) => strin
     prompt: input.prompt ?? input.description ?? title,
     labels: input.labels && [...new Set(input.labels)],
     requires: input.requires && [...new Set(input.requires)],
+    uses: normalUses(input.uses) ?? undefined,
     dependsOn: [...new Set(dependsOn?.map(identityOf))].sort(),
     ...(type === "group" && { type }),
     ...(parentId !== undefined && { parentId: identityOf(parentId) }),

@@ -4,6 +4,7 @@ import { idProblem } from "../ids.js";
 import { submittedCount } from "../landing.js";
 import { defaultSettings, mergeSettings, type Project, type Settings, settingsProblem } from "../project.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { usesProblem } from "../resource.js";
 
 export function projectNotFound(project: string): Refusal {
   return refuse("PROJECT_NOT_FOUND", `Project ${project} not found.`, {
@@ -23,7 +24,7 @@ export function createProject(draft: Draft, command: CreateProjectCommand): Outc
     return refuse("ID_TAKEN", `Project ${id} exists already.`, { details: { id } });
   }
   const settings = mergeSettings(defaultSettings, command.settings);
-  const invalid = invalidSettings(settings);
+  const invalid = invalidSettings(settings) ?? settingsUsesProblem(draft, settings);
   if (invalid) return invalid;
   draft.putProject({ id, settings, paused: false, createdAt: draft.now, updatedAt: draft.now });
   draft.emit("project:updated", { project: id, data: { project: id, created: true } });
@@ -33,7 +34,10 @@ export function createProject(draft: Draft, command: CreateProjectCommand): Outc
 export function updateProject(draft: Draft, command: UpdateProjectCommand): Outcome<null> {
   const project = draft.project(command.project);
   const settings = mergeSettings(project.settings, command.settings);
-  const invalid = invalidSettings(settings) ?? targetProblem(draft, project, settings);
+  const invalid =
+    invalidSettings(settings) ??
+    targetProblem(draft, project, settings) ??
+    (command.settings?.uses ? settingsUsesProblem(draft, settings) : null);
   if (invalid) return invalid;
   const paused = command.paused ?? project.paused;
   draft.putProject({ ...project, settings, paused, updatedAt: draft.now });
@@ -58,6 +62,10 @@ function targetProblem(draft: Draft, { id, settings: { land } }: Project, after:
     hint: "Land or withdraw them first. Run: dibs list -s submitted",
     details: { project: id, submitted: count },
   });
+}
+
+function settingsUsesProblem(draft: Draft, { uses }: Settings): Refusal | null {
+  return usesProblem(draft, "settings.uses", uses, null);
 }
 
 function invalidSettings(settings: Settings): Refusal | null {

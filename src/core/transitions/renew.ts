@@ -8,6 +8,7 @@ import { closeBreaker, closeBreakerIfLong } from "./breaker.js";
 import { leaseProblem } from "./claim.js";
 import { holderOf } from "./holder.js";
 import { renewReview } from "./review.js";
+import { endProbe } from "./take.js";
 
 function renewed(draft: Draft, claim: Claim, extendMs: number): Claim {
   return {
@@ -52,6 +53,7 @@ export function progress(draft: Draft, command: ProgressCommand): Outcome<null> 
     draft.putTask({ ...task, lostCount: 0, responsePending: false, updatedAt: draft.now });
   }
   closeBreaker(draft, claim);
+  endProbe(draft, claim);
   draft.emit("task:progress", {
     project: task.project,
     taskId: task.id,

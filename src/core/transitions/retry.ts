@@ -1,6 +1,7 @@
 import type { RetryCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { accept, type Outcome, refuse } from "../refusal.js";
+import { resourceNotFound, resourceOf } from "../resource.js";
 import { isTerminal, stateOf, type Task } from "../task.js";
 import { withReadiness } from "./close.js";
 import { endGroupIfOver } from "./finish.js";
@@ -36,6 +37,8 @@ export function retry(draft: Draft, command: RetryCommand): Outcome<null> {
       );
     }
   }
+  const missing = Object.keys(task.uses ?? {}).find((id) => !resourceOf(draft, id));
+  if (missing !== undefined) return resourceNotFound(missing);
   revive(draft, task);
   return accept(null);
 }

@@ -5,12 +5,26 @@ import type { Draft } from "../draft.js";
 import { idProblem, reservedSessionIds } from "../ids.js";
 import { ownerOf } from "../ownership.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isSameUses, normalUses, projectUses, type Uses, usesProblem } from "../resource.js";
 import { isLive, isOtherProcess, newcomer, type Session, type SessionInput } from "../session.js";
 import { lose } from "./close.js";
 import { sessionNotFound, touch } from "./holder.js";
 
 export function register(draft: Draft, { project, session }: RegisterCommand): Outcome<Session> {
-  return sessionIdProblem(session.id, "id") ?? accept(registerSession(draft, project, session));
+  return (
+    sessionIdProblem(session.id, "id") ??
+    sessionUsesProblem(draft, project, session.uses, "uses") ??
+    accept(registerSession(draft, project, session))
+  );
+}
+
+export function sessionUsesProblem(
+  draft: Draft,
+  project: string,
+  uses: Uses | undefined,
+  path: string,
+): Refusal | null {
+  return usesProblem(draft, path, uses, projectUses(draft.project(project)));
 }
 
 export function sessionIdProblem(id: string, path: string): Refusal | null {
@@ -36,6 +50,7 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     processStartedAt:
       input.pid == null ? (renewed ? null : known.processStartedAt) : (input.processStartedAt ?? null),
     capabilities: input.capabilities ?? (renewed ? [] : known.capabilities),
+    uses: usesAfter(input, renewed ? undefined : known),
     capacity: input.capacity ?? (renewed ? 1 : known.capacity),
     heartbeats: input.heartbeats ?? (renewed ? false : known.heartbeats),
     contextPercent: renewed ? null : known.contextPercent,
@@ -64,6 +79,13 @@ export function registerSession(draft: Draft, project: string, input: SessionInp
     });
   }
   return session;
+}
+
+/** The same object if they are the same: waiting claims are woken when they change. */
+function usesAfter({ uses }: SessionInput, known: Session | undefined): Uses {
+  if (uses === undefined) return known?.uses ?? null;
+  const normal = normalUses(uses);
+  return known && isSameUses(known.uses, normal) ? known.uses : normal;
 }
 
 /** Its token is gone: whoever goes on with it is its owner from now on. */

@@ -4,6 +4,7 @@ import { edgesFrom, findCycle } from "../dependency.js";
 import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { normalUses, projectUses, usesProblem } from "../resource.js";
 import { isReady, stateOf, type Task } from "../task.js";
 import { cycleRefusal } from "./batch.js";
 import { withReadiness } from "./close.js";
@@ -20,7 +21,10 @@ export function update(draft: Draft, command: UpdateCommand): Outcome<{ changed:
   if (!task) return noSuchTask(draft, project, taskId);
   const patch = withoutDoubles(withAllLabels(command.patch, task));
   const refusal =
-    stateProblem(draft, task, patch) ?? sizeProblem(patch) ?? dependencyProblem(draft, task, patch.dependsOn);
+    stateProblem(draft, task, patch) ??
+    sizeProblem(patch) ??
+    usesProblem(draft, "uses", patch.uses, projectUses(draft.project(project))) ??
+    dependencyProblem(draft, task, patch.dependsOn);
   if (refusal) return refusal;
   return accept({ changed: applyPatch(draft, task, patch) });
 }
@@ -51,6 +55,7 @@ function withoutDoubles(patch: TaskPatch): TaskPatch {
   for (const field of ["labels", "dependsOn", "requires"] as const) {
     if (patch[field]) unique[field] = [...new Set(patch[field])];
   }
+  if (patch.uses) unique.uses = normalUses(patch.uses);
   return unique;
 }
 

@@ -7,7 +7,7 @@ import type { Command, NewTask } from "../../core/command.js";
 import { carryOut, type ValueOf } from "../../core/decide.js";
 import type { DibsEvent, Notification } from "../../core/event.js";
 import { explainTask, type Reason } from "../../core/explain.js";
-import { brokenInvariants, type Everything } from "../../core/invariants.js";
+import { brokenInvariants, type Everything, everythingIn } from "../../core/invariants.js";
 import type { SettingsPatch } from "../../core/project.js";
 import { whoIs } from "../../core/ready.js";
 import { assert, type Code, type Outcome, type Refusal } from "../../core/refusal.js";
@@ -224,16 +224,7 @@ export class World {
 
   /** Everything there is, for the invariants. */
   async everything(): Promise<Everything> {
-    return this.read((view) => {
-      const tasks = view.tasks({ project: null, afterOrdinal: 0, limit: everything });
-      return {
-        org: view.org(),
-        tasks,
-        claims: view.openClaims({ project: null, limit: everything }),
-        attempts: tasks.flatMap((task) => view.attempts(task.project, task.id, everything)),
-        events: view.events({ after: 0, limit: everything }),
-      };
-    });
+    return this.read(everythingIn);
   }
 
   /** The command must leave everything as it is. */

@@ -21,6 +21,7 @@ import { questions } from "./questions.js";
 import { readiness } from "./readiness.js";
 import { refusals } from "./refusals.js";
 import { repetition } from "./repetition.js";
+import { resources } from "./resources.js";
 import { retries } from "./retries.js";
 import { reviews } from "./reviews.js";
 import { sessions } from "./sessions.js";
@@ -62,4 +63,5 @@ export function conformance(driver: Driver): void {
   plans(driver);
   landing(driver);
   reviews(driver);
+  resources(driver);
 }

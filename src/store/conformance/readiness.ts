@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { listReady, whoIs } from "../../core/ready.js";
+import { Availability } from "../../core/resource.js";
 import { type Driver, minute, project, teller, type World } from "./harness.js";
 
 /** What is claimable now, as lists show it. */
@@ -11,7 +12,8 @@ async function listed(
     const { settings } = view.project(project)!;
     const session = sessionId === undefined ? undefined : view.session(project, sessionId);
     const who = session ? whoIs(session) : null;
-    return listReady(view, { project, settings, who, now, limit }).map((entry) => entry.id);
+    const resources = new Availability(view, now);
+    return listReady(view, { project, settings, who, now, limit, resources }).map((entry) => entry.id);
   });
 }
 

@@ -27,6 +27,7 @@ export function sessions(driver: Driver): void {
         name: "Ann",
         agentType: "autonomous",
         capabilities: ["gpu"],
+        uses: null,
         capacity: 3,
         heartbeats: true,
         ...process,

@@ -37,7 +37,9 @@ function follow(known: Known, statement: string): void {
     known.delete(from);
   }
   const [, table, column] = /^ALTER TABLE (\w+) ADD COLUMN (.+)$/.exec(statement) ?? [];
-  if (table && column) known.set(table, known.get(table)!.replace(/(?=,\s+PRIMARY KEY \()/, `, ${column}`));
+  // Before the constraints of the table, or its end.
+  if (table && column)
+    known.set(table, known.get(table)!.replace(/(?=,\s+PRIMARY KEY \(|\)[^()]*$)/, `, ${column}`));
 }
 
 function drop(known: Known, table: string): void {

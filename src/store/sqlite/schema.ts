@@ -270,6 +270,16 @@ INSERT INTO store VALUES (lower(hex(randomblob(16))));
 CREATE INDEX task_submitted ON task (org, no) WHERE state = 'submitted';
 `,
   },
+  {
+    version: 6,
+    name: "resources",
+    // An earlier program would end claims without giving their units back: it must refuse this store.
+    sql: `
+ALTER TABLE claim ADD COLUMN uses TEXT;
+ALTER TABLE claim ADD COLUMN usage TEXT;
+ALTER TABLE session ADD COLUMN uses TEXT;
+`,
+  },
 ];
 
 export const migrationTable =

@@ -18,6 +18,7 @@ const transfer = () => import("./commands/transfer.js").then(({ commands }) => c
 const s3 = () => import("./commands/s3.js").then(({ commands }) => commands);
 const run = () => import("./commands/run.js").then(({ commands }) => commands);
 const review = () => import("./commands/review.js").then(({ commands }) => commands);
+const resources = () => import("./commands/resources.js").then(({ commands }) => commands);
 const completion = () => import("./commands/completion.js").then(({ commands }) => commands);
 
 export const groups: Record<string, Record<string, Entry>> = {
@@ -64,6 +65,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     sessions: { summary: "list sessions and their tasks", load: people },
     events: { summary: "list events; -f follows", load: people },
     stats: { summary: "show statistics", load: people },
+    resources: { summary: "list resources: in use, held, spent, waiting", load: resources },
   },
   "Work on tasks": {
     claim: { summary: "claim a task, or the best ready one", load: holder },
@@ -74,6 +76,7 @@ export const groups: Record<string, Record<string, Entry>> = {
     submit: { summary: "hand in the change of a task", load: holder },
     fail: { summary: "report a failed attempt", load: holder },
     release: { summary: "return tasks to the queue", load: holder },
+    usage: { summary: "report what an attempt has cost", load: holder },
     lock: {
       summary: "acquire, release and list named locks",
       load: () => import("./commands/locks.js").then(({ commands }) => commands),
@@ -101,6 +104,7 @@ export const groups: Record<string, Record<string, Entry>> = {
       summary: "create, list and configure projects",
       load: () => import("./commands/project.js").then(({ commands }) => commands),
     },
+    resource: { summary: "set, hold, resume and remove resources", load: resources },
     check: {
       summary: "add, list, remove and run the checks of landing",
       load: () => import("./commands/check.js").then(({ commands }) => commands),

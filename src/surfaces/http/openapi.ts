@@ -135,7 +135,7 @@ const templateOf = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 function operationObject({ operation, tag, input, output }: Described, refusals: Refusals): OperationObject {
   const { name, summary, http, role, cli, mcp } = operation;
-  const takesBody = http.method === "POST" || http.method === "PATCH";
+  const takesBody = ["POST", "PUT", "PATCH"].includes(http.method);
   const isIdempotent = http.method !== "GET";
   const requestBody = takesBody ? bodyOf(operation, input) : undefined;
   const common = isIdempotent ? [...operationCodes, "IDEMPOTENCY_MISMATCH" as const] : operationCodes;

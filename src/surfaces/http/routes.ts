@@ -40,7 +40,7 @@ function handlerFor(operation: Operation, { executor, closing, limits, onRefused
   const params = paramsOf(operation);
   const fields = inputFields(operation);
   const writes = method !== "GET";
-  const hasBody = method === "POST" || method === "PATCH";
+  const hasBody = method === "POST" || method === "PUT" || method === "PATCH";
   const mayWait = fields.has("waitMs");
   const body = {
     bytesMax: path.endsWith("/batch") ? limits.batchBytesMax : limits.bodyBytesMax,

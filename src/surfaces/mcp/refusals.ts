@@ -37,6 +37,8 @@ const next = {
   REMOTE_REQUIRED: tellHuman,
   CHILDREN_OPEN:
     "Its subtasks come first: claim and complete them, then complete_task this one. Or release_task it.",
+  RESOURCE_NOT_FOUND: tellHuman,
+  RESOURCE_IN_USE: tellHuman,
   DEPENDENCY_NOT_FOUND: "Create that task first, or check its id with list_tasks.",
   DEPENDENCY_CYCLE: "Remove one of these dependencies.",
   VALIDATION_FAILED: "Correct it and call again.",

@@ -16,7 +16,7 @@ export const decode = readable(
   ([project, id, lastSeenAt, endedAt, body]: Row): Session => {
     need(Array.isArray(body.capabilities), "capabilities");
     need(Array.isArray(body.avoid), "avoid");
-    return { project, id, lastSeenAt, endedAt, owner: null, ...body };
+    return { project, id, lastSeenAt, endedAt, owner: null, uses: null, ...body };
   },
 );
 

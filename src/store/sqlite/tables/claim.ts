@@ -25,6 +25,8 @@ const layout = new Layout<Claim>({
   heartbeatCount: "heartbeat_count",
   progress: object("progress"),
   metadata: object("metadata"),
+  uses: object("uses"),
+  usage: object("usage"),
   updatedAt: "updated_at",
   startBy: "start_by",
   deadlineAt: "deadline_at",
@@ -45,6 +47,7 @@ const granted = {
   startedAt: null,
   heartbeatCount: 0,
   progress: null,
+  usage: null,
   pausedAt: null,
   acknowledged: false,
 } satisfies Partial<Claim>;

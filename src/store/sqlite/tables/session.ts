@@ -3,7 +3,7 @@ import type { SessionFilter } from "../../../core/view.js";
 import { Layout, type Row, type Value } from "../../columns.js";
 import { decodeAll, readable } from "../../unreadable.js";
 import { Where } from "../../where.js";
-import { flag, list as listIn, marks, ofFirstTwo } from "../converters.js";
+import { flag, list as listIn, marks, object, ofFirstTwo } from "../converters.js";
 import type { Scope } from "../scope.js";
 
 const layout = new Layout<Session>({
@@ -25,6 +25,7 @@ const layout = new Layout<Session>({
   incarnation: "incarnation",
   avoid: listIn("avoid"),
   owner: "owner",
+  uses: object("uses"),
 });
 
 const { columns } = layout;

@@ -7,6 +7,7 @@ import { dependentsText, printDependentsOfMany } from "../dependents.js";
 import { taskPage } from "../print/task-page.js";
 import { plain } from "../print/text.js";
 import { type FlagSpec, usageError } from "../spec.js";
+import { usesFlag, usesOf } from "../uses.js";
 
 /** What a task can be given when it is added and when it is edited. */
 const taskFlags: Record<string, FlagSpec> = {
@@ -27,6 +28,7 @@ const taskFlags: Record<string, FlagSpec> = {
     many: true,
     help: "capability that the agent needs; repeatable: --requires gpu --requires docker",
   },
+  uses: usesFlag("each attempt"),
   phase: { value: "<word>", help: "phase, such as implementation or test" },
   "max-retries": { value: "<n>", help: "number of automatic retries" },
   "not-before": { value: "<time>", help: "earliest start: an ISO time, a duration such as 2h, or now" },
@@ -45,6 +47,7 @@ function taskFields(context: Context) {
     assignee: context.text("assignee"),
     agentType: context.text("agent-type"),
     requires: context.texts("requires"),
+    uses: usesOf(context),
     phase: context.text("phase"),
     maxRetries: context.number("max-retries"),
     notBefore: notBeforeOf(context),

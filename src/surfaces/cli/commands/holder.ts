@@ -295,6 +295,37 @@ export const commands: Record<string, SingleCommand> = {
       context.say(answer, () => `noted on ${plain(answer.task.id)}`);
     },
   },
+  usage: {
+    name: "usage",
+    args: "[id]",
+    summary: "Report what an attempt has cost so far",
+    details:
+      "Figures are totals of the attempt: the largest report counts, until 24 hours after the attempt has ended. Budgets of the resources it used are charged.",
+    flags: {
+      usd: { value: "<amount>", help: "cost in US dollars" },
+      "input-tokens": { value: "<n>", help: "tokens that the model has read" },
+      "output-tokens": { value: "<n>", help: "tokens that the model has written" },
+      model: { value: "<name>", help: "model of the agent" },
+    },
+    exits: { 1: "held by another session, or ended more than 24 hours ago" },
+    examples: [
+      "dibs usage 0001 --usd 0.42 --session agent-1",
+      "dibs usage 0001 --input-tokens 120000 --output-tokens 8000 --model opus --session agent-1",
+    ],
+    async run(context) {
+      const usage = given({
+        usd: context.number("usd"),
+        inputTokens: context.number("input-tokens"),
+        outputTokens: context.number("output-tokens"),
+        model: context.text("model"),
+      });
+      if (Object.keys(usage).length === 0)
+        throw usageError("Missing figures.", "For example: dibs usage 0001 --usd 0.42");
+      const { taskId } = context;
+      const answer = await (await context.dibs()).tasks.usage({ ...context.holderOf(taskId), ...usage });
+      context.say(answer, () => `reported on ${plain(answer.attempt.taskId)}`);
+    },
+  },
   ask: {
     name: "ask",
     args: "[id] [question...]",

@@ -2,6 +2,7 @@
 
 import { priorityText, stateAndStage } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
+import { usesText } from "../uses.js";
 import type { Display } from "./display.js";
 import { type Field, fieldLines } from "./fields.js";
 import { submissionFields, type WireSubmission } from "./submission.js";
@@ -40,6 +41,7 @@ function fieldsOf(task: WireTask, submission: WireSubmission | undefined, displa
     ["assignee", task.assignee],
     ["agent type", task.agentType],
     ["requires", task.requires.join(", ")],
+    ["uses", usesText(task.uses)],
     ["not before", task.notBefore && `${task.notBefore} (${ago(task.notBefore, now)})`],
     ["timeout", task.timeoutMs === null ? null : span(task.timeoutMs)],
     [
@@ -60,6 +62,7 @@ function fieldsOf(task: WireTask, submission: WireSubmission | undefined, displa
     ],
     ["added", `${ago(task.createdAt, now)} by ${task.createdBy}`],
     ["ended", task.endedAt && ago(task.endedAt, now)],
+    ["cost", task.usage && usageText(task.usage)],
     ["result", result && shortened(result.output)],
     ["created", result?.filesCreated.join(", ")],
     ["changed", result?.filesModified.join(", ")],
@@ -72,6 +75,16 @@ function fieldsOf(task: WireTask, submission: WireSubmission | undefined, displa
     ["error", task.error && shortened(task.error), "red"],
     ["metadata", task.metadata && JSON.stringify(task.metadata)],
   ];
+}
+
+/** What is not known is left out. */
+function usageText({ usd, inputTokens, outputTokens }: NonNullable<WireTask["usage"]>): string {
+  const parts = [
+    usd === null ? null : `$${usd}`,
+    inputTokens === null ? null : `${inputTokens} tokens in`,
+    outputTokens === null ? null : `${outputTokens} tokens out`,
+  ];
+  return parts.filter((each) => each !== null).join(", ");
 }
 
 type Progress = NonNullable<NonNullable<WireTask["claim"]>["progress"]>;

@@ -51,6 +51,8 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     tone: "good",
     text: textOf(response),
   }),
+  "task:usage": () => null,
+  "resource:updated": () => null,
   "task:submitted": ({ submission, durationMs }) => ({
     what: after(`submitted ${submission}`, durationMs),
     tone: "good",

@@ -1,0 +1,85 @@
+// report-usage: what an attempt has cost. Agents report it as they go, or after the end.
+
+import type { Attempt, Claim } from "../claim.js";
+import type { ReportUsageCommand } from "../command.js";
+import type { Draft } from "../draft.js";
+import { lateUsageMs, limits } from "../limits.js";
+import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { addedUsage, mergedUsage, resourceOf, sumOfUsage, type Usage, usageFields } from "../resource.js";
+import { stateOf } from "../task.js";
+import { taskNotFound } from "./holder.js";
+import { heldByOther, notClaimed } from "./not-holder.js";
+import { charge, countUnknown, isCostMissing } from "./take.js";
+
+export interface Reported {
+  epoch: number;
+}
+
+export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<Reported> {
+  const { project, taskId } = command;
+  const task = draft.task(project, taskId);
+  if (!task) return taskNotFound(draft, project, taskId);
+  const found = leaseOf(draft, command);
+  if (!found.ok) return found;
+  const lease = found.value;
+  const usage = mergedUsage(lease.usage, reported(command));
+  if (JSON.stringify(usage) === JSON.stringify(lease.usage)) return accept({ epoch: lease.epoch });
+  const added = addedUsage(lease.usage, usage);
+  if ("end" in lease) draft.putAttempt({ ...lease, usage });
+  else draft.putClaim({ ...lease, usage });
+  const isMore = usageFields.some((field) => added[field] !== null);
+  if (isMore) draft.putTask({ ...draft.task(project, taskId)!, usage: sumOfUsage(task.usage, added) });
+  const tokens = (added.inputTokens ?? 0) + (added.outputTokens ?? 0);
+  for (const id in lease.uses) {
+    const resource = resourceOf(draft, id);
+    if (!resource) continue;
+    if ("end" in lease && isCostMissing(resource, lease) && !isCostMissing(resource, { ...lease, usage }))
+      countUnknown(draft, id, -1);
+    charge(draft, resource, { usd: added.usd ?? 0, tokens }, project);
+  }
+  draft.emit("task:usage", {
+    project,
+    taskId,
+    sessionId: lease.sessionId,
+    epoch: lease.epoch,
+    actor: `agent:${lease.sessionId}`,
+    data: { ...usage, added, agentType: lease.agentType },
+  });
+  return accept({ epoch: lease.epoch });
+}
+
+function reported({ usd, inputTokens, outputTokens, model }: ReportUsageCommand): Partial<Usage> {
+  return {
+    ...(usd === undefined ? {} : { usd }),
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+/** The open claim of the session, or its attempt that ended not too long ago. */
+function leaseOf(draft: Draft, command: ReportUsageCommand): Outcome<Claim | Attempt> {
+  const { project, taskId, sessionId, epoch } = command;
+  const task = draft.task(project, taskId)!;
+  const claim = draft.claim(project, taskId);
+  if (claim?.sessionId === sessionId && (epoch === undefined || epoch === claim.epoch)) return accept(claim);
+  const ofEpoch =
+    epoch ??
+    draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)
+      ?.epoch;
+  const attempt = ofEpoch === undefined ? undefined : draft.attempt(project, taskId, ofEpoch);
+  if (!attempt) return claim ? heldByOther(claim, command) : notClaimed(task, sessionId);
+  if (attempt.sessionId !== sessionId) {
+    return refuse("NOT_CLAIM_OWNER", `Attempt ${attempt.epoch} of task ${taskId} was not by ${sessionId}.`, {
+      details: { taskId, epoch: attempt.epoch, state: stateOf(task, claim) },
+    });
+  }
+  return Math.abs(draft.now - attempt.releasedAt) <= lateUsageMs ? accept(attempt) : tooLate(attempt);
+}
+
+function tooLate({ taskId, epoch, releasedAt }: Attempt): Refusal {
+  return refuse("CLAIM_EXPIRED", `Attempt ${epoch} of task ${taskId} ended more than 24 hours ago.`, {
+    hint: "Usage is accepted for 24 hours after the end of an attempt.",
+    details: { taskId, epoch, releasedAt },
+  });
+}
