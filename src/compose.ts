@@ -44,7 +44,10 @@ import type { Lines } from "./transfer/import.js";
 export interface OpenOptions {
   /** The database file. */
   path?: string;
-  /** A PostgreSQL database instead, for many machines: `postgres://user:password@host:5432/database`. */
+  /**
+   * A database for many machines instead: `postgres://user:password@host:5432/database`, or `dynamodb://region/prefix`, whose tables
+   * `dibs db create` creates.
+   */
   url?: string;
   /** Keep everything in memory instead, for tests and short-lived programs. */
   memory?: boolean;
@@ -121,7 +124,7 @@ export function placeOf({ path, url, memory, store }: OpenOptions): Place {
   if (typeof path === "string" && path !== "") named.push({ path });
   if (typeof url === "string" && url !== "") named.push({ url });
   const set = process.env.DIBS_DATABASE_URL;
-  if (named.length === 0 && set) named.push(isPostgres(set) ? { url: set } : { path: set });
+  if (named.length === 0 && set) named.push(isDatabaseAddress(set) ? { url: set } : { path: set });
   const [place] = named;
   if (place && named.length === 1) return place;
   throw new DibsError(
@@ -139,7 +142,8 @@ function refuseClock({ store, clock }: OpenOptions): void {
   throw new DibsError("VALIDATION_FAILED", "openDibs: a store has its own clock. Omit clock.");
 }
 
-const isPostgres = (text: string) => /^postgres(ql)?:/.test(text);
+const isDatabaseAddress = (text: string) => /^(postgres(ql)?|dynamodb):/.test(text);
+const isDynamo = (text: string) => text.startsWith("dynamodb:");
 
 /**
  * Without a clock of the caller's, a store on a server goes by the server's. Only the store that is used is loaded: commands are
@@ -159,6 +163,10 @@ export async function openStore(
   if ("memory" in place) {
     const { openMemoryStore } = await import("./store/memory/store.js");
     return openMemoryStore(clock ?? systemClock);
+  }
+  if (isDynamo(place.url)) {
+    const { openDynamoStoreAt } = await import("./store/dynamodb/open.js");
+    return openDynamoStoreAt(place.url, clock);
   }
   const { openPostgresStore } = await import("./store/postgres/store.js");
   return openPostgresStore(place.url, clock, { create, onCreate: (where) => onCreate?.(where) });
@@ -283,12 +291,41 @@ export async function backupDibs(options: TransferOptions, file: string): Promis
 /** What is wrong with the stored data, and which form it has. */
 export async function checkDibs(options: TransferOptions): Promise<{ problems: string[]; schema: string }> {
   const problems = await withStore(options, (store) => store.check(options.org ?? "default"));
-  const isFile = "path" in placeOf(options);
-  const { schemaVersion } = isFile
-    ? await import("./store/sqlite/schema.js")
-    : await import("./store/postgres/schema.js");
+  return { problems, schema: await schemaOf(placeOf(options)) };
+}
+
+async function schemaOf(place: Place): Promise<string> {
+  if ("url" in place && isDynamo(place.url)) {
+    const { layoutNumber } = await import("./store/dynamodb/meta.js");
+    return `layout ${layoutNumber}`;
+  }
+  if ("url" in place) {
+    const { schemaVersion } = await import("./store/postgres/schema.js");
+    return `schema ${schemaVersion}`;
+  }
+  const { schemaVersion } = await import("./store/sqlite/schema.js");
   // A file that opens has these: opening asserts them.
-  return { problems, schema: `schema ${schemaVersion}${isFile ? ", write-ahead log, full sync" : ""}` };
+  return `schema ${schemaVersion}, write-ahead log, full sync`;
+}
+
+/** Creates the tables of a store on DynamoDB. False: all of them exist. */
+export async function createTables(address: string): Promise<boolean> {
+  try {
+    const { createDynamoTables } = await import("./store/dynamodb/open.js");
+    return await createDynamoTables(address);
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
+/** The tables of a store on DynamoDB as a CloudFormation template. */
+export async function tableTemplate(address: string): Promise<string> {
+  try {
+    const { templateFor } = await import("./store/dynamodb/cloudformation.js");
+    return templateFor(address);
+  } catch (error) {
+    throw asDibsError(error);
+  }
 }
 
 /** Only of what exists. */

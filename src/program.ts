@@ -88,6 +88,8 @@ const parts: Parts = {
     backup: async (place, file) => (await import("./compose.js")).backupDibs(place, file),
     check: async (place) => (await import("./compose.js")).checkDibs(place),
     exportLines: (place) => later(import("./compose.js").then(({ exportDibs }) => exportDibs(place))),
+    createTables: async (address) => (await import("./compose.js")).createTables(address),
+    tableTemplate: async (address) => (await import("./compose.js")).tableTemplate(address),
     importLines: async (place, lines) => (await import("./compose.js")).importDibs(place, lines),
     linesOf: (file) => later(import("./runtime/lines.js").then(({ linesOf }) => linesOf(file))),
     writeLines: async (file, lines) => (await import("./runtime/lines.js")).writeLines(file, lines),

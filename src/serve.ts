@@ -353,7 +353,7 @@ async function holdServerLock(
     if (!(error instanceof DibsError) || error.code !== "SESSION_BUSY") throw error;
     const { pid } = (error.details.lock ?? {}) as { pid?: number };
     throw new DibsError("SESSION_BUSY", `A server already runs on ${path} (process ${pid}).`, {
-      hint: "Use that one, or stop it first; for several servers on one store use PostgreSQL.",
+      hint: "Use that one, or stop it first; for several servers on one store use PostgreSQL or DynamoDB.",
       details: error.details,
     });
   }

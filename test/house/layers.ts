@@ -49,6 +49,7 @@ const rules: Record<string, Rule> = {
   "store/memory": adapter,
   "store/sqlite": adapter,
   "store/postgres": adapter,
+  "store/dynamodb": adapter,
   "store/conformance": {
     may: ["core", "store"],
     node: false,

@@ -8,7 +8,7 @@ export interface Settings {
   prefix: string;
   /** Of DynamoDB Local or a VPC endpoint; null: the region's. */
   endpoint: string | null;
-  /** For people and error texts. */
+  /** For people and error texts: the address again. */
   where: string;
 }
 
@@ -30,7 +30,7 @@ export function settingsFrom(address: string): Settings {
   const region = url.hostname;
   const prefix = url.pathname.slice(1);
   const endpoint = url.searchParams.get("endpoint");
-  const at = endpoint === null ? "" : ` at ${new URL(endpoint).host}`;
+  const at = endpoint === null ? "" : `?endpoint=${endpoint}`;
   return { region, prefix, endpoint, where: `dynamodb://${region}/${prefix}${at}` };
 }
 

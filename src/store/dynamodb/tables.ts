@@ -28,21 +28,20 @@ export const expiryAttribute = "expiresAt";
 
 export function tableDefinitions(prefix: string): TableDefinition[] {
   const names = tableNames(prefix);
-  const expiring = new Set([names.log, names.agents]);
   return Object.values(names).map((table) => ({
     table,
-    ...(expiring.has(table) && { expiresBy: expiryAttribute }),
+    ...(table === names.log && { expiresBy: expiryAttribute }),
   }));
 }
 
-/** Creates those that do not exist. True: none existed before. */
+/** Creates those that do not exist. False: all of them exist. */
 export async function createTables(client: DynamoClient, prefix: string): Promise<boolean> {
   const missing = await missingTables(client, prefix);
   const definitions = tableDefinitions(prefix);
   await Promise.all(
     definitions.filter(({ table }) => missing.includes(table)).map((each) => client.createTable(each)),
   );
-  return missing.length === definitions.length;
+  return missing.length > 0;
 }
 
 export async function missingTables(client: DynamoClient, prefix: string): Promise<string[]> {

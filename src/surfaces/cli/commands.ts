@@ -113,6 +113,10 @@ export const groups: Record<string, Record<string, Entry>> = {
       summary: "sync a tasks.json with the project, both ways",
       load: () => import("./commands/sync.js").then(({ commands }) => commands),
     },
+    db: {
+      summary: "create the tables of a store on DynamoDB",
+      load: () => import("./commands/db.js").then(({ commands }) => commands),
+    },
     backup: { summary: "copy the database while it is in use", load: transfer },
     export: { summary: "export all data as JSON lines", load: transfer },
     import: { summary: "import an export into an empty store", load: transfer },

@@ -3,7 +3,7 @@
 
 import { dirname, resolve } from "node:path";
 import { DibsError } from "../../contract/error.js";
-import { addressOf, isHere, isPostgres } from "./address.js";
+import { addressOf, isDatabaseAddress, isHere } from "./address.js";
 import { readConfig } from "./config.js";
 import type { Flags } from "./connection.js";
 import type { Parts } from "./parts.js";
@@ -12,7 +12,7 @@ import { plain } from "./print/text.js";
 export interface Configured {
   /** A server. */
   url?: string;
-  /** A PostgreSQL database, or an absolute path. */
+  /** A database on a server, or an absolute path. */
   db?: string;
 }
 
@@ -23,7 +23,7 @@ export async function configuredStore(flags: Flags, parts: Parts): Promise<Confi
   const { config, path } = await readConfig(flags, parts);
   if (config.url !== undefined) return { url: config.url };
   if (config.db === undefined) return {};
-  return { db: isPostgres(config.db) ? config.db : resolve(dirname(dirname(path)), config.db) };
+  return { db: isDatabaseAddress(config.db) ? config.db : resolve(dirname(dirname(path)), config.db) };
 }
 
 /** Throws STORE_NOT_TRUSTED, or asks the person at the terminal. A settings file that was named is meant. */

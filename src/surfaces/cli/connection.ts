@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { shellWord } from "../../client/view/shell.js";
 import { DibsError } from "../../contract/error.js";
-import { isPostgres } from "./address.js";
+import { isDatabaseAddress } from "./address.js";
 import { settingFor } from "./config.js";
 import { configuredStore, refuseUntrustedAddress } from "./configured.js";
 import type { Parts, Place, ServerAddress } from "./parts.js";
@@ -182,6 +182,6 @@ export async function locationFor(flags: Flags, parts: Parts): Promise<Place> {
   const named = databaseNamed(flags, parts) ?? (await configuredStore(flags, parts)).db;
   const org = flags.text("org") ?? env.DIBS_ORG;
   const scope = { ...(org && { org }), ...(project && { project }) };
-  if (named && isPostgres(named)) return { url: named, ...scope };
+  if (named && isDatabaseAddress(named)) return { url: named, ...scope };
   return { path: named ? resolve(cwd, named) : await parts.databaseFor(cwd), ...scope };
 }

@@ -87,6 +87,10 @@ export interface Care {
   backup(place: Place, file: string): Promise<void>;
   /** What is wrong with the stored data, and what it is. */
   check(place: Place): Promise<{ problems: string[]; schema: string }>;
+  /** Of a store on DynamoDB. False: all of them exist. */
+  createTables(address: string): Promise<boolean>;
+  /** The same tables as a CloudFormation template. */
+  tableTemplate(address: string): Promise<string>;
   exportLines(place: Place): AsyncIterable<string>;
   /** How many rows of each kind. */
   importLines(

@@ -29,7 +29,7 @@ export const configKeys = {
   db: {
     type: "string",
     means: "The database of the team; not together with `url`",
-    values: "path from the root of the repository, or `postgres://…` without a password",
+    values: "path from the root of the repository, `postgres://…` without a password, or `dynamodb://…`",
     default: "`.dibs/dibs.db`",
   },
   agent: {
@@ -59,7 +59,7 @@ export const variables = {
   },
   DIBS_DATABASE_URL: {
     means: "The database, as `--db`",
-    values: "path, or `postgres://user:password@host:5432/database`",
+    values: "path, `postgres://user:password@host:5432/database` or `dynamodb://region/prefix`",
     default: "`.dibs/dibs.db` of the repository",
   },
   DIBS_DEBUG: { means: "Print where a defect of Dibs occurred", values: "any text", default: "off" },

@@ -62,7 +62,7 @@ export interface CommandSpec {
 }
 
 export const globalFlags = {
-  db: { value: "<file|url>", help: "database: a file or postgres://… (DIBS_DATABASE_URL)" },
+  db: { value: "<file|url>", help: "database: a file, postgres://… or dynamodb://… (DIBS_DATABASE_URL)" },
   url: { value: "<url>", help: "server to use instead of a database (DIBS_URL)" },
   token: { value: "<token>", help: "token of the server; prefer its token file or DIBS_TOKEN" },
   org: { value: "<org>", help: "organization" },

@@ -4,6 +4,7 @@
 import { basename, dirname, join, relative } from "node:path";
 import { DibsError } from "../../../contract/error.js";
 import type { WireProject } from "../../../contract/shapes.js";
+import { databaseKind } from "../address.js";
 import { hasBlock, withBlock, withoutBlock } from "../agents-md.js";
 import type { SingleCommand } from "../command.js";
 import { serverNamed, whereFor } from "../connection.js";
@@ -97,8 +98,9 @@ async function whatIsThere(context: Context): Promise<{ store: Step; hasIgnore: 
   const { parts } = context;
   const ignore = join(dirname(await parts.databaseFor(parts.cwd)), ".gitignore");
   const hasIgnore = await parts.files.exists(ignore);
-  const { path } = await whereFor(context, parts);
-  const elsewhere = (await serverNamed(context, parts)) ?? (path === undefined ? "PostgreSQL" : undefined);
+  const { path, url } = await whereFor(context, parts);
+  const elsewhere =
+    (await serverNamed(context, parts)) ?? (url === undefined ? undefined : databaseKind(url));
   if (elsewhere !== undefined || path === undefined) {
     return { store: { what: "store", did: "kept", path: elsewhere! }, hasIgnore };
   }

@@ -1,7 +1,7 @@
 // `trust`: a person trusts a store that came with a clone or from another user, or the server that .dibs/config.json names.
 
 import { DibsError } from "../../../contract/error.js";
-import { addressOf, isPostgres } from "../address.js";
+import { addressOf, isDatabaseAddress } from "../address.js";
 import type { SingleCommand } from "../command.js";
 import { configuredStore } from "../configured.js";
 import { locationFor, serverNamed } from "../connection.js";
@@ -13,7 +13,7 @@ import { usageError } from "../spec.js";
 async function subjectOf(context: Context): Promise<{ address: string } | { path: string }> {
   const { parts } = context;
   const { url, db } = await configuredStore(context, parts);
-  const address = url ?? (db !== undefined && isPostgres(db) ? db : undefined);
+  const address = url ?? (db !== undefined && isDatabaseAddress(db) ? db : undefined);
   if (address !== undefined) return { address: addressOf(address) };
   const { path } = await locationFor(context, parts);
   if (path === undefined || (await serverNamed(context, parts)) !== undefined)
