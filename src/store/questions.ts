@@ -5,7 +5,7 @@
 import { orUnreadable, UnreadableRowError } from "./unreadable.js";
 
 /** A run cannot continue: what it asked for cannot be guessed. One for all: its stack is never looked at. */
-const unanswered = Object.assign(new Error("not answered yet"), { name: "Unanswered" });
+export const unanswered = Object.assign(new Error("not answered yet"), { name: "Unanswered" });
 
 /** Questions of one kind are answered together. */
 export interface Kind<K extends readonly unknown[]> {

@@ -36,7 +36,7 @@ export interface Flush {
   tasks: Iterable<Change<Task>>;
   /** Deleted with their texts and attempts, whatever else is in here about them. */
   removed: Iterable<Task>;
-  texts: Iterable<OfTask<TaskText>>;
+  texts: Iterable<OfTask<TaskText> & { task: Task }>;
   claims: Iterable<OfTask<Change<Claim>>>;
   attempts: Iterable<OfTask<Change<Attempt>>>;
   sessions: Iterable<Session>;

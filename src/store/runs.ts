@@ -5,7 +5,7 @@ import { InvariantError } from "../core/refusal.js";
 import type { Lists } from "../core/view.js";
 import { asFailed, cutOf, type Failed } from "./jobs.js";
 import { withLists } from "./org-view.js";
-import type { Job, JobResult, ReadJob } from "./store.js";
+import type { Job, JobResult, ReadJob, Transaction } from "./store.js";
 import type { Workspace } from "./workspace.js";
 
 /** A decision that keeps asking is a defect. */
@@ -20,23 +20,26 @@ export interface Fetching {
   answer(round: number): Promise<void>;
   /**
    * Whether the org is still as the run has seen it, for a store in which others can commit meanwhile. A run that changes
-   * something is confirmed by its commit; one that fails or changes nothing counts only if this says yes.
+   * something is confirmed by its commit; a read, and a run that fails or changes nothing, count only if this says yes.
    */
   confirm?(): Promise<boolean>;
 }
 
 export async function runJobs<T>(
   fetching: Fetching,
-  { jobs, failed, now }: { jobs: readonly Job<T>[]; failed: Failed; now: number },
+  { jobs, failed, now }: { jobs: readonly Job<T>[]; failed: Failed; now: () => number },
 ): Promise<JobResult<T>[]> {
   const { workspace, questions } = fetching;
-  const transaction = { now, view: workspace.view, apply: workspace.apply.bind(workspace) };
+  const { view } = workspace;
+  const apply = workspace.apply.bind(workspace);
   for (let round = 0; round < roundsMax; round++) {
     fetching.restart();
+    let transaction: Transaction | null = null;
     const results: JobResult<T>[] = [];
     let thrown: { index: number; error: unknown } | null = null;
     for (const [index, job] of jobs.entries()) {
       try {
+        transaction ??= { now: now(), view, apply };
         results.push(asFailed<T>(failed, index) ?? { ok: true, value: job(transaction) });
       } catch (error) {
         // With a question open, nothing of this run counts, not even its failures.
@@ -68,19 +71,19 @@ export async function runJobs<T>(
 /** The job's own failure is a result: it says nothing about the store. */
 export async function runRead<T>(
   fetching: Fetching,
-  { job, lists, now }: { job: ReadJob<T>; lists: Lists; now: number },
+  { job, lists, now }: { job: ReadJob<T>; lists: Lists; now: () => number },
 ): Promise<JobResult<T>> {
   const view = withLists(fetching.workspace.view, lists);
   for (let round = 0; round < roundsMax; round++) {
     fetching.restart();
     let result: JobResult<T>;
     try {
-      result = { ok: true, value: job(view, now) };
+      result = { ok: true, value: job(view, now()) };
     } catch (error) {
       result = { ok: false, error };
     }
-    if (!fetching.questions.isOpen) return result;
-    await fetching.answer(round);
+    if (fetching.questions.isOpen) await fetching.answer(round);
+    else if (!fetching.confirm || (await fetching.confirm())) return result;
     fetching.workspace.undo();
   }
   throw new InvariantError("a read comes to an end");

@@ -20,7 +20,8 @@ export class Workspace {
   readonly view: OrgView;
   private readonly tables: OrgTables;
   private readonly queueMoves = new QueueMoves();
-  private mayFree = false;
+  /** What is pending may let a waiting claim succeed. */
+  mayFree = false;
 
   constructor(rows: Rows) {
     this.tables = new OrgTables(rows);
@@ -162,9 +163,11 @@ export class Workspace {
     return this.tables.pending.removed.get(key) ?? this.tables.tasks.get(key);
   }
 
-  private *changedTexts(): Generator<OfTask<TaskText>> {
+  private *changedTexts(): Generator<OfTask<TaskText> & { task: Task }> {
     for (const { key, after: row } of this.tables.texts.table.changes()) {
-      if (row) yield { ordinal: this.tables.tasks.get(key)!.ordinal, row };
+      if (!row) continue;
+      const task = this.tables.tasks.get(key)!;
+      yield { ordinal: task.ordinal, row, task };
     }
   }
 

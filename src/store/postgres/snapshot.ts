@@ -37,9 +37,11 @@ export class PostgresSnapshot implements Snapshot {
     if (this.closed) throw new StoreError("STORE_CLOSED", "This snapshot was closed.");
     const reads = new OrgReads(this.org);
     const fetching = reads.in(this.transaction, this.begun, 1);
-    const result = await runRead(fetching, { job, lists: reads.lists, now: this.now }).catch((error) => {
-      throw translate(error, this.options.where);
-    });
+    const result = await runRead(fetching, { job, lists: reads.lists, now: () => this.now }).catch(
+      (error) => {
+        throw translate(error, this.options.where);
+      },
+    );
     return settled(result);
   }
 

@@ -183,7 +183,7 @@ class PostgresStore implements Store {
       // After a failover the numbers may have gone back and come again, with other commits behind them.
       if (begun.version !== known.version || begun.token !== known.token) workspace.clear();
       const now = timeIn(begun.org, begun);
-      results = await runJobs(reads.in(transaction, begun, jobs.length), { jobs, failed, now });
+      results = await runJobs(reads.in(transaction, begun, jobs.length), { jobs, failed, now: () => now });
       const pending = workspace.pending();
       if (!pending) {
         known.version = begun.version;
@@ -241,7 +241,7 @@ class PostgresStore implements Store {
         const begun = await this.begun(transaction, org);
         const reads = new OrgReads(org);
         const now = timeIn(begun.org, begun);
-        return await runRead(reads.in(transaction, begun, 1), { job, lists: reads.lists, now });
+        return await runRead(reads.in(transaction, begun, 1), { job, lists: reads.lists, now: () => now });
       } finally {
         await transaction.end();
       }
