@@ -23,6 +23,8 @@ export const codec = rowCodec<Claim>("claim", {
   silentAt: null,
   pausedAt: null,
   acknowledged: false,
+  uses: null,
+  usage: null,
   updatedAt: stored,
 });
 

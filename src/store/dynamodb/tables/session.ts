@@ -26,6 +26,7 @@ export const codec = rowCodec<Session>("session", {
   owner: null,
   incarnation: stored,
   avoid: [],
+  uses: null,
 });
 
 const prefix = "AGENT#";
