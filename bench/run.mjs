@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { bulk } from "./bulk.mjs";
 import { cli } from "./cli.mjs";
 import { cycles } from "./cycles.mjs";
+import { dynamodb } from "./dynamodb.mjs";
 import { http } from "./http.mjs";
 import { landing } from "./landing.mjs";
 import { latency } from "./latency.mjs";
@@ -28,6 +29,7 @@ const all = {
   "pg-cycles": pgCycles,
   "pg-scale": pgScale,
   "pg-orgs": pgOrgs,
+  dynamodb,
 };
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 // Everything that must hold before a commit: lint, types, tests. Arguments go to vitest:
 //   npm test -- src/core -t "late completion"
-// --quick leaves out what needs the built program, a browser or PostgreSQL.
+// --quick leaves out what needs the built program, a browser, PostgreSQL or DynamoDB.
 //
 // The last line is always `N passed, N failed`, with `, N skipped` when some were. All files of a run are in one temporary
 // directory. If a test fails, what it left is kept there, and the path is printed. Else the directory is removed; a file or a

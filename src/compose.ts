@@ -318,6 +318,25 @@ export async function createTables(address: string): Promise<boolean> {
   }
 }
 
+/** Brings the log of a store on DynamoDB into restored tables again. Returns how many commits that concerns. */
+export async function replayLog({
+  url,
+  org,
+  rowsAt,
+}: {
+  url: string;
+  org?: string;
+  rowsAt: number;
+}): Promise<number> {
+  try {
+    refuseBadOptions({ url, org } as OpenOptions);
+    const { replayDynamoLog } = await import("./store/dynamodb/open.js");
+    return await replayDynamoLog(url, { org: org ?? "default", rowsAt });
+  } catch (error) {
+    throw asDibsError(error);
+  }
+}
+
 /** The tables of a store on DynamoDB as a CloudFormation template. */
 export async function tableTemplate(address: string): Promise<string> {
   try {

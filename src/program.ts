@@ -89,6 +89,7 @@ const parts: Parts = {
     check: async (place) => (await import("./compose.js")).checkDibs(place),
     exportLines: (place) => later(import("./compose.js").then(({ exportDibs }) => exportDibs(place))),
     createTables: async (address) => (await import("./compose.js")).createTables(address),
+    replayLog: async (replay) => (await import("./compose.js")).replayLog(replay),
     tableTemplate: async (address) => (await import("./compose.js")).tableTemplate(address),
     importLines: async (place, lines) => (await import("./compose.js")).importDibs(place, lines),
     linesOf: (file) => later(import("./runtime/lines.js").then(({ linesOf }) => linesOf(file))),

@@ -67,6 +67,7 @@ export default defineConfig({
           "http-worker",
           "server",
           "postgresql",
+          "dynamodb",
           "monitoring",
           "backups",
           "tasks-json",

@@ -6,7 +6,16 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connectDibs } from "../../src/client/connect.js";
 import { signInCode } from "../../src/client/sign-in-code.js";
-import { backupDibs, checkDibs, exportDibs, importDibs, openDibs } from "../../src/compose.js";
+import {
+  backupDibs,
+  checkDibs,
+  createTables,
+  exportDibs,
+  importDibs,
+  openDibs,
+  replayLog,
+  tableTemplate,
+} from "../../src/compose.js";
 import * as facts from "../../src/runtime/facts.js";
 import { linesOf, writeLines } from "../../src/runtime/lines.js";
 import { hostId, processStart } from "../../src/runtime/liveness.js";
@@ -148,6 +157,9 @@ export class Desk {
       care: {
         backup: (place, file) => backupDibs({ ...place, clock }, file),
         check: (place) => checkDibs({ ...place, clock }),
+        createTables,
+        replayLog,
+        tableTemplate,
         exportLines: (place) => exportDibs({ ...place, clock }),
         importLines: (place, lines) => importDibs({ ...place, clock }, lines),
         linesOf,

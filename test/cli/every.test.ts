@@ -158,8 +158,8 @@ const refusals: Step[] = [
   { line: "list --db .", code: 6, people: /STORE_UNAVAILABLE/ },
 ];
 
-/** In tests of their own, because they go on, or take long. */
-const elsewhere = ["demo", "land", "serve", "token link"];
+/** In tests of their own, because they go on, take long, or need DynamoDB. */
+const elsewhere = ["db create", "db replay", "demo", "land", "serve", "token link"];
 
 test("no command is missing", async () => {
   const names: string[] = [];

@@ -1,11 +1,12 @@
 // Every example of every help page, run by a shell as it is printed: in a repository with tasks, with the built program, a server
-// or PostgreSQL where the example needs one, and small scripts for the agents.
+// or a database where the example needs one, and small scripts for the agents.
 
 import { describe, expect, test } from "vitest";
 import { openDibs } from "../../src/compose.js";
 import { databaseFor } from "../../src/runtime/locate.js";
 import type { SingleCommand } from "../../src/surfaces/cli/command.js";
 import { entries } from "../../src/surfaces/cli/commands.js";
+import { hasNoLocal } from "../dynamodb/local.js";
 import { afterwards, until } from "../support.js";
 import { further, inShell, type Prepared, preparations, prepareAll, stops } from "./examples.js";
 import { sitAt } from "./pty.js";
@@ -64,7 +65,7 @@ async function run(prepared: Prepared, example: string): Promise<[number | null,
 describe.each(commands.map((command) => [command.name, command.examples ?? []] as const))(
   "dibs %s --help: the example",
   (name, examples) => {
-    test.each(examples)("%s", async (example) => {
+    test.skipIf(hasNoLocal && name.startsWith("db ")).each(examples)("%s", async (example) => {
       const prepared = await prepare(name, example);
       if (name === "watch") expect(await watch(prepared, example)).toBe(0);
       else {

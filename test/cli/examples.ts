@@ -2,8 +2,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inject } from "vitest";
 import type { Dibs } from "../../src/client/client.js";
-import { exportDibs } from "../../src/compose.js";
+import { createTables, exportDibs, openDibs } from "../../src/compose.js";
 import { databaseFor } from "../../src/runtime/locate.js";
 import { cloneDatabase } from "../postgres/database.js";
 import { inspect, reviewedBy, submit } from "../reviews.js";
@@ -87,6 +88,20 @@ const exported: Prepare = async ({ place, env }) => {
   env.DIBS_DATABASE_URL = url;
 };
 
+/** An AWS of this machine. */
+const onDynamo =
+  (prefix?: string): Prepare =>
+  async ({ env }) => {
+    const endpoint = inject("dynamoEndpoint")!;
+    env.AWS_ENDPOINT_URL_DYNAMODB = endpoint;
+    env.AWS_ACCESS_KEY_ID = "dibs";
+    env.AWS_SECRET_ACCESS_KEY = "dibs";
+    if (prefix === undefined) return;
+    const url = `dynamodb://eu-west-1/${prefix}?endpoint=${endpoint}`;
+    await createTables(url);
+    await (await openDibs({ url })).close();
+  };
+
 const token: Prepare = async ({ dibs, env }) => {
   env.TOKEN_ID = (await dibs.tokens.create({ name: "old" })).id;
 };
@@ -96,6 +111,8 @@ export const preparations: Record<string, Prepare> = {
   answer: asked,
   approve: inReview,
   ask: inTask,
+  "db create": onDynamo(),
+  "db replay": onDynamo("restored"),
   done: claimed("agent-1"),
   fail: claimed("agent-1"),
   fence: inTask,

@@ -75,7 +75,7 @@ const lines: string[][] = [
 /** They create it, need none, or have a test of their own. */
 const others = [
   ...["init", "add", "plan", "import", "serve", "sync", "spool"],
-  ...["demo", "doctor", "completion", "__complete", "hook", "fence", "watch", "mcp"],
+  ...["demo", "doctor", "completion", "__complete", "hook", "fence", "watch", "mcp", "db"],
 ];
 
 const listing = (desk: Desk) => readdirSync(desk.directory, { recursive: true });

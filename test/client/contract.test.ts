@@ -2,11 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { connectDibs, type Dibs, openDibs } from "../../src/index.js";
+import { hasNoLocal } from "../dynamodb/local.js";
 import { on, type StoreName, type World } from "../http/support.js";
 import { aborted, until } from "../support.js";
 import { failure } from "./fake-server.js";
 
-const stores: StoreName[] = ["sqlite", "postgres"];
+const stores: StoreName[] = ["sqlite", "postgres", ...(hasNoLocal ? [] : ["dynamodb" as const])];
 
 /** One case with a client of a server of its own. */
 function over(store: StoreName, story: (dibs: Dibs, world: World) => Promise<void>, options = {}) {

@@ -13,7 +13,8 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const missing = missingPart();
   if (missing !== null) {
-    if (process.env.CI) throw new Error(`DynamoDB Local cannot be started: ${missing}.`);
+    if (process.env.CI || process.env.TEST_DYNAMODB)
+      throw new Error(`DynamoDB Local cannot be started: ${missing}.`);
     console.warn(`Tests over DynamoDB Local are skipped: ${missing}.`);
     project.provide("dynamoEndpoint", null);
     return undefined;

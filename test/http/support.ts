@@ -5,11 +5,12 @@ import { join } from "node:path";
 import type { Role } from "../../src/contract/operation.js";
 import { type DibsServer, type ServeOptions, serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
+import { newTables } from "../dynamodb/local.js";
 import { cloneDatabase } from "../postgres/database.js";
 import { onFailure, tempDir, until } from "../support.js";
 import { expectConforms } from "./conforms.js";
 
-export type StoreName = "memory" | "sqlite" | "postgres";
+export type StoreName = "memory" | "sqlite" | "postgres" | "dynamodb";
 /** The real ones. */
 export const storeNames: StoreName[] = ["sqlite", "postgres"];
 
@@ -123,6 +124,7 @@ export async function openWorld(store: StoreName, options: ServeOptions = {}): P
 
 async function placeFor(store: StoreName): Promise<{ place: ServeOptions; cleanUp: () => Promise<void> }> {
   if (store === "memory") return { place: { memory: true }, cleanUp: async () => undefined };
+  if (store === "dynamodb") return { place: { url: await newTables() }, cleanUp: async () => undefined };
   if (store === "postgres") {
     const { url, drop } = await cloneDatabase();
     return { place: { url }, cleanUp: drop };

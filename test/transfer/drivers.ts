@@ -8,6 +8,7 @@ import { openMemoryStore } from "../../src/store/memory/store.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { Store } from "../../src/store/store.js";
+import { fakeDriver } from "../dynamodb/support.js";
 import { cloneDatabase } from "../postgres/database.js";
 
 /** The files are never synced to a disk where there is memory to be had: durability is tested elsewhere. */
@@ -34,6 +35,7 @@ export const drivers: Driver[] = [
       return { store: await openPostgresStore(url, clock), dispose: drop };
     },
   },
+  fakeDriver,
 ];
 
 export const pairs = drivers.flatMap((from) => drivers.map((to) => ({ from, to })));

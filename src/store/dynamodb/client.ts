@@ -60,8 +60,6 @@ export interface ServiceTime {
 export interface Answer {
   /** Absent if the service sent no date. */
   time?: ServiceTime;
-  /** Capacity units as the service counts them, if the client was opened to ask for them. */
-  units?: number;
 }
 
 export interface Query {

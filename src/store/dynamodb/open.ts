@@ -4,6 +4,7 @@ import { type Clock, type Store, StoreError } from "../store.js";
 import { type Settings, settingsFrom } from "./address.js";
 import type { DynamoClient } from "./client.js";
 import { translate } from "./errors.js";
+import { type Replay, replayLog } from "./replay.js";
 import { connectSdk } from "./sdk-client.js";
 import { openDynamoStore } from "./store.js";
 import { createTables, missingTables, tableDefinitions } from "./tables.js";
@@ -27,6 +28,20 @@ export async function createDynamoTables(address: string): Promise<boolean> {
   const client = await connectSdk(settings);
   try {
     return await createTables(client, settings.prefix);
+  } catch (error) {
+    throw translate(error, settings.where);
+  } finally {
+    client.close();
+  }
+}
+
+/** Returns how many commits are brought into restored tables again. */
+export async function replayDynamoLog(address: string, replay: Replay): Promise<number> {
+  const settings = settingsFrom(address);
+  const client = await connectSdk(settings);
+  try {
+    await refuseMissing(client, settings);
+    return await replayLog(client, settings, replay);
   } catch (error) {
     throw translate(error, settings.where);
   } finally {

@@ -18,7 +18,7 @@ import {
 } from "./client.js";
 import { Expression } from "./expression.js";
 import { asDynamoError } from "./sdk-errors.js";
-import { bareKey, conditional, grouped, itemOf, transactItem, unitsOf, updateOf } from "./sdk-requests.js";
+import { bareKey, conditional, grouped, itemOf, transactItem, updateOf } from "./sdk-requests.js";
 
 type Sdk = typeof import("@aws-sdk/client-dynamodb");
 
@@ -29,12 +29,7 @@ const answerMsMax = 15_000;
 const socketsMax = 128;
 const tableMsMax = 120_000;
 
-export interface SdkOptions {
-  /** Asks the service for the capacity units of every request. */
-  countsUnits?: boolean;
-}
-
-export async function connectSdk(settings: Settings, options: SdkOptions = {}): Promise<DynamoClient> {
+export async function connectSdk(settings: Settings): Promise<DynamoClient> {
   const sdk = await loadSdk();
   const common = {
     region: settings.region,
@@ -55,7 +50,7 @@ export async function connectSdk(settings: Settings, options: SdkOptions = {}): 
   });
   const { requestHandler } = patient.config;
   const single = new sdk.DynamoDBClient({ ...common, maxAttempts: 1, requestHandler });
-  return new SdkClient(sdk, { patient, single }, options);
+  return new SdkClient(sdk, { patient, single });
 }
 
 /** DynamoDB Local keeps the tables of each access key apart. */
@@ -85,7 +80,6 @@ class SdkClient implements DynamoClient {
   constructor(
     private readonly sdk: Sdk,
     private readonly clients: { patient: DynamoDBClient; single: DynamoDBClient },
-    private readonly options: SdkOptions,
   ) {
     noteTimes(clients.patient, this.times);
     noteTimes(clients.single, this.times);
@@ -96,13 +90,11 @@ class SdkClient implements DynamoClient {
       TableName: table,
       Key: bareKey(key),
       ConsistentRead: true,
-      ...this.counted,
     });
     return this.send(
       (client) => client.send(command),
-      ({ Item, ConsumedCapacity }) => ({
+      ({ Item }) => ({
         ...(Item && { item: itemOf(Item) }),
-        ...unitsOf([ConsumedCapacity]),
       }),
     );
   }
@@ -113,18 +105,16 @@ class SdkClient implements DynamoClient {
       RequestItems: Object.fromEntries(
         tables.map(([table, Keys]) => [table, { Keys, ConsistentRead: true }]),
       ),
-      ...this.counted,
     });
     return this.send(
       (client) => client.send(command),
-      ({ Responses, UnprocessedKeys, ConsumedCapacity }) => ({
+      ({ Responses, UnprocessedKeys }) => ({
         items: Object.entries(Responses ?? {}).flatMap(([table, items]) =>
           items.map((item) => ({ table, item: itemOf(item) })),
         ),
         unprocessed: Object.entries(UnprocessedKeys ?? {}).flatMap(([table, { Keys }]) =>
           (Keys ?? []).map((key) => ({ table, key: itemOf(key) as Key })),
         ),
-        ...unitsOf(ConsumedCapacity),
       }),
     );
   }
@@ -140,14 +130,12 @@ class SdkClient implements DynamoClient {
       ...(query.limit !== undefined && { Limit: query.limit }),
       ...(query.after && { ExclusiveStartKey: bareKey(query.after) }),
       ConsistentRead: true,
-      ...this.counted,
     });
     return this.send(
       (client) => client.send(command),
-      ({ Items, LastEvaluatedKey, ConsumedCapacity }) => ({
+      ({ Items, LastEvaluatedKey }) => ({
         items: (Items ?? []).map(itemOf),
         ...(LastEvaluatedKey && { next: itemOf(LastEvaluatedKey) as Key }),
-        ...unitsOf([ConsumedCapacity]),
       }),
     );
   }
@@ -157,26 +145,19 @@ class SdkClient implements DynamoClient {
       TableName: table,
       Item: item,
       ...conditional(conditions),
-      ...this.counted,
     });
-    return this.send(
-      (client) => client.send(command),
-      ({ ConsumedCapacity }) => unitsOf([ConsumedCapacity]),
-      once,
-    );
+    return this.send((client) => client.send(command), nothing, once);
   }
 
   updateItem(update: Update) {
     const command = new this.sdk.UpdateItemCommand({
       ...updateOf(update),
       ReturnValues: "ALL_NEW",
-      ...this.counted,
     });
     return this.send(
       (client) => client.send(command),
-      ({ Attributes, ConsumedCapacity }) => ({
+      ({ Attributes }) => ({
         ...(Attributes && { item: itemOf(Attributes) }),
-        ...unitsOf([ConsumedCapacity]),
       }),
     );
   }
@@ -186,24 +167,16 @@ class SdkClient implements DynamoClient {
       TableName: table,
       Key: bareKey(key),
       ...conditional(conditions),
-      ...this.counted,
     });
-    return this.send(
-      (client) => client.send(command),
-      ({ ConsumedCapacity }) => unitsOf([ConsumedCapacity]),
-    );
+    return this.send((client) => client.send(command), nothing);
   }
 
   transactWriteItems(writes: readonly TransactWrite[], { token }: { token?: string } = {}) {
     const command = new this.sdk.TransactWriteItemsCommand({
       TransactItems: writes.map(transactItem),
       ...(token !== undefined && { ClientRequestToken: token }),
-      ...this.counted,
     });
-    return this.send(
-      (client) => client.send(command),
-      ({ ConsumedCapacity }) => unitsOf(ConsumedCapacity),
-    );
+    return this.send((client) => client.send(command), nothing);
   }
 
   batchWriteItem(writes: readonly BatchWrite[]) {
@@ -214,11 +187,10 @@ class SdkClient implements DynamoClient {
     );
     const command = new this.sdk.BatchWriteItemCommand({
       RequestItems: tables,
-      ...this.counted,
     });
     return this.send(
       (client) => client.send(command),
-      ({ UnprocessedItems, ConsumedCapacity }) => ({
+      ({ UnprocessedItems }) => ({
         unprocessed: Object.entries(UnprocessedItems ?? {}).flatMap(([table, requests]) =>
           requests.map(
             ({ PutRequest, DeleteRequest }): BatchWrite =>
@@ -227,7 +199,6 @@ class SdkClient implements DynamoClient {
                 : { table, delete: itemOf(DeleteRequest!.Key!) as Key },
           ),
         ),
-        ...unitsOf(ConsumedCapacity),
       }),
     );
   }
@@ -256,12 +227,12 @@ class SdkClient implements DynamoClient {
         { AttributeName: "SK", KeyType: "RANGE" },
       ],
     });
-    const answer = await this.send((client) => client.send(create), noUnits);
+    const answer = await this.send((client) => client.send(create), nothing);
     await this.untilActive(table);
     if (expiresBy !== undefined) {
       const TimeToLiveSpecification = { AttributeName: expiresBy, Enabled: true };
       const expire = new sdk.UpdateTimeToLiveCommand({ TableName: table, TimeToLiveSpecification });
-      await this.send((client) => client.send(expire), noUnits);
+      await this.send((client) => client.send(expire), nothing);
     }
     await this.enableRecovery(table);
     return answer;
@@ -284,7 +255,7 @@ class SdkClient implements DynamoClient {
       PointInTimeRecoverySpecification,
     });
     try {
-      await this.send((client) => client.send(command), noUnits);
+      await this.send((client) => client.send(command), nothing);
     } catch (error) {
       // DynamoDB Local has no backups.
       const { name } = ((error as Error).cause ?? {}) as Error;
@@ -296,10 +267,6 @@ class SdkClient implements DynamoClient {
     this.isClosed = true;
     this.clients.patient.destroy();
     this.clients.single.destroy();
-  }
-
-  private get counted(): { ReturnConsumedCapacity?: "TOTAL" } {
-    return this.options.countsUnits ? { ReturnConsumedCapacity: "TOTAL" } : {};
   }
 
   private async send<Output extends object, T extends object>(
@@ -320,7 +287,7 @@ class SdkClient implements DynamoClient {
 }
 
 const closed = "The connection to DynamoDB was closed.";
-const noUnits = () => ({});
+const nothing = () => ({});
 
 /** The SDK keeps the headers of an answer to itself. */
 function noteTimes(client: DynamoDBClient, times: WeakMap<object, ServiceTime>): void {

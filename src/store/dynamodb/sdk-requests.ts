@@ -1,13 +1,12 @@
 // Requests and answers between the shapes of the store and those of the SDK.
 
 import type {
-  ConsumedCapacity,
   PutItemCommandInput,
   AttributeValue as SdkValue,
   TransactWriteItem,
   UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Answer, Condition, Item, Key, TransactWrite, Update } from "./client.js";
+import type { Condition, Item, Key, TransactWrite, Update } from "./client.js";
 import { Expression } from "./expression.js";
 
 /** Tables hold values of our four types only. */
@@ -15,11 +14,6 @@ export const itemOf = (item: Record<string, SdkValue>) => item as Key & Item;
 
 /** Callers name an item by its row as well; the service takes nothing but the key. */
 export const bareKey = ({ PK, SK }: Key): Key => ({ PK, SK });
-
-export function unitsOf(capacities: readonly (ConsumedCapacity | undefined)[] = []): Pick<Answer, "units"> {
-  const known = capacities.flatMap((capacity) => capacity?.CapacityUnits ?? []);
-  return known.length === 0 ? {} : { units: known.reduce((sum, units) => sum + units, 0) };
-}
 
 export function grouped<T extends { table: string }, R>(
   requests: readonly T[],

@@ -1,6 +1,6 @@
 // The tables of a store: their names and what creates them.
 
-import type { DynamoClient, TableDefinition } from "./client.js";
+import { type DynamoClient, DynamoError, type TableDefinition } from "./client.js";
 
 export interface TableNames {
   tasks: string;
@@ -24,7 +24,7 @@ export function tableNames(prefix: string): TableNames {
 }
 
 /** Seconds since 1970: stubs of the log, old idempotency keys. */
-export const expiryAttribute = "expiresAt";
+const expiryAttribute = "expiresAt";
 
 export function tableDefinitions(prefix: string): TableDefinition[] {
   const names = tableNames(prefix);
@@ -39,9 +39,18 @@ export async function createTables(client: DynamoClient, prefix: string): Promis
   const missing = await missingTables(client, prefix);
   const definitions = tableDefinitions(prefix);
   await Promise.all(
-    definitions.filter(({ table }) => missing.includes(table)).map((each) => client.createTable(each)),
+    definitions.filter(({ table }) => missing.includes(table)).map((each) => createTable(client, each)),
   );
   return missing.length > 0;
+}
+
+async function createTable(client: DynamoClient, definition: TableDefinition): Promise<void> {
+  try {
+    await client.createTable(definition);
+  } catch (error) {
+    // Another process was first.
+    if (!(error instanceof DynamoError) || error.kind !== "table-exists") throw error;
+  }
 }
 
 export async function missingTables(client: DynamoClient, prefix: string): Promise<string[]> {

@@ -92,7 +92,7 @@ class SqliteStore implements Store {
           throw new StoreError(
             "STORE_UNAVAILABLE",
             `${this.file} holds ${orgsMax} organisations already.`,
-            "Use another file, or PostgreSQL.",
+            "Use another file, PostgreSQL or DynamoDB.",
           );
         }
         const created = newOrg(org, defaultProject, this.clock.now());

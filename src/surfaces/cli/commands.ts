@@ -114,7 +114,7 @@ export const groups: Record<string, Record<string, Entry>> = {
       load: () => import("./commands/sync.js").then(({ commands }) => commands),
     },
     db: {
-      summary: "create the tables of a store on DynamoDB",
+      summary: "create and restore the tables of a store on DynamoDB",
       load: () => import("./commands/db.js").then(({ commands }) => commands),
     },
     backup: { summary: "copy the database while it is in use", load: transfer },

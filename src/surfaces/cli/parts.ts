@@ -89,6 +89,8 @@ export interface Care {
   check(place: Place): Promise<{ problems: string[]; schema: string }>;
   /** Of a store on DynamoDB. False: all of them exist. */
   createTables(address: string): Promise<boolean>;
+  /** Brings the log of a store on DynamoDB into restored tables again. Returns how many commits that concerns. */
+  replayLog(replay: { url: string; org?: string; rowsAt: number }): Promise<number>;
   /** The same tables as a CloudFormation template. */
   tableTemplate(address: string): Promise<string>;
   exportLines(place: Place): AsyncIterable<string>;

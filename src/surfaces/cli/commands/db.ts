@@ -1,4 +1,4 @@
-// `db create`: the tables of a store on DynamoDB. Other databases are created by `dibs init`.
+// `db`: the tables of a store on DynamoDB. Other databases are created by `dibs init` and restored by their own tools.
 
 import { isDatabaseAddress } from "../address.js";
 import type { CommandGroup, SingleCommand } from "../command.js";
@@ -8,12 +8,15 @@ import { usageError } from "../spec.js";
 
 const example = "dibs db create dynamodb://eu-west-1/dibs";
 
-function addressOf({ args, text, parts }: Context): string {
-  const named = args[0] ?? text("db") ?? parts.env.DIBS_DATABASE_URL;
+function addressOf(context: Context): string {
+  const named = context.args[0] ?? context.text("db") ?? context.parts.env.DIBS_DATABASE_URL;
   if (!named) throw usageError("Missing address.", `Usage: ${example}`);
   if (named.startsWith("dynamodb:")) return named;
   const kind = isDatabaseAddress(named) ? "A PostgreSQL database" : `The file ${plain(named)}`;
-  throw usageError(`${kind} is set up by dibs init, not by dibs db create.`, "Run: dibs init --db <address>");
+  throw usageError(
+    `${kind} is not a store on DynamoDB.`,
+    "To create another store, run: dibs init --db <address>",
+  );
 }
 
 const create: SingleCommand["run"] = async (context) => {
@@ -21,7 +24,7 @@ const create: SingleCommand["run"] = async (context) => {
   const address = addressOf(context);
   if (context.on("print")) {
     const template = await parts.care.tableTemplate(address);
-    parts.out(`${template}\n`);
+    context.say({ success: true, template: JSON.parse(template) }, () => template);
     return;
   }
   const created = await parts.care.createTables(address);
@@ -31,10 +34,25 @@ const create: SingleCommand["run"] = async (context) => {
   );
 };
 
+const replay: SingleCommand["run"] = async (context) => {
+  const url = addressOf(context);
+  const time = context.text("rows-at");
+  if (time === undefined) throw usageError("Missing --rows-at: the time to which the tables were restored.");
+  const rowsAt = Date.parse(time);
+  if (Number.isNaN(rowsAt))
+    throw usageError(`--rows-at must be a time such as 2026-11-18T10:00:00Z, not ${plain(time)}.`);
+  const org = context.text("org") ?? (context.parts.env.DIBS_ORG || undefined);
+  const commits = await context.parts.care.replayLog({ url, rowsAt, ...(org !== undefined && { org }) });
+  context.say(
+    { success: true, address: url, commits },
+    () => `${commits} commits will be replayed by the next command or server`,
+  );
+};
+
 export const commands: Record<string, CommandGroup> = {
   db: {
     name: "db",
-    summary: "Create the tables of a store on DynamoDB",
+    summary: "Create and restore the tables of a store on DynamoDB",
     parts: {
       create: {
         name: "db create",
@@ -45,6 +63,18 @@ export const commands: Record<string, CommandGroup> = {
         flags: { print: { help: "print a CloudFormation template" } },
         examples: [example, "dibs db create dynamodb://eu-west-1/dibs --print"],
         run: create,
+      },
+      replay: {
+        name: "db replay",
+        args: "[address]",
+        summary: "Replay the log over restored tables",
+        details:
+          "Run it after a restore, once per organization and while no server uses the tables. The log must be restored to a minute later than the other tables.",
+        flags: {
+          "rows-at": { value: "<time>", help: "time to which the tables other than the log were restored" },
+        },
+        examples: ["dibs db replay dynamodb://eu-west-1/restored --rows-at 2026-11-18T10:00:00Z"],
+        run: replay,
       },
     },
   },
