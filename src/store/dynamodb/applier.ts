@@ -9,8 +9,10 @@ import { pauseAfter } from "./calls.js";
 import { DynamoError, dynamoLimits, itemBytes, keyOf, type TransactWrite } from "./client.js";
 import { isTransient } from "./errors.js";
 import type { Write } from "./items.js";
-import { type Meta, moveMeta } from "./meta.js";
+import { type Meta, type Move, metaKey, moveMeta } from "./meta.js";
 import type { OrgLog } from "./org-log.js";
+import { expiryAttribute } from "./tables.js";
+import { Trimmer } from "./trim.js";
 
 /** One write of a transaction is that of META. */
 const rowsMax = dynamoLimits.transactionItemsMax - 1;
@@ -28,7 +30,11 @@ export class Applier {
   /** As this applier has left it. */
   private seen: Meta | null = null;
 
-  constructor(private readonly log: OrgLog) {}
+  private readonly trimmer: Trimmer;
+
+  constructor(private readonly log: OrgLog) {
+    this.trimmer = new Trimmer(log);
+  }
 
   /** How many rows wait to be applied. */
   get backlog(): number {
@@ -55,6 +61,7 @@ export class Applier {
         if (await this.applyAll()) failures = 0;
         else await delay(Math.random() * afterOtherMs * (1 + failures++));
         this.warning = null;
+        await this.trimmer.trimSometimes();
       } catch (error) {
         this.warning = `Commits are not brought into the tables: ${(error as Error).message}`;
         if (!isTransient(error)) return;
@@ -67,7 +74,10 @@ export class Applier {
   private async applyAll(): Promise<boolean> {
     const { log } = this;
     const { head, generation } = log;
-    const writes = log.overlay.since(log.applied);
+    const changed = log.overlay.since(log.applied);
+    const isOrg = ({ table, sk }: Write) => table === "log" && sk === metaKey;
+    const org = changed.find(isOrg)?.data ?? null;
+    const writes = changed.filter((write) => !isOrg(write));
     let meta = this.seen ?? (await this.meta());
     this.seen = null;
     if (meta.applied >= head) return true;
@@ -75,7 +85,7 @@ export class Applier {
     for (const [at, step] of list.entries()) {
       const isLast = at === list.length - 1;
       const next = isLast ? { applied: head, step: 0 } : { applied: meta.applied, step: meta.step + 1 };
-      const isDone = generation === log.generation && (await this.apply(step, meta, next));
+      const isDone = generation === log.generation && (await this.apply(step, { from: meta, to: next, org }));
       if (!isDone) {
         await this.meta();
         return false;
@@ -95,9 +105,9 @@ export class Applier {
   }
 
   /** False: another applier was first, or the answer was lost; META tells. */
-  private async apply(step: readonly TransactWrite[], from: Meta, to: Pick<Meta, "applied" | "step">) {
+  private async apply(step: readonly TransactWrite[], to: Move): Promise<boolean> {
     const { calls, keys } = this.log;
-    const move = moveMeta(calls.tables.log, keys, from, to);
+    const move = moveMeta(calls.tables.log, keys, to);
     const token = randomUUID();
     try {
       await calls.once(() => calls.client.transactWriteItems([...step, move], { token }));
@@ -133,7 +143,7 @@ function stepsOf(log: OrgLog, writes: readonly Write[], version: number): Transa
       continue;
     }
     for (const item of itemsOf(write, write.data, version)) {
-      if (write.expiresAt !== undefined) item.expiresAt = { N: String(write.expiresAt) };
+      if (write.expiresAt !== undefined) item[expiryAttribute] = { N: String(write.expiresAt) };
       add({ put: { table, item } }, itemBytes(item));
     }
   }

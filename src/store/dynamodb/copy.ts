@@ -3,6 +3,7 @@
 import { fetchInto } from "./fetch.js";
 import { beginning, endOf, type Span } from "./items.js";
 import { KnownItems } from "./known-items.js";
+import { metaKey } from "./meta.js";
 import type { OrgLog } from "./org-log.js";
 import * as claim from "./tables/claim.js";
 import * as ready from "./tables/ready.js";
@@ -28,7 +29,7 @@ export async function copyOf(log: OrgLog): Promise<Copy> {
       claim.span(keys),
       ...(["agents", "counts", "notifications"] as const).map((table) => whole(keys.at(table, ""))),
       ...["DOCUMENT"].map((partition) => whole(keys.at("agents", "", partition))),
-      ...["ORG", "SEQ#"].map((sk) => beginning(keys.at("log", sk))),
+      ...[metaKey, "SEQ#"].map((sk) => beginning(keys.at("log", sk))),
       whole(keys.at("log", "", "KEY")),
     ]);
     const lanes = items.between(ready.allLanes(keys)).map((lane) => ready.spanOfLane(keys, lane));

@@ -20,10 +20,13 @@ export async function fetchInto(
         if (generation !== log.generation) return;
         const written = log.overlay.get(place);
         cache.put({ ...place, data: written ? written.data : data });
+        log.noteFetched(cache);
       }),
       ...spans.map(async (span) => {
         const { covered, found } = await fetchSpan(log, span);
-        if (generation === log.generation) cache.putAll(covered, log.overlay.over(covered, found));
+        if (generation !== log.generation) return;
+        cache.putAll(covered, log.overlay.over(covered, found));
+        log.noteFetched(cache);
       }),
     ]);
   });

@@ -24,13 +24,17 @@ const touches = (range: Range, next: Range): boolean =>
 /** Of an item besides its row. */
 const itemWeight = 100;
 
+let lastVersion = 0;
+const nextVersion = (): number => ++lastVersion;
+
 class Partition {
   private readonly items = new Map<string, string | null>();
   /** Of the items that exist, sorted. */
   private readonly keys: string[] = [];
   /** In which every item is known, sorted and apart from each other. */
   private ranges: Range[] = [];
-  version = 0;
+  /** No two contents have the same, not even of a partition that was forgotten and read again. */
+  version = nextVersion();
   /** Roughly how many characters it takes. */
   weight = 0;
 
@@ -41,13 +45,14 @@ class Partition {
   }
 
   set(sk: string, data: string | null): void {
-    this.version++;
+    this.version = nextVersion();
     const before = this.items.get(sk);
-    this.weight += (data?.length ?? 0) - (before?.length ?? 0) + (before === undefined ? itemWeight : 0);
+    this.weight += (data?.length ?? 0) - (before?.length ?? 0);
+    if (before === undefined && data !== null) this.weight += itemWeight;
     if (typeof before === "string" && data === null) this.keys.splice(this.indexOf(sk), 1);
     if (typeof before !== "string" && data !== null) this.keys.splice(this.indexOf(sk), 0, sk);
-    if (data === null && this.rangeAt(sk)) this.items.delete(sk);
-    else this.items.set(sk, data);
+    if (data !== null || !this.rangeAt(sk)) this.items.set(sk, data);
+    else if (this.items.delete(sk)) this.weight -= itemWeight;
   }
 
   cover(range: Range): void {
@@ -121,7 +126,7 @@ export class KnownItems {
     return this.partitions.get(partitionOf(span))?.between(span) ?? [];
   }
 
-  /** Raised by every change of the partition. */
+  /** Another one after every change of the partition. */
   versionOf(span: Pick<Span, "table" | "pk">): number {
     return this.partitions.get(partitionOf(span))?.version ?? 0;
   }

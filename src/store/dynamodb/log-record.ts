@@ -5,6 +5,7 @@ import type { Calls, Stored } from "./calls.js";
 import { type Item, type Key, keyOf } from "./client.js";
 import type { TableName, Write } from "./items.js";
 import { type OrgKeys, ordered } from "./keys.js";
+import { expiryAttribute } from "./tables.js";
 
 export interface LogRecord {
   version: number;
@@ -72,7 +73,7 @@ export const stubOf = (item: Stored, expiresAt: number): Key & Item => ({
   PK: item.PK,
   SK: item.SK,
   token: { S: tokenIn(item) },
-  expiresAt: { N: String(expiresAt) },
+  [expiryAttribute]: { N: String(expiresAt) },
 });
 
 /** What an item of the log contains. The chunks of a record that was emptied meanwhile are gone: as if it were a stub. */

@@ -30,17 +30,19 @@ export const newMeta = ({ root }: OrgKeys): Key & Item => ({
   step: N(0),
 });
 
+export interface Move {
+  from: Meta;
+  to: Pick<Meta, "applied" | "step">;
+  /** The row of the org, if it has changed. */
+  org: string | null;
+}
+
 /** Moves `applied` and `step` from what the applier saw. */
-export const moveMeta = (
-  table: string,
-  { root }: OrgKeys,
-  from: Meta,
-  to: Pick<Meta, "applied" | "step">,
-): TransactWrite => ({
+export const moveMeta = (table: string, { root }: OrgKeys, { from, to, org }: Move): TransactWrite => ({
   update: {
     table,
     key: keyOf(root, metaKey),
-    set: { applied: N(to.applied), step: N(to.step) },
+    set: { applied: N(to.applied), step: N(to.step), ...(org !== null && { data: { S: org } }) },
     conditions: [
       { attribute: "applied", equals: N(from.applied) },
       { attribute: "step", equals: N(from.step) },

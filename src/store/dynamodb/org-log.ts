@@ -56,6 +56,9 @@ export class OrgLog {
   private ownToken: string | null = null;
   private hasWon = false;
   private sawForeign = false;
+  /** How many rows were fetched into the kept cache, and how many of them before the last poll. */
+  private keptFetches = 0;
+  private keptPolled = 0;
   /** Called with each commit of another process. */
   onForeign: (record: LogRecord) => void = () => {};
 
@@ -66,6 +69,16 @@ export class OrgLog {
     private readonly kept: KnownItems,
   ) {
     this.caches.add(kept);
+  }
+
+  /** No kept row is newer than the head. */
+  get isKeptSettled(): boolean {
+    return this.keptPolled === this.keptFetches;
+  }
+
+  /** Rows were fetched into a cache. */
+  noteFetched(cache: KnownItems): void {
+    if (cache === this.kept) this.keptFetches++;
   }
 
   private get table(): string {
@@ -96,10 +109,12 @@ export class OrgLog {
 
   private async pollOnce(): Promise<void> {
     const begun = clocks();
+    const { keptFetches } = this;
     if (this.head >= 0 && this.isStale()) await this.checkStale();
     if (this.head < 0) await this.load();
     await this.readOn();
     this.polledAt = begun;
+    this.keptPolled = keptFetches;
   }
 
   private isStale(): boolean {
@@ -212,7 +227,9 @@ export class OrgLog {
     await this.putChunks(items);
     const { generation } = this;
     this.ownToken = token;
-    const winner = await this.put(items);
+    const winner = await this.put(items).finally(() => {
+      this.ownToken = null;
+    });
     if (winner) {
       this.hasWon = false;
       await this.inTurn(() => this.take(winner, generation));
@@ -268,4 +285,5 @@ export class OrgLog {
 const clocks = () => ({ wall: Date.now(), steady: performance.now() });
 
 /** What the next commits are likely to look up. */
-const isKept = ({ sk }: Write): boolean => /^(ORG$|TEXT$|TASK#|AGENT#|RECORD#|COUNT|PROJECT#|LANE#)/.test(sk);
+const isKept = ({ sk }: Write): boolean =>
+  /^(META$|TEXT$|TASK#|AGENT#|RECORD#|COUNT|PROJECT#|LANE#)/.test(sk);

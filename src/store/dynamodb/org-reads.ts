@@ -19,7 +19,9 @@ import { type DynamoRows, listsIn, orgIn, rowsIn } from "./rows.js";
 const roundsMax = 1_000;
 
 /** A copy: everything is known. */
-export type Frozen = Pick<OrgLog, "keys" | "overlay" | "head" | "generation"> & { poll?: never };
+export type Frozen = Pick<OrgLog, "keys" | "overlay" | "head" | "generation" | "isKeptSettled"> & {
+  poll?: never;
+};
 
 export class OrgReads {
   readonly workspace: Workspace;
@@ -33,11 +35,13 @@ export class OrgReads {
 
   constructor(
     private readonly log: OrgLog | Frozen,
-    /** The first is filled. */
-    private readonly caches: readonly [KnownItems, ...KnownItems[]],
+    /** Is filled by fetches. */
+    private readonly own: KnownItems,
+    /** Seen as well, while none of its rows is newer than the head. */
+    private readonly kept: KnownItems | null,
     private readonly clock: Clock,
   ) {
-    this.reader = new Reader(caches, log.overlay);
+    this.reader = new Reader([own], log.overlay);
     this.claims = new Claims(log.keys, this.reader);
     this.rows = rowsIn(log.keys, this.reader, this.claims);
     this.workspace = new Workspace(this.rows);
@@ -76,24 +80,26 @@ export class OrgReads {
   }
 
   private restart(): void {
+    const { log, kept, own, reader } = this;
+    if (kept) reader.caches = log.isKeptSettled ? [own, kept] : [own];
     if (this.isAtHead) return;
     this.workspace.clear();
     this.seen = this.log.head;
     this.generation = this.log.generation;
   }
 
-  /** What the last run has changed is committed. */
-  committed(): { mayFree: boolean } | null {
-    this.seen = this.log.head;
-    return this.workspace.committed();
+  /** What the last run has changed is committed, as this version. */
+  committed(version: number): void {
+    this.seen = version;
+    this.workspace.committed();
   }
 
   private async fetch(round: number): Promise<void> {
-    const { log, caches, reader } = this;
+    const { log, own, reader } = this;
     const wanted = reader.wanted.take();
     if (!log.poll) throw new InvariantError("a copy has everything that is looked up");
-    await fetchInto(log, caches[0], wanted);
-    await withChains(log, caches[0], reader, wanted.places, round);
+    await fetchInto(log, own, wanted);
+    await withChains(log, own, reader, wanted.places, round);
   }
 
   /** Looks up until everything is known. */

@@ -22,8 +22,12 @@ import { writesOf } from "./write.js";
 
 /** Characters of rows that are kept between commits. */
 const keptMax = 64 * 1024 * 1024;
-/** A commit waits when so many rows are not in the tables yet. */
+/** A commit waits when so many rows are not in the tables yet, and fails when it is so many after that. */
 const backlogMax = 20_000;
+const refusedMax = 100_000;
+
+/** With more rows than that in the overlay, a process that only reads applies them, too. */
+const leftMax = 1_000;
 
 export interface OrgOptions {
   calls: Calls;
@@ -48,7 +52,7 @@ export class OrgStore {
     this.log = new OrgLog(options.calls, this.keys, this.kept);
     this.log.onForeign = ({ mayFree }) => options.onCommit({ mayFree, isOwn: false });
     this.applier = new Applier(this.log);
-    this.reads = new OrgReads(this.log, [this.kept], options.clock);
+    this.reads = new OrgReads(this.log, this.kept, null, options.clock);
   }
 
   /** The default project. */
@@ -85,7 +89,7 @@ export class OrgStore {
 
   private async commitGroup<T>(jobs: readonly Job<T>[]): Promise<JobResult<T>[]> {
     await this.begin();
-    if (this.applier.backlog > backlogMax) await this.applier.idle();
+    await this.waitForTables();
     if (this.kept.weight > keptMax) this.kept.clear();
     const failed: Failed = new Map();
     try {
@@ -99,6 +103,20 @@ export class OrgStore {
     }
   }
 
+  /** What is not in the tables yet is in the memory of every process. */
+  private async waitForTables(): Promise<void> {
+    const { applier } = this;
+    if (applier.backlog <= backlogMax) return;
+    applier.start();
+    await applier.idle();
+    if (applier.backlog <= refusedMax) return;
+    throw new StoreError(
+      "STORE_BUSY",
+      applier.warning ?? `${applier.backlog} rows are not in the tables yet.`,
+      "Try again later; if it persists, check the limits and the permissions of the tables (docs/guides/dynamodb.md).",
+    );
+  }
+
   /** Null: another process was first. */
   private async commitOnce<T>(jobs: readonly Job<T>[], failed: Failed): Promise<JobResult<T>[] | null> {
     const { reads, log, keys } = this;
@@ -106,7 +124,7 @@ export class OrgStore {
     const results = await runJobs(reads.fetching(jobs.length), { jobs, failed, now: reads.now });
     const head = reads.seen;
     if (!workspace.isDirty) {
-      reads.committed();
+      reads.committed(head);
       return results;
     }
     const now = this.options.calls.clock.now();
@@ -116,7 +134,7 @@ export class OrgStore {
       workspace.clear();
       return null;
     }
-    reads.committed();
+    reads.committed(head + 1);
     this.applier.start();
     this.options.onCommit({ mayFree, isOwn: true });
     return results;
@@ -127,7 +145,7 @@ export class OrgStore {
     const own = new KnownItems();
     const leave = this.log.follow(own);
     try {
-      const reads = new OrgReads(this.log, [own, this.kept], this.options.clock);
+      const reads = new OrgReads(this.log, own, this.kept, this.options.clock);
       return settled(await runRead(reads.fetching(1), { job, lists: reads.lists, now: reads.now }));
     } finally {
       leave();
@@ -137,6 +155,8 @@ export class OrgStore {
   private async begin(): Promise<void> {
     if (this.log.head <= 0) await this.log.poll();
     if (this.log.head === 0) throw new UnknownOrgError(this.org);
+    // Left behind by a process that was killed.
+    if (this.applier.backlog > leftMax) this.applier.start();
   }
 
   async snapshot(onClose: (snapshot: DynamoSnapshot) => void): Promise<DynamoSnapshot> {

@@ -19,7 +19,8 @@ export class Reader {
   readonly wanted = new Wanted();
 
   constructor(
-    private readonly caches: readonly KnownItems[],
+    /** Changed between runs only. */
+    public caches: readonly KnownItems[],
     private readonly overlay: Overlay,
   ) {}
 
@@ -104,8 +105,15 @@ export class Reader {
     this.wanted.span({ ...span, limit, descending: false });
   }
 
-  versionOf(span: Span): string {
+  /** Another one when something in a span's partition has changed; null: the span is not known. */
+  versionOf(span: Span): string | null {
+    if (!this.isKnown(span)) return null;
     return this.caches.map((cache) => cache.versionOf(span)).join();
+  }
+
+  private isKnown(span: Span): boolean {
+    const known = this.knownAt({ ...span, sk: span.from }, ({ to }) => to, 1);
+    return known !== null && compareKeys(known.end, span.to) >= 0;
   }
 
   /** The range around a key that reaches furthest, and who knows it. */

@@ -3,6 +3,7 @@
 
 import type { ReadyEntry } from "../../core/ready.js";
 import type { Chunk, ReadyRows } from "../rows.js";
+import type { DecodedSpan } from "./decoded-span.js";
 import type { OrgKeys } from "./keys.js";
 import { first } from "./listing.js";
 import type { Reader } from "./reader.js";
@@ -17,6 +18,7 @@ const levelsMax = 64;
 
 export class ReadyQuestions implements ReadyRows {
   private groupSize = 1;
+  private readonly byProject = new Map<string, DecodedSpan<ready.Lane>>();
 
   constructor(
     private readonly keys: OrgKeys,
@@ -61,8 +63,13 @@ export class ReadyQuestions implements ReadyRows {
   }
 
   private lanesOf(project: string): ready.Lane[] {
-    const lanes = ready.lanes(this.keys, this.reader, project);
-    if (!lanes) this.reader.settle();
-    return lanes ?? [];
+    let lanes = this.byProject.get(project);
+    if (!lanes) {
+      lanes = ready.lanesOf(this.keys, this.reader, project);
+      this.byProject.set(project, lanes);
+    }
+    const found = lanes.read();
+    if (!found) this.reader.settle();
+    return [...(found ?? new Map<string, ready.Lane>()).values()];
   }
 }

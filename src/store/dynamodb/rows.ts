@@ -69,11 +69,16 @@ export function rowsIn(keys: OrgKeys, reader: Reader, claims: Claims): DynamoRow
 export function listsIn(keys: OrgKeys, reader: Reader, claims: Claims): Lists {
   const projects = (of: string | null) =>
     of === null ? project.list(keys, reader).map(({ id }) => id) : [of];
+  const open = () => {
+    const found = claims.all();
+    reader.settle();
+    return found;
+  };
   return {
     projects: (filter) => project.list(keys, reader, filter),
     tasks: (filter) => task.list(keys, reader, claims, filter),
     openClaims(filter) {
-      const found = claims.list(filter.readableOnly);
+      const found = filter.readableOnly ? claims.readable() : claims.all();
       reader.settle();
       return first(
         found.filter((claim) => matchesClaim(filter, claim)),
@@ -86,8 +91,8 @@ export function listsIn(keys: OrgKeys, reader: Reader, claims: Claims): Lists {
       session.list(keys, reader, filter, ({ project: of, id }) => claims.ofSession(of, id).length > 0),
     notifications: (filter) => notification.list(keys, reader, filter),
     unreadCount: (of) => count.unread(keys, reader, of),
-    taskCounts: (of) => count.byState(keys, reader, of),
-    openCounts: (of) => count.open(keys, reader, of),
+    taskCounts: (of) => count.byState(keys, reader, open(), of),
+    openCounts: (of) => count.open(keys, reader, open(), of),
     readyCounts: (of, now) => ready.counts(keys, reader, projects(of), now),
     wholeTasks(page) {
       const tasks = task.inOrder(keys, reader, page);

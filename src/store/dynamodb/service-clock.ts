@@ -9,6 +9,8 @@ const warnAboveMs = 5_000;
 export class ServiceClock {
   private offsetMs = 0;
 
+  constructor(private readonly processClock: () => number = Date.now) {}
+
   /** An answer says when the service gave it: the correction changes as little as it must. */
   observe(time: ServiceTime | undefined): void {
     if (!time) return;
@@ -18,7 +20,7 @@ export class ServiceClock {
   }
 
   now(): number {
-    return Math.round(Date.now() + this.offsetMs);
+    return Math.round(this.processClock() + this.offsetMs);
   }
 
   get warning(): string | null {

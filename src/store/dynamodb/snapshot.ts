@@ -21,8 +21,9 @@ export class DynamoSnapshot implements Snapshot {
   }
 
   private reads(items: KnownItems): OrgReads {
-    const source = { keys: this.keys, overlay: new Overlay(), head: this.options.head, generation: 0 };
-    return new OrgReads(source, [items], this.options.clock);
+    const { head, clock } = this.options;
+    const source = { keys: this.keys, overlay: new Overlay(), head, generation: 0, isKeptSettled: true };
+    return new OrgReads(source, items, null, clock);
   }
 
   async read<T>(job: ReadJob<T>): Promise<T> {

@@ -26,6 +26,8 @@ export interface Options {
   location: string;
   /** Null: the service's clock. */
   clock: Clock | null;
+  /** Of this machine, to be corrected by the service's. */
+  processClock?: () => number;
 }
 
 export async function openDynamoStore(client: DynamoClient, options: Options): Promise<Store> {
@@ -36,7 +38,7 @@ class DynamoStore implements Store {
   readonly capabilities = { shared: true, durable: true, groupMax: 256, commitRowsMax: 2_000 };
   readonly location: string;
   private readonly calls: Calls;
-  private readonly serviceClock = new ServiceClock();
+  private readonly serviceClock: ServiceClock;
   private readonly clock: Clock;
   private readonly orgs = new Map<string, OrgStore>();
   private readonly snapshots = new Set<Snapshot>();
@@ -47,8 +49,9 @@ class DynamoStore implements Store {
   });
   private closed = false;
 
-  constructor(client: DynamoClient, { prefix, location, clock }: Options) {
+  constructor(client: DynamoClient, { prefix, location, clock, processClock }: Options) {
     this.location = location;
+    this.serviceClock = new ServiceClock(processClock);
     this.clock = clock ?? this.serviceClock;
     this.calls = new Calls(client, tableNames(prefix), this.serviceClock, location);
   }

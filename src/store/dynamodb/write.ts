@@ -129,9 +129,9 @@ class TaskChanges {
     return key;
   }
 
-  before(key: Key): { task: Task | undefined; claim: Claim | undefined } {
-    const { keys, reader, claims } = this.stored;
-    return { task: task.find(keys, reader, this.keys.get(key)!), claim: claims.of(key) };
+  before(key: Key): Task | undefined {
+    const { keys, reader } = this.stored;
+    return task.find(keys, reader, this.keys.get(key)!);
   }
 
   after(key: Key): { task: Task | undefined; claim: Claim | undefined } {
@@ -182,10 +182,8 @@ function rebuild(
 ): void {
   const changed = [...flush.projects].find(({ id }) => id === of)!;
   const ids = new Set([...changes.keys.values()].filter(({ project }) => project === of).map(({ id }) => id));
-  const lanes = ready.lanes(keys, reader, of);
-  reader.settle();
   const { from, to } = unlabelledLanes;
-  for (const { lane } of lanes ?? []) {
+  for (const { lane } of ready.lanes(keys, reader, of)) {
     for (const entry of ready.rowsOf(keys, reader, of, lane)) {
       move(of, entry, -1);
       if (lane >= from && lane < to) ids.add(entry.id);
@@ -209,10 +207,10 @@ function counts({ keys, reader }: Stored, writes: Writes, flush: Flush, changes:
     return known;
   };
   for (const [key, { project: of }] of changes.keys) {
-    const before = changes.before(key);
-    const after = changes.after(key);
-    if (before.task) count.count(countsOf(of), before.task, before.claim, -1);
-    if (after.task) count.count(countsOf(of), after.task, after.claim, 1);
+    const [before, after] = [changes.before(key), changes.after(key).task];
+    if (before?.state === after?.state && before?.type === after?.type) continue;
+    if (before) count.count(countsOf(of), before, -1);
+    if (after) count.count(countsOf(of), after, 1);
   }
   for (const each of flush.notifications) {
     const before = reader.row(notification.place(keys, each.id), notification.codec);

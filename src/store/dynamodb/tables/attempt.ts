@@ -1,10 +1,10 @@
+import { keyOf } from "../../../core/changes.js";
 import type { Attempt } from "../../../core/claim.js";
 import type { Task } from "../../../core/task.js";
 import type { ClaimFilter } from "../../../core/view.js";
 import { attemptBody, toAttempt } from "../../attempt-body.js";
 import { matchesClaim } from "../../filters.js";
 import type { Claims } from "../claims.js";
-import { claimKey } from "../claims.js";
 import { endOf, type Place, type Write } from "../items.js";
 import { type OrgKeys, ordered, taskName } from "../keys.js";
 import { first } from "../listing.js";
@@ -45,7 +45,7 @@ export function ofTask(keys: OrgKeys, reader: Reader, of: Task, limit: number): 
 /** Of tasks without a claim that were lost, the last ones first. */
 export function listLost(keys: OrgKeys, reader: Reader, claims: Claims, filter: ClaimFilter): Attempt[] {
   const attempts = [...task.lost(keys, reader)]
-    .filter(({ project, id }) => !claims.of(claimKey({ project, taskId: id })))
+    .filter(({ project, id }) => !claims.of(keyOf(project, id)))
     .map((of) => find(keys, reader, of, of.epoch));
   reader.settle();
   const found = attempts.filter((attempt) => attempt !== undefined && matchesClaim(filter, attempt));

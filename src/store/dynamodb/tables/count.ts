@@ -1,7 +1,8 @@
-// How many tasks of a project are in each state, and how many notifications are unread: kept from what each commit changes.
+// How many tasks of a project are in each state, and how many notifications are unread: kept from what each commit changes. Held
+// tasks rest as queued; their states are those of the claims, which are few.
 
 import type { Claim } from "../../../core/claim.js";
-import { stateOf, type Task, type TaskState } from "../../../core/task.js";
+import type { Task, TaskState } from "../../../core/task.js";
 import type { OpenCounts } from "../../../core/view.js";
 import { beginning, type Place, type Write } from "../items.js";
 import type { OrgKeys } from "../keys.js";
@@ -30,10 +31,9 @@ export const write = (keys: OrgKeys, project: string, counts: Counts): Write => 
 });
 
 /** Counts a task in, or out. */
-export function count(counts: Counts, task: Task, claim: Claim | undefined, by: 1 | -1): void {
-  const state = stateOf(task, claim);
+export function count(counts: Counts, { state, type }: Task, by: 1 | -1): void {
   add(counts.states, state, by);
-  if (task.type !== "group") add(counts.tasks, state, by);
+  if (type !== "group") add(counts.tasks, state, by);
 }
 
 function add(into: ByState, state: TaskState, by: number): void {
@@ -53,17 +53,32 @@ function all(keys: OrgKeys, reader: Reader, project: string | null): Counts[] {
   );
 }
 
-export function byState(keys: OrgKeys, reader: Reader, project: string | null): ByState {
+/** Moves the tasks of the claims from `queued` to the states of their claims. */
+function withHeld(counts: ByState, claims: readonly Claim[], project: string | null): ByState {
+  for (const claim of claims) {
+    if (project !== null && claim.project !== project) continue;
+    add(counts, "queued", -1);
+    add(counts, claim.state, 1);
+  }
+  return counts;
+}
+
+export function byState(
+  keys: OrgKeys,
+  reader: Reader,
+  claims: readonly Claim[],
+  project: string | null,
+): ByState {
   const sum: ByState = {};
   for (const { states } of all(keys, reader, project)) {
     for (const [state, number] of Object.entries(states)) add(sum, state as TaskState, number);
   }
-  return sum;
+  return withHeld(sum, claims, project);
 }
 
-export function open(keys: OrgKeys, reader: Reader, project: string): OpenCounts {
+export function open(keys: OrgKeys, reader: Reader, claims: readonly Claim[], project: string): OpenCounts {
   const { completed, cancelled, ...counts } = all(keys, reader, project)[0]?.tasks ?? {};
-  return counts;
+  return withHeld(counts, claims, project);
 }
 
 export const unread = (keys: OrgKeys, reader: Reader, project: string | null): number =>

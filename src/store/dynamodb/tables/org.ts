@@ -1,9 +1,11 @@
 import type { Org } from "../../../core/project.js";
 import type { Place, Write } from "../items.js";
 import type { OrgKeys } from "../keys.js";
+import { metaKey } from "../meta.js";
 import { rowCodec, stored } from "../row-codec.js";
 
-export const place = (keys: OrgKeys): Place => keys.at("log", "ORG");
+/** In the item that every step of an applier writes anyway. */
+export const place = (keys: OrgKeys): Place => keys.at("log", metaKey);
 
 export const codec = rowCodec<Org>("org", {
   org: stored,

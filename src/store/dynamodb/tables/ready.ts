@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type ReadyCount, type ReadyEntry, unlabelledLanes } from "../../../core/ready.js";
+import { DecodedSpan } from "../decoded-span.js";
 import { beginning, type Found, following, type Place, type Span, type Write } from "../items.js";
 import { type OrgKeys, ordered } from "../keys.js";
 import type { Reader } from "../reader.js";
@@ -78,9 +79,15 @@ export function spanOfLane(keys: OrgKeys, { sk, data }: Found): Span {
   return laneSpan(keys, project!, decodeLane(data, sk).lane);
 }
 
-/** The lanes of a project; null while they are asked for. */
-export const lanes = (keys: OrgKeys, reader: Reader, project: string): Lane[] | null =>
-  reader.whole(lanesSpan(keys, project))?.map(({ data, sk }) => decodeLane(data, sk)) ?? null;
+export const lanesOf = (keys: OrgKeys, reader: Reader, project: string): DecodedSpan<Lane> =>
+  new DecodedSpan(reader, lanesSpan(keys, project), decodeLane);
+
+/** The lanes of a project; without them the run ends. */
+export function lanes(keys: OrgKeys, reader: Reader, project: string): Lane[] {
+  const found = lanesOf(keys, reader, project).read();
+  reader.settle();
+  return [...found!.values()];
+}
 
 /** The first rows of a level are fetched with the next answer, unless they are known. */
 export const expectHead = (
@@ -118,9 +125,7 @@ export function counts(
   const byLane = new Map<string, ReadyCount>();
   for (const project of projects) {
     const { from, to } = unlabelledLanes;
-    const found = lanes(keys, reader, project);
-    reader.settle();
-    for (const lane of (found ?? []).filter(({ lane }) => lane >= from && lane < to)) {
+    for (const lane of lanes(keys, reader, project).filter(({ lane }) => lane >= from && lane < to)) {
       const count = byLane.get(lane.lane) ?? { lane: lane.lane, ready: 0, scheduled: 0 };
       byLane.set(lane.lane, count);
       const rows = Object.values(lane.levels).reduce((sum, each) => sum + each, 0);
