@@ -217,6 +217,25 @@ describe("worktree.copy", () => {
     expect([turned.code, turned.err]).toEqual([2, expect.stringContaining(".env")]);
     expect((await set("[]")).code).toBe(0);
   });
+
+  test("takes a bare path, or several with commas; a command says how it is written", async () => {
+    const place = await openRepository({ land: false });
+    write(place, { ".gitignore": ".env*\n" });
+    const set = (name: string, value: string) => place.dibs(["project", "set", name, value]);
+    expect(await set("worktree.copy", ".env,.env.local")).toMatchObject({
+      err: "",
+      out: expect.stringContaining(".env, .env.local"),
+    });
+    expect((await set("worktree.copy", ".env{,.local}")).out).toContain(".env{,.local}");
+    const { settings } = JSON.parse(
+      (await place.dibs(["project", "set", "land.reviewPaths", "a.txt,*.{js,ts}", "--json"])).out,
+    ).project;
+    expect(settings.land.reviewPaths).toEqual(["a.txt", "*.{js,ts}"]);
+    expect((await set("worktree.copy", "")).out).toContain("not set");
+    const { code, err } = await set("worktree.setup", "npm ci");
+    expect(code).toBe(2);
+    expect(err).toContain(`Run: dibs project set worktree.setup '["npm", "ci"]'`);
+  });
 });
 
 describe("work --until-empty", () => {

@@ -34,10 +34,26 @@ function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject
   return `${display.paint(head.join(" "), "bold")}\n${fieldLines([["created", ago(createdAt, display.now)], ...fields], display)}`;
 }
 
+/** Settings that are paths or globs: a bare value is one of them, or several with commas. */
+const lists = ["worktree.copy", "land.reviewPaths"];
+
+/** Settings that cannot be written as a word. */
+const examples: Record<string, string> = {
+  "worktree.setup": `dibs project set worktree.setup '["npm", "ci"]'`,
+  "land.setup": `dibs project set land.setup '{"run": ["npm", "ci"], "paths": ["package-lock.json"]}'`,
+  "land.checks": "dibs check add test -- npm test",
+};
+
 /** A number, a truth, a duration, JSON, or a word; empty: not set. A name that ends with Ms is the unit of a bare number. */
 function typed(key: string, text: string): unknown {
-  if (text === "") return null;
+  const isList = lists.includes(key);
+  if (text === "") return isList ? [] : null;
   if (/^[[{]/.test(text)) return json(key, text);
+  // Not at the comma of a glob such as *.{js,ts}.
+  if (isList) return text.split(/,(?![^{}]*\})/).filter((each) => each !== "");
+  const example = examples[key];
+  if (example !== undefined)
+    throw usageError(`${key} must be a list or an object, not ${text}.`, `Run: ${example}`);
   if (text === "true" || text === "false") return text === "true";
   if (key.endsWith("Ms") && !/^\d+$/.test(text)) return durationMs(text, key);
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
