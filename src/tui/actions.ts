@@ -199,8 +199,6 @@ export async function markRead(state: State): Promise<void> {
   if (!item) return state.say("Notifications and failures are read in the inbox.");
   if (item.kind === "question") return state.say("A question stays until it is answered.");
   if (item.kind === "review") return state.say("A review stays until it has a verdict.");
-  if (item.kind === "note" && staysUnread(item.note))
-    return state.say("A held landing stays until it is not held any more.");
   const notes = item.kind === "failure" ? item.notes : [item.note];
   await attempt(state, undefined, async () => {
     for (const { id } of notes) await state.dibs.notifications.read({ id });

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { registry } from "../../../../src/client/connect.js";
-import { staysUnread } from "../../../../src/client/view/inbox.js";
+import { asksForReview } from "../../../../src/client/view/reviews.js";
 import { LoadError } from "../../components/load-error.js";
 import { useStableList } from "../../components/stable-list.js";
 import { say, sayTrouble } from "../../components/toasts.js";
@@ -138,7 +138,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
   const read = () => void markRead([id]).catch(sayTrouble);
   useItemKeys(own, {
     ...(href === null ? {} : { Enter: () => navigate(href) }),
-    ...(isRead || notRead || staysUnread(note) ? {} : { d: read }),
+    ...(isRead || notRead || asksForReview(note) ? {} : { d: read }),
   });
   const [word, tone] = kinds[type];
   return (
@@ -157,7 +157,7 @@ function Note({ note, isGone, project, now }: NoteProps) {
       <span className="quiet small inbox-when">
         <When at={createdAt} now={now} />
       </span>
-      {isRead || !staysUnread(note) ? (
+      {isRead || !asksForReview(note) ? (
         <button
           type="button"
           className="plain small"
