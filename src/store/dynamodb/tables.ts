@@ -24,7 +24,7 @@ export function tableNames(prefix: string): TableNames {
 }
 
 /** Seconds since 1970: stubs of the log, old idempotency keys. */
-const expiryAttribute = "expiresAt";
+export const expiryAttribute = "expiresAt";
 
 export function tableDefinitions(prefix: string): TableDefinition[] {
   const names = tableNames(prefix);
