@@ -68,7 +68,7 @@ describe.skipIf(hasNoLocal)("over DynamoDB Local", () => {
     expect(await desk.json(["db", "create", address])).toMatchObject({ success: true, created: false });
 
     await desk.says(["add", "One", ...db]);
-    await desk.says(["add", "Two", "--after", "0001", ...db]);
+    await desk.says(["add", "Two", "--depends-on", "0001", ...db]);
     const { claim } = await desk.json(["claim", "--session", "a", ...db]);
     expect(claim.taskId).toBe("0001");
     await desk.says(["done", "0001", "--session", "a", ...db]);
@@ -84,7 +84,7 @@ describe.skipIf(hasNoLocal)("over DynamoDB Local", () => {
     const db = ["--db", await newTables()];
     await desk.says(["init", "--no-agents"]);
     await desk.says(["add", "One"]);
-    await desk.says(["add", "Two", "--after", "0001"]);
+    await desk.says(["add", "Two", "--depends-on", "0001"]);
     await desk.says(["claim", "--session", "a"]);
     await desk.says(["export", "there.jsonl"]);
     await desk.says(["import", "there.jsonl", ...db]);
