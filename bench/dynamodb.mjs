@@ -16,16 +16,21 @@ import {
 import { startServer } from "./pg-server.mjs";
 
 const workers = 32;
-/** How long the applier is waited for after the last commit, in milliseconds. */
-const settleMs = 1_000;
-const settled = () => new Promise((resolve) => setTimeout(resolve, settleMs));
+/** Without a write for this long, in milliseconds, all rows are in the tables. */
+const quietMs = 1_000;
+
+async function settled(cost) {
+  for (let before = -1, now = cost(); now.writeRequests !== before; now = cost()) {
+    before = now.writeRequests;
+    await new Promise((resolve) => setTimeout(resolve, quietMs));
+  }
+}
 
 /** Cycles per second; `begin` is called when the tasks and workers are there. */
-async function cycles(dibs, { count, tasks, work }, begin = () => undefined) {
+async function cycles(dibs, { count, tasks, work }, begin = async () => undefined) {
   await createTasks(dibs, tasks);
   const ids = await registerWorkers(dibs, count);
-  await settled();
-  begin();
+  await begin();
   let done = 0;
   const elapsed = await seconds(async () => {
     done = await work(dibs, ids);
@@ -37,10 +42,11 @@ async function cycles(dibs, { count, tasks, work }, begin = () => undefined) {
 async function onDynamo(server, name, kind) {
   const { dibs, cost, close } = await server.store(name);
   let before;
-  const perSecond = await cycles(dibs, kind, () => {
+  const perSecond = await cycles(dibs, kind, async () => {
+    await settled(cost);
     before = cost();
   });
-  await settled();
+  await settled(cost);
   const perCycle = spent(before, cost(), kind.tasks);
   await close();
   return { perSecond, perCycle };
@@ -61,7 +67,7 @@ async function claimsBy(server, sizes, claims, log) {
     const opened = await server.store(`size${size}`);
     const elapsed = await seconds(() => createTasks(opened.dibs, size));
     await registerWorkers(opened.dibs, 1);
-    await settled();
+    await settled(opened.cost);
     stores[size] = { ...opened, times: [], before: opened.cost() };
     log(`  made: ${size} queued tasks in ${round(elapsed, 1)} s`);
   }
@@ -78,6 +84,7 @@ async function claimsBy(server, sizes, claims, log) {
   }
   const figures = {};
   for (const [size, { times, cost, before, close }] of Object.entries(stores)) {
+    await settled(cost);
     figures[size] = { claimMs: round(median(times)), perCycle: spent(before, cost(), claims) };
     await close();
   }
