@@ -60,6 +60,7 @@ export default defineConfig({
           "worktrees",
           "landing",
           "reviews",
+          "resources",
           "three-agents",
           "plans",
           "questions",

@@ -123,7 +123,7 @@ export function reservationsOf(view: Documents): readonly Reservation[] {
   return configOf(view).reservations;
 }
 
-export function putReservations(draft: WritableDocuments, reservations: Reservation[]): void {
+function putReservations(draft: WritableDocuments, reservations: Reservation[]): void {
   putConfig(draft, { ...configOf(draft), reservations });
 }
 
@@ -274,7 +274,7 @@ export function shownUses(uses: Uses): Record<string, number> {
 
 const shownCount = (uses: Uses) => (uses === null ? 0 : Object.keys(shownUses(uses)).length);
 
-export const isTooMany = (uses: Uses) => shownCount(uses) > limits.usesMax;
+const isTooMany = (uses: Uses) => shownCount(uses) > limits.usesMax;
 
 export function resourceNotFound(id: string): Refusal {
   return refuse("RESOURCE_NOT_FOUND", `Resource ${id.slice(0, 200)} not found.`, {
@@ -356,7 +356,7 @@ export interface Obstacle {
 
 /** Freed units are reserved for a task that has been ready for this long. */
 export const starvedMs = 10 * 60_000;
-export const reservationMs = 2 * 60_000;
+const reservationMs = 2 * 60_000;
 /** A reservation is renewed in steps, so that waiting claims do not wake each other. */
 const reservationStepMs = 60_000;
 
@@ -587,7 +587,7 @@ export interface Usage {
 export type TaskUsage = Omit<Usage, "model">;
 
 export const usageFields = ["usd", "inputTokens", "outputTokens"] as const;
-export const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };
+const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };
 
 const larger = (a: number | null, b: number | null | undefined) =>
   b === null || b === undefined ? a : a === null ? b : Math.max(a, b);

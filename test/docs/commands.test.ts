@@ -15,6 +15,10 @@ const pages: [path: string, setUp: string][] = [
   ],
   ["docs/guides/reviews.md", "git branch -M main\n"],
   ["docs/guides/three-agents.md", "git branch -M main\n"],
+  [
+    "docs/guides/resources.md",
+    "dibs init > /dev/null && export DIBS_SESSION=agent-1 && dibs add 'Write the schema' && dibs claim 0001 --start > /dev/null\n",
+  ],
   ["docs/guides/backups.md", "dibs init > /dev/null && dibs add 'Write the schema'\n"],
 ];
 

@@ -173,7 +173,7 @@ export function enforceBudgets(draft: Draft, resource: Resource, project: string
 
 const periodNames = (over: readonly Budget[]) => [...new Set(over.map(({ period }) => period))].join(" and ");
 
-export const budgetText = ({ amount, unit, period }: Budget) => `${amount}${unit}/${period}`;
+const budgetText = ({ amount, unit, period }: Budget) => `${amount}${unit}/${period}`;
 
 /** One inbox item for each period. */
 function noticeSpent(

@@ -222,15 +222,19 @@ const failTask: Handler = async (agents, input) => {
 };
 
 const updateProgress: Handler = async (agents, input) => {
-  const { task } = await asHolder(agents, input, (dibs, holder) =>
-    dibs.tasks.progress(
-      given({
-        ...holder,
-        note: input.note as string | undefined,
-        percent: input.percent as number | undefined,
-      }),
-    ),
-  );
+  const usage = given({
+    usd: input.usd as number | undefined,
+    inputTokens: input.input_tokens as number | undefined,
+    outputTokens: input.output_tokens as number | undefined,
+    model: input.model as string | undefined,
+  });
+  const { task } = await asHolder(agents, input, async (dibs, holder) => {
+    const progress = { note: input.note as string | undefined, percent: input.percent as number | undefined };
+    const answer = await dibs.tasks.progress(given({ ...holder, ...progress }));
+    const isReview = answer.task.state === "submitted";
+    if (Object.keys(usage).length > 0 && !isReview) await dibs.tasks.usage({ ...holder, ...usage });
+    return answer;
+  });
   if (task.state === "submitted")
     return [`Your review of task ${task.id} is renewed.`, `Next: ${howToJudge(task.id)}`];
   return [

@@ -120,7 +120,16 @@ export const tools: Record<ToolName, ToolSpec> = {
   },
   update_progress: {
     description: "Report progress on your task; renews your claim.",
-    fields: { agent_id: string, task_id: string, note: string, percent: { type: "number" } },
+    fields: {
+      agent_id: string,
+      task_id: string,
+      note: string,
+      percent: { type: "number" },
+      usd: said({ type: "number" }, "Cost of this attempt so far, if you know it"),
+      input_tokens: { type: "integer" },
+      output_tokens: { type: "integer" },
+      model: string,
+    },
     required: ["task_id"],
     annotations: adds,
   },
