@@ -56,6 +56,7 @@ import { claimTask } from "./tasks/claim.js";
 import { claimNextTask } from "./tasks/claim-next.js";
 import { claimableTasks } from "./tasks/claimable.js";
 import { completeTask } from "./tasks/complete.js";
+import { taskConflicts } from "./tasks/conflicts.js";
 import { createTask } from "./tasks/create.js";
 import { taskEvents } from "./tasks/events.js";
 import { explainTask } from "./tasks/explain.js";
@@ -145,6 +146,7 @@ export const registry = {
     claimable: claimableTasks,
     /** List what is claimed, and by whom. */
     inFlight: tasksInFlight,
+    conflicts: taskConflicts,
     /** List the attempts at a task, newest first. */
     attempts: taskAttempts,
     /** List the events of a task. */

@@ -10,6 +10,7 @@ import { reviewSettings } from "../core/project.js";
 import { budgetPeriods, budgetUnits, holdSources } from "../core/resource.js";
 import { reviewKinds, verdicts } from "../core/review.js";
 import { roles } from "../core/role.js";
+import { exclusiveLengthMax, exclusiveMax } from "../core/scopes.js";
 import { taskStates } from "../core/task.js";
 import { durationMsMax, uses } from "./fields.js";
 import { once } from "./once.js";
@@ -487,6 +488,7 @@ export const settingsShape = once(() =>
     land: landShape(),
     worktree: worktreeShape(),
     uses: uses().describe("Units of resources that every claim uses"),
+    scopes: scopesShape(),
   }),
 );
 
@@ -554,11 +556,23 @@ const worktreeShape = once(() =>
   }),
 );
 
+const scopesShape = once(() =>
+  z.strictObject({
+    exclusive: z
+      .array(z.string().min(1).max(exclusiveLengthMax))
+      .max(exclusiveMax)
+      .describe(
+        "Globs of paths that one task at a time can change, such as lockfiles and migrations; compared with the files of a task when it is created or edited",
+      ),
+  }),
+);
+
 export const settingsPatch = once(() => {
-  const { claim, retry, ageing, notifications, land, worktree, ...scalars } = settingsShape().shape;
+  const { claim, retry, ageing, notifications, land, worktree, scopes, ...scalars } = settingsShape().shape;
   return z.strictObject({
     land: land.partial().optional(),
     worktree: worktree.partial().optional(),
+    scopes: scopes.partial().optional(),
     claim: claim.partial().optional(),
     retry: retry.partial().optional(),
     ageing: ageing.partial().optional(),

@@ -122,6 +122,8 @@ export interface StartCommand extends ByHolder {
 export interface HeartbeatCommand extends ByHolder {
   type: "heartbeat";
   extendMs?: number | undefined;
+  /** What the attempt has changed so far. */
+  paths?: readonly string[] | undefined;
 }
 export interface ProgressCommand extends ByHolder {
   type: "progress";

@@ -26,6 +26,7 @@ export const eventTypes = [
   "task:unblocked",
   "task:updated",
   "task:usage",
+  "task:overlap",
   "session:registered",
   "session:ended",
   "notification:created",
@@ -59,6 +60,7 @@ export const notificationTypes = [
   "REVIEW_NEEDED",
   "BUDGET_SPENT",
   "BUDGET_UNKNOWN",
+  "TASKS_OVERLAP",
   "TASK_COMPLETED",
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
@@ -84,5 +86,6 @@ export const severityOf = {
   REVIEW_NEEDED: "warning",
   BUDGET_SPENT: "warning",
   BUDGET_UNKNOWN: "warning",
+  TASKS_OVERLAP: "warning",
   TASK_COMPLETED: "info",
 } as const satisfies Record<NotificationType, Notification["severity"]>;

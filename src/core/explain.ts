@@ -50,11 +50,17 @@ export const reasonCodes = [
   "RESOURCE_BUSY",
   "AGENT_HELD_BACK",
   "NO_LIVE_SESSION_FITS",
+  "OVERLAPS",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 export type Blocker = Exclude<
   ReasonCode,
-  "AGENT_HELD_BACK" | "NO_LIVE_SESSION_FITS" | "WAITING_FOR_REVIEW" | "LANDING_HELD" | "NO_LANDER"
+  | "AGENT_HELD_BACK"
+  | "NO_LIVE_SESSION_FITS"
+  | "OVERLAPS"
+  | "WAITING_FOR_REVIEW"
+  | "LANDING_HELD"
+  | "NO_LANDER"
 >;
 
 export interface Reason {

@@ -1,6 +1,7 @@
 // An org and its projects. All settings live in the store, so that every process on it follows the same ones.
 
 import { normalUses } from "./resource.js";
+import type { ScopeSettings } from "./scopes.js";
 
 export interface Org {
   org: string;
@@ -125,6 +126,7 @@ export interface Settings {
   worktree: WorktreeSettings;
   /** Units of resources that every claim uses. */
   uses: Record<string, number>;
+  scopes: ScopeSettings;
 }
 
 export interface Project {
@@ -168,13 +170,14 @@ export const defaultSettings: Settings = {
   },
   worktree: { setup: null, copy: [] },
   uses: {},
+  scopes: { exclusive: [] },
 };
 
 /** Stores and exports of earlier programs have no settings about landing and resources, or not all of them. */
 export function wholeSettings(stored: Partial<Settings>): Settings {
-  if (stored.land?.reviewPaths && stored.worktree && stored.uses) return stored as Settings;
-  const { land, worktree, uses } = defaultSettings;
-  return { worktree, uses, ...stored, land: { ...land, ...stored.land } } as Settings;
+  if (stored.land?.reviewPaths && stored.worktree && stored.uses && stored.scopes) return stored as Settings;
+  const { land, worktree, uses, scopes } = defaultSettings;
+  return { worktree, uses, scopes, ...stored, land: { ...land, ...stored.land } } as Settings;
 }
 
 export type SettingsPatch = {
@@ -196,6 +199,7 @@ export function mergeSettings(base: Settings, patch: SettingsPatch | undefined):
     notifications: { ...base.notifications, ...patch.notifications },
     land: { ...base.land, ...patch.land },
     worktree: { ...base.worktree, ...patch.worktree },
+    scopes: { ...base.scopes, ...patch.scopes },
     uses: { ...(normalUses(patch.uses) ?? (patch.uses ? {} : base.uses)) },
   };
 }

@@ -1,5 +1,6 @@
 import type { OperationName } from "../contract/registry.js";
 import { bulkOperations } from "./bulk.js";
+import { conflictsQuery } from "./conflicts.js";
 import type { Handler } from "./handler.js";
 import { inFlightQuery } from "./in-flight.js";
 import { landingOperations } from "./landing-operations.js";
@@ -24,6 +25,7 @@ export const handlers: { readonly [N in OperationName]: Handler<N> } = {
   ...taskCommands,
   ...taskQueries,
   ...inFlightQuery,
+  ...conflictsQuery,
   ...sessionOperations,
   ...claimOperations,
   ...eventOperations,

@@ -4,6 +4,7 @@ import { explainTask, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { countProject, whyNothing } from "../core/nothing.js";
+import { overlapReasons } from "../core/overlap.js";
 import { listReady, misfits, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
 import { Availability } from "../core/resource.js";
@@ -171,7 +172,9 @@ export const taskQueries = {
       return accept({
         taskId: task.id,
         claimable,
-        reasons: [...reasons, ...held, ...(advice ? [advice] : [])].map(wireReason),
+        reasons: [...reasons, ...held, ...(advice ? [advice] : []), ...overlapReasons(view, task)].map(
+          wireReason,
+        ),
       });
     },
   }),

@@ -152,6 +152,7 @@ const settings = object<Settings>({
     object<Settings["worktree"]>({ setup: orNull(listOf(text)), copy: listOf(text) }),
   ),
   uses: unlessUsual(defaultSettings.uses, numbersByName),
+  scopes: unlessUsual(defaultSettings.scopes, object<Settings["scopes"]>({ exclusive: listOf(text) })),
 });
 
 const result = object<TaskResult>({

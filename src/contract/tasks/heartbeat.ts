@@ -1,8 +1,11 @@
 import { z } from "zod";
+import { changedPathsMax } from "../../core/overlap.js";
 import { holderPrecedence } from "../../core/refusal.js";
-import { byHolder, leaseMs } from "../fields.js";
+import { byHolder, leaseMs, path } from "../fields.js";
 import { operation } from "../operation.js";
 import { claimShape, success } from "../shapes.js";
+
+export { changedPathsMax } from "../../core/overlap.js";
 
 export const heartbeatTask = operation({
   name: "tasks.heartbeat",
@@ -10,7 +13,15 @@ export const heartbeatTask = operation({
   kind: "command",
   role: "worker",
   input: () =>
-    z.object({ ...byHolder(), extendMs: leaseMs().optional().describe("Default: the claim's own length") }),
+    z.object({
+      ...byHolder(),
+      extendMs: leaseMs().optional().describe("Default: the claim's own length"),
+      paths: z
+        .array(path())
+        .max(changedPathsMax)
+        .optional()
+        .describe("Files that the attempt has changed so far, if they are others than at the last report"),
+    }),
   output: () =>
     z.object({
       success: success(),

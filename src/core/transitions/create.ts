@@ -7,6 +7,7 @@ import { limits, utf8Length } from "../limits.js";
 import { priorityDefault } from "../priority.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { normalUses, projectUses, usesProblem } from "../resource.js";
+import { scopesOf } from "../scopes.js";
 import { isReady, type Task } from "../task.js";
 import { Batch, type Plan } from "./batch.js";
 import { withReadiness } from "./close.js";
@@ -91,7 +92,7 @@ function put(draft: Draft, plan: Plan, origin: Origin): void {
     agentType: input.agentType ?? null,
     requires: [...new Set(input.requires)],
     uses: normalUses(input.uses),
-    scopes: [],
+    scopes: scopesOf(input.files ?? [], settings.scopes),
     maxRetries: input.maxRetries ?? settings.maxRetries,
     retryCount: 0,
     lostCount: 0,

@@ -3,6 +3,7 @@
 import type { Claim } from "../claim.js";
 import type { HeartbeatCommand, ProgressCommand } from "../command.js";
 import type { Draft } from "../draft.js";
+import { reportPaths } from "../overlap.js";
 import { accept, type Outcome } from "../refusal.js";
 import { closeBreaker, closeBreakerIfLong } from "./breaker.js";
 import { leaseProblem } from "./claim.js";
@@ -31,6 +32,7 @@ export function heartbeat(draft: Draft, command: HeartbeatCommand): Outcome<null
   }
   const next = renewed(draft, claim, command.extendMs ?? claim.ttlMs);
   draft.putClaim({ ...next, heartbeatCount: claim.heartbeatCount + 1 });
+  if (command.paths) reportPaths(draft, claim, command.paths);
   closeBreakerIfLong(draft, claim);
   return accept(null);
 }

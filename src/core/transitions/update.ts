@@ -5,6 +5,7 @@ import type { Draft } from "../draft.js";
 import { limits, utf8Length } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import { normalUses, projectUses, usesProblem } from "../resource.js";
+import { scopesOf } from "../scopes.js";
 import { isReady, stateOf, type Task } from "../task.js";
 import { cycleRefusal } from "./batch.js";
 import { withReadiness } from "./close.js";
@@ -142,6 +143,7 @@ function changeTask(draft: Draft, task: Task, patch: TaskPatch, textChanged: boo
   if (changed.length === 0 && !textChanged) return [];
   const merged: Task = { ...task, updatedAt: draft.now };
   for (const field of changed) Object.assign(merged, { [field]: fields[field as keyof typeof fields] });
+  if (fields.files) merged.scopes = scopesOf(fields.files, draft.project(task.project).settings.scopes);
   if (fields.dependsOn && changed.includes("dependsOn")) changeEdges(draft, task, merged, fields.dependsOn);
   const claim = draft.claim(task.project, task.id);
   const keep = !changed.includes("notBefore");

@@ -24,6 +24,7 @@ import { repetition } from "./repetition.js";
 import { resources } from "./resources.js";
 import { retries } from "./retries.js";
 import { reviews } from "./reviews.js";
+import { scopes } from "./scopes.js";
 import { sessions } from "./sessions.js";
 import { states } from "./states.js";
 import { tokens } from "./tokens.js";
@@ -64,4 +65,5 @@ export function conformance(driver: Driver): void {
   landing(driver);
   reviews(driver);
   resources(driver);
+  scopes(driver);
 }

@@ -61,6 +61,10 @@ export const groups: Record<string, Record<string, Entry>> = {
       load: () => import("./commands/graph.js").then(({ commands }) => commands),
     },
     "in-flight": { summary: "list claimed tasks and their sessions", load: tasks },
+    conflicts: {
+      summary: "list tasks that change the same files",
+      load: () => import("./commands/conflicts.js").then(({ commands }) => commands),
+    },
     attempts: { summary: "list the attempts at a task", load: tasks },
     sessions: { summary: "list sessions and their tasks", load: people },
     events: { summary: "list events; -f follows", load: people },

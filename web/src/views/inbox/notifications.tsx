@@ -118,6 +118,7 @@ const kinds: Record<Notification["type"], [string, string]> = {
   AGENT_FAILING: ["agent", "bad"],
   LANDING_HELD: ["landing", "wait"],
   REVIEW_NEEDED: ["review", "wait"],
+  TASKS_OVERLAP: ["overlap", "wait"],
   TASK_COMPLETED: ["completed", "good"],
 };
 

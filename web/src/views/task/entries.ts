@@ -52,6 +52,11 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     text: textOf(response),
   }),
   "task:usage": () => null,
+  "task:overlap": ({ with: other, paths }) => ({
+    what: `changes the same files as ${other}`,
+    tone: "wait",
+    text: Array.isArray(paths) ? paths.join(", ") : null,
+  }),
   "resource:updated": () => null,
   "task:submitted": ({ submission, durationMs }) => ({
     what: after(`submitted ${submission}`, durationMs),

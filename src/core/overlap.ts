@@ -1,0 +1,131 @@
+// Declared is not real: what tasks in flight have really changed, as their runners report it, and which of them change the same files.
+// Nothing is blocked by that; people are shown it once per pair. Each task's paths are a document of its own; which tasks have one,
+// and the pairs that were found, is a document of the project.
+
+import type { Claim } from "./claim.js";
+import type { Draft } from "./draft.js";
+import type { Reason } from "./explain.js";
+import type { Task } from "./task.js";
+import type { DocumentValue, View } from "./view.js";
+
+/** Of one task. */
+export const changedPathsMax = 500;
+/** So many tasks in flight are compared, those that reported last. */
+const tasksMax = 200;
+const pairsMax = 500;
+const pathsShownMax = 10;
+
+const kind = "changed-paths";
+const ofTask = (project: string, taskId: string) => `${project}/${taskId}`;
+
+/** One attempt at a task. */
+interface Changing {
+  taskId: string;
+  epoch: number;
+}
+
+export interface Overlap {
+  /** The task that was found later is the second. */
+  tasks: readonly [Changing, Changing];
+  /** The first few of them. */
+  paths: string[];
+  count: number;
+  at: number;
+}
+
+interface Index {
+  tasks: Changing[];
+  overlaps: Overlap[];
+}
+
+type Looks = Pick<View, "document" | "claim" | "task">;
+const indexOf = (view: Pick<View, "document">, project: string): Index =>
+  (view.document(kind, project) as unknown as Index | undefined) ?? { tasks: [], overlaps: [] };
+
+function pathsOf(view: Pick<View, "document">, project: string, { taskId, epoch }: Changing): string[] {
+  const found = view.document(kind, ofTask(project, taskId)) as
+    | { epoch: number; paths: string[] }
+    | undefined;
+  return found?.epoch === epoch ? found.paths : [];
+}
+
+/** Held, or handed in and not landed. */
+function isInFlight(view: Pick<Looks, "claim" | "task">, project: string, { taskId, epoch }: Changing) {
+  if (view.claim(project, taskId)?.epoch === epoch) return true;
+  const task = view.task(project, taskId);
+  return task?.state === "submitted" && task.epoch === epoch;
+}
+
+/** What the attempt has changed so far, instead of what it reported before. */
+export function reportPaths(draft: Draft, { project, taskId, epoch }: Claim, given: readonly string[]): void {
+  const paths = [...new Set(given)].sort().slice(0, changedPathsMax);
+  const own = { taskId, epoch };
+  const before = pathsOf(draft, project, own);
+  if (paths.length === before.length && paths.every((path, at) => path === before[at])) return;
+  draft.putDocument(kind, ofTask(project, taskId), { epoch, paths });
+  const index = indexOf(draft, project);
+  const others = index.tasks.filter((other) => other.taskId !== taskId);
+  const isPair = ({ tasks }: Overlap, other: Changing) =>
+    tasks.some((each) => each.taskId === taskId) && tasks.some((each) => each.taskId === other.taskId);
+  const gone = new Set<Changing>();
+  const found: Overlap[] = [];
+  const mine = new Set(paths);
+  for (const other of others) {
+    const shared = pathsOf(draft, project, other).filter((path) => mine.has(path));
+    if (shared.length === 0 || index.overlaps.some((known) => isPair(known, other))) continue;
+    if (!isInFlight(draft, project, other)) gone.add(other);
+    else found.push(overlapOf([other, own], shared, draft.now));
+  }
+  const kept = others.filter((other) => !gone.has(other));
+  const tasks = [...kept, own].slice(-tasksMax);
+  for (const other of [...gone, ...kept.filter((each) => !tasks.includes(each))])
+    draft.putDocument(kind, ofTask(project, other.taskId), null);
+  const overlaps = [...index.overlaps, ...found].slice(-pairsMax);
+  draft.putDocument(kind, project, { tasks, overlaps } as unknown as DocumentValue);
+  for (const overlap of found) announce(draft, project, overlap);
+}
+
+const overlapOf = (tasks: Overlap["tasks"], shared: string[], at: number): Overlap => ({
+  tasks,
+  paths: shared.slice(0, pathsShownMax),
+  count: shared.length,
+  at,
+});
+
+function announce(draft: Draft, project: string, { tasks: [first, second], paths, count }: Overlap): void {
+  draft.emit("task:overlap", {
+    project,
+    taskId: second.taskId,
+    epoch: second.epoch,
+    actor: "system",
+    data: { with: first.taskId, paths, count },
+  });
+  draft.notify("TASKS_OVERLAP", {
+    task: { project, id: second.taskId },
+    title: "Tasks change the same files",
+    message: `Tasks ${first.taskId} and ${second.taskId} both change ${inWords(paths, count)}. Run: dibs conflicts`,
+  });
+}
+
+const namedMax = 3;
+
+function inWords(paths: readonly string[], count: number): string {
+  const named = paths.slice(0, namedMax).join(", ");
+  return count > namedMax ? `${named} and ${count - namedMax} more` : named;
+}
+
+/** Those whose tasks are both in flight, the latest first. */
+export function overlapsIn(view: Looks, project: string): Overlap[] {
+  return indexOf(view, project)
+    .overlaps.filter(({ tasks }) => tasks.every((each) => isInFlight(view, project, each)))
+    .reverse();
+}
+
+export function overlapReasons(view: Looks, { project, id }: Task): Reason[] {
+  return overlapsIn(view, project).flatMap(({ tasks, paths, count }) => {
+    const other = tasks.find(({ taskId }) => taskId !== id);
+    if (!other || tasks.every(({ taskId }) => taskId !== id)) return [];
+    const message = `It changes ${inWords(paths, count)}, as task ${other.taskId} does.`;
+    return [{ code: "OVERLAPS", message, taskIds: [other.taskId], count, fix: "dibs conflicts" }];
+  });
+}
