@@ -19,6 +19,7 @@ import { exactDuration, quickMs } from "../contract/duration.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { briefFor } from "./brief.js";
+import { ChangedPaths } from "./changed-paths.js";
 import { needsBrief, startRequestFor } from "./command.js";
 import { gitOr, inTurn, withoutRepository } from "./git.js";
 import type { Group } from "./group.js";
@@ -32,6 +33,8 @@ import {
   startOnDependencies,
   startOnTarget,
 } from "./landing-worktree.js";
+import { type Limit, LimitWatch } from "./limit.js";
+import { type AtEnd, holdFor, limitReason, reportUsage } from "./limited.js";
 import { Log } from "./log.js";
 import { NotMerged } from "./merge.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
@@ -78,6 +81,7 @@ export class Attempt {
   private readonly reports: Reports<TaskOutcome>;
   private readonly log: Log;
   private readonly output: Output;
+  private readonly limits: LimitWatch;
   private verdict: Verdict | null = null;
   private isReporting = false;
   private stopsNow = false;
@@ -88,6 +92,7 @@ export class Attempt {
   private worktree: Worktree | null = null;
   private plan: ProjectPlan | null = null;
   private conflicts: Conflicts | null = null;
+  private changed: ChangedPaths | null = null;
   private readonly ending = new AbortController();
   private afterReport: NodeJS.Timeout | null = null;
 
@@ -106,6 +111,8 @@ export class Attempt {
       marginMs: Math.min(timings.killGraceMs, ttlMs / 4),
       onLost: (error) => void this.lose(error),
       onWaiting: (isWaiting) => this.runTimeLimit(!isWaiting),
+      changed: () => this.changed?.unreported ?? null,
+      onChangedReported: (paths) => this.changed?.wereReported(paths),
       onTrouble: (error) => options.onTrouble?.(error),
     });
     this.reports = new Reports<TaskOutcome>(dibs, this.held, {
@@ -121,9 +128,11 @@ export class Attempt {
       everyMs: timings.logEveryMs,
       gapMs: timings.logGapMs,
     });
+    this.limits = new LimitWatch(options.command, options.limitPattern);
     this.output = new Output(
       (text) => this.log.add(text),
       (line, stream) => options.output?.(line, { taskId: task.id, stream }),
+      (text, stream) => this.limits.add(stream, text),
     );
   }
 
@@ -161,6 +170,7 @@ export class Attempt {
       return await this.giveUp(error);
     } finally {
       this.held.end();
+      this.changed?.end();
       this.timeLimit.pause();
       if (this.afterReport) clearTimeout(this.afterReport);
       await group.end();
@@ -204,6 +214,7 @@ export class Attempt {
       connectionEnv: options.connectionEnv ?? {},
     });
     if (!this.worktree) this.head = await headOf(this.cwd);
+    else this.changed = new ChangedPaths(this.worktree, timings.changedEveryMs, () => void this.held.renew());
     this.startedAt = performance.now();
     this.runTimeLimit(!this.held.isWaiting);
     await group.run(request, { brief, prompt: task.prompt, empty: "" }[options.stdin ?? "brief"]);
@@ -211,7 +222,9 @@ export class Attempt {
     const exit = await group.exited;
     // Whoever is still in the group would go on without a claim.
     await group.end();
+    this.changed?.end();
     this.output.end();
+    this.limits.end();
     const left = await readResultFile(resultFile);
     // Before the report, which may take long: nobody but this process would remove it now.
     await this.removeFiles();
@@ -305,6 +318,7 @@ export class Attempt {
     const { verdict, worktree } = this;
     if (verdict?.kind !== "lost") await this.log.close(this.stopsNow ? 1_000 : 5_000);
     this.isReporting = true;
+    await reportUsage(this.atEnd, this.limits.usage);
     if (verdict?.kind === "lost") return this.end("lost", exit, String((verdict.error as Error).message));
     if (verdict?.kind === "reported") {
       await this.keepReported().catch((error) => this.parts.options.onTrouble?.(error));
@@ -313,6 +327,8 @@ export class Attempt {
     if (verdict?.kind === "stopped") {
       return this.end(await this.reports.release("stopped"), exit, "stopped");
     }
+    const limit = verdict === null ? this.limitOf(exit, left) : null;
+    if (limit) return this.giveBack(exit, limit);
     if (verdict?.kind === "timeout" || exit.code !== 0 || left.error !== null) {
       const why =
         verdict?.kind === "timeout"
@@ -344,6 +360,34 @@ export class Attempt {
     if (commit !== null && !worktree?.isRemoved) result.branch = worktree?.branch;
     const outcome = await this.reports.complete(result);
     return this.end(outcome, exit, this.reports.releasedFor);
+  }
+
+  private get atEnd(): AtEnd {
+    return {
+      dibs: this.parts.options.dibs,
+      by: this.by,
+      untilAnswered: (call) => this.reports.untilAnswered(call),
+      onTrouble: (error) => this.parts.options.onTrouble?.(error),
+    };
+  }
+
+  /** What the command says of its own end in the result file comes first. */
+  private limitOf({ code }: Exit, { error, result }: Left): Limit | null {
+    if (error !== null || (code === 0 && result !== null)) return null;
+    return this.limits.judge({ output: this.output.tail, hasFailed: code !== 0, now: Date.now() });
+  }
+
+  /** What a task names by itself, such as a test database, is not the agent's account. */
+  private get resources(): string[] {
+    const ofSession = Object.keys(this.parts.options.uses ?? {});
+    return [...new Set([...ofSession, ...Object.keys(this.plan?.settings.uses ?? {})])];
+  }
+
+  private async giveBack(exit: Exit, limit: Limit): Promise<AttemptEnd> {
+    if (!(await this.hasCommitted())) await this.worktree?.tidy();
+    const held = await holdFor(this.atEnd, limit, this.resources);
+    const outcome = await this.reports.release(limitReason(limit));
+    return this.end(outcome, exit, limitReason(limit), { ...limit, held });
   }
 
   /** With the place of what is kept, and what it changes: the next attempt goes on from it. */
@@ -459,6 +503,7 @@ export class Attempt {
     outcome: Outcome,
     { code, signal }: Exit,
     reason: string | null = null,
+    limit?: AttemptEnd["limit"],
   ): Promise<AttemptEnd> {
     const { project, id: taskId } = this.parts.task;
     const { worktree } = this;
@@ -475,6 +520,7 @@ export class Attempt {
       signal,
       reason,
       worktree: kept,
+      ...(limit ? { limit } : {}),
     };
     this.parts.options.onEnd?.(end);
     return end;

@@ -123,12 +123,13 @@ export class Attempts {
   session(id: string): HeldSession {
     const known = this.sessions.get(id);
     if (known) return known;
-    const { machine, agentType = "autonomous", capabilities } = this.options;
+    const { machine, agentType = "autonomous", capabilities, uses } = this.options;
     const session = new HeldSession(() => this.dibs, {
       ...this.project,
       id,
       agentType,
       ...(capabilities === undefined ? {} : { capabilities }),
+      ...(uses === undefined ? {} : { uses }),
       capacity: 1,
       heartbeats: true,
       ...ownProcess(machine),

@@ -3,6 +3,7 @@
 import type { Dibs } from "../client/client.js";
 import type { Outcome } from "../client/holding/index.js";
 import type { WireBreaker, WireClaim, WireNothing, WireTask } from "../contract/shapes.js";
+import type { Limit } from "./limit.js";
 import type { StreamName } from "./output.js";
 import type { Machine } from "./processes.js";
 
@@ -26,6 +27,8 @@ export interface Timings {
   emptyWaitMs: number;
   /** Default: the project's interval, or a third of the lease or of the silence it allows, whichever is less. */
   heartbeatMs: number | null;
+  /** How often it is looked at what a task's worktree has changed. */
+  changedEveryMs: number;
   /** After a trouble of the store: so long at first, then twice as long, and so on up to 30 s. */
   retryMs: number;
 }
@@ -41,6 +44,7 @@ export const defaultTimings: Timings = {
   claimWaitMs: 60_000,
   emptyWaitMs: 5_000,
   heartbeatMs: null,
+  changedEveryMs: 30_000,
   retryMs: 500,
 };
 
@@ -64,6 +68,10 @@ export interface RunnerOptions {
   name?: string;
   agentType?: string;
   capabilities?: string[];
+  /** Units of resources that every claim of the sessions uses. A limit that the agent runs into holds these. */
+  uses?: Record<string, number>;
+  /** What a command prints when it ran into a limit, besides what known agents print. */
+  limitPattern?: RegExp;
   /** Lease length; default: the project's. */
   ttlMs?: number;
   /** Where the command runs; default: the directory of this process. With `worktree`, in the task's own. */
@@ -103,6 +111,8 @@ export interface AttemptEnd {
   /** Why, where the outcome alone does not tell. */
   reason: string | null;
   worktree: { path: string; branch: string } | null;
+  /** It ran into a limit: nothing was failed, retried or lost. */
+  limit?: Limit & { held: string[] };
   /** Of a review: the number of the submission. */
   submission?: number;
 }

@@ -67,6 +67,7 @@ export class Output {
   constructor(
     private readonly log: (text: string) => void,
     private readonly show: (line: string, stream: StreamName) => void,
+    private readonly also: (text: string, stream: StreamName) => void = () => undefined,
   ) {}
 
   read(name: StreamName, stream: NodeJS.ReadableStream): void {
@@ -78,6 +79,7 @@ export class Output {
       if (name === "stdout") this.said.add(text);
       this.everything.add(text);
       this.log(text);
+      this.also(text, name);
       lines.add(text);
     });
     stream.on("error", () => undefined);
@@ -91,8 +93,13 @@ export class Output {
     return this.said.read() || this.everything.read();
   }
 
+  /** The end of everything. */
+  get tail(): string {
+    return this.everything.read();
+  }
+
   get lastLines(): string {
-    const lines = this.everything.read().split("\n").slice(-lastLinesMax).join("\n");
+    const lines = this.tail.split("\n").slice(-lastLinesMax).join("\n");
     return lines.slice(-lastLinesLengthMax).toWellFormed();
   }
 }

@@ -11,6 +11,8 @@ import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { startRequestFor } from "./command.js";
 import { withoutRepository } from "./git.js";
 import type { Group } from "./group.js";
+import { type Limit, LimitWatch } from "./limit.js";
+import { holdFor, limitReason } from "./limited.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { Output } from "./output.js";
 import { reviewBrief } from "./review-brief.js";
@@ -42,6 +44,7 @@ export class ReviewAttempt {
   private readonly held: HeldClaim;
   private readonly reports: Reports;
   private readonly output: Output;
+  private readonly limits: LimitWatch;
   private ended: { kind: "lost"; error: unknown } | { kind: "stopped" } | null = null;
   private isReporting = false;
   private directory = "";
@@ -64,9 +67,11 @@ export class ReviewAttempt {
       onTrouble,
     });
     this.reports = new Reports(dibs, this.held, { retryMs: timings.retryMs, hurry, silence, onTrouble });
+    this.limits = new LimitWatch(options.command, options.limitPattern);
     this.output = new Output(
       () => undefined,
       (line, stream) => options.output?.(line, { taskId: task.id, stream }),
+      (text, stream) => this.limits.add(stream, text),
     );
   }
 
@@ -150,6 +155,7 @@ export class ReviewAttempt {
     const exit = await group.exited;
     await group.end();
     this.output.end();
+    this.limits.end();
     const verdict = await readVerdict(resultFile);
     await this.removeFiles();
     return this.report(exit, verdict);
@@ -199,9 +205,23 @@ export class ReviewAttempt {
     this.isReporting = true;
     if (this.ended?.kind === "lost") return this.lost(this.ended.error, exit);
     if (this.ended) return this.release("stopped", exit);
+    const hasVerdict = exit.code === 0 && left !== null && !("missing" in left);
+    const limit = hasVerdict ? null : this.limitOf(exit);
+    if (limit) return this.giveBack(exit, limit);
     if (exit.code !== 0) return this.release(`the command ${endOf(exit)}`, exit);
     if (left === null || "missing" in left) return this.release(left?.missing ?? "no verdict", exit);
     return this.give(left, exit);
+  }
+
+  private limitOf({ code }: Exit): Limit | null {
+    return this.limits.judge({ output: this.output.tail, hasFailed: code !== 0, now: Date.now() });
+  }
+
+  private async giveBack(exit: Exit, limit: Limit): Promise<AttemptEnd> {
+    const { dibs, uses = {}, onTrouble = () => undefined } = this.parts.options;
+    const untilAnswered = <T>(call: () => Promise<T>) => this.reports.untilAnswered(call);
+    const held = await holdFor({ dibs, by: this.by, untilAnswered, onTrouble }, limit, Object.keys(uses));
+    return { ...(await this.release(limitReason(limit), exit)), limit: { ...limit, held } };
   }
 
   private async give({ verdict, findings }: GivenVerdict, exit: Exit): Promise<AttemptEnd> {

@@ -11,11 +11,13 @@ import {
   waitsForChildren,
 } from "../client/holding/index.js";
 import { newKey } from "../client/keys.js";
+import { pause } from "../common/abort.js";
 import { DibsError } from "../contract/error.js";
 import type { WireNothing } from "../contract/shapes.js";
 import { Attempts, type Claimed } from "./attempts.js";
 import { refuseBadCommand } from "./command.js";
 import type { Group } from "./group.js";
+import { LimitPause } from "./limited.js";
 import { type AttemptEnd, defaultTimings, type RunnerOptions, type Timings } from "./options.js";
 import { refuseWrongPlace } from "./repository.js";
 
@@ -78,6 +80,7 @@ class CommandRunner implements Runner {
   private readonly groups: (Group | undefined)[] = [];
   /** How often tasks went back because of their subtasks, the latest last. */
   private readonly rounds = new Map<string, number>();
+  private readonly pause = new LimitPause();
   private readonly summary: Summary = {
     completed: 0,
     failed: 0,
@@ -149,6 +152,7 @@ class CommandRunner implements Runner {
     { waitMs, signal }: { waitMs: number; signal: AbortSignal },
   ): Promise<Answer<Granted> | null> {
     const { labels, once, review } = this.options;
+    if (this.pause.ms > 0) return this.waitOut(waitMs, signal);
     const session = this.session(slot);
     let group = this.groups[slot];
     if (!group?.isReady) group = this.attempts.newGroup(session.id);
@@ -184,6 +188,13 @@ class CommandRunner implements Runner {
     return { claimed: { claim: granted, task, handover, askedAt, group, review: submission } };
   }
 
+  /** The limit that the agent ran into holds no resource: nothing is claimed until it ends. */
+  private async waitOut(waitMs: number, signal: AbortSignal): Promise<Answer<Granted>> {
+    const until = new Date(Date.now() + this.pause.ms).toISOString();
+    await pause(Math.min(waitMs, this.pause.ms), signal);
+    return { claimed: null, scheduledAt: until };
+  }
+
   /** Asked only where the runner would end otherwise. A submission that is held waits for people. */
   private async isLanding({ why }: { why?: WireNothing | undefined }): Promise<boolean> {
     const { untilEmpty, review } = this.options;
@@ -205,13 +216,16 @@ class CommandRunner implements Runner {
     const end = await this.attempts.run(claimed, group, { isStopping: this.loop.isStopping });
     this.groups[slot] = undefined;
     this.summary[end.outcome]++;
+    if (!end.limit) this.pause.end();
+    // Reviews take no resources.
+    else if (this.options.review || end.limit.held.length === 0) this.pause.begin(end.limit);
     if (this.isToComeBack(end) && !this.options.once) await this.registerAnew(slot);
     return end.outcome;
   }
 
   /** Whether it is claimed again as soon as others have done their part: there are only so many rounds of that. */
-  private isToComeBack({ project, taskId, reason }: AttemptEnd): boolean {
-    if (reason === waitsForAnswer) return true;
+  private isToComeBack({ project, taskId, reason, limit }: AttemptEnd): boolean {
+    if (reason === waitsForAnswer || limit) return true;
     if (reason !== waitsForChildren) return false;
     const name = `${project} ${taskId}`;
     const rounds = (this.rounds.get(name) ?? 0) + 1;

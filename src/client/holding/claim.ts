@@ -32,6 +32,9 @@ export interface HeldClaimOptions {
   /** A question was asked, or is no longer open. */
   onWaiting?(isWaiting: boolean): void;
   onAnswer?(answer: string): void;
+  /** What the holder has changed since the last heartbeat that was answered. */
+  changed?(): readonly string[] | null;
+  onChangedReported?(paths: readonly string[]): void;
   onTrouble?(error: unknown): void;
 }
 
@@ -80,9 +83,11 @@ export class HeldClaim {
   }
 
   private async renewLease(dibs: Dibs, call: { signal?: AbortSignal }): Promise<void> {
-    const { by, ttlMs, onAnswer } = this.options;
+    const { by, ttlMs, onAnswer, changed, onChangedReported } = this.options;
     const askedAt = this.now();
-    const { response } = await dibs.tasks.heartbeat(by, call);
+    const paths = changed?.() ?? null;
+    const { response } = await dibs.tasks.heartbeat(paths ? { ...by, paths: [...paths] } : by, call);
+    if (paths) onChangedReported?.(paths);
     if (this.isEnded) return;
     this.until = askedAt + ttlMs;
     this.wait(false);

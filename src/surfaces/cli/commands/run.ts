@@ -31,6 +31,7 @@ import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
 import { type LeftTask, leftText, outcomeStyles, outcomeWord, workSummary } from "../print/work-summary.js";
 import { type FlagSpec, usageError } from "../spec.js";
+import { usesFlag, usesOf } from "../uses.js";
 import { WorkTally } from "../work-tally.js";
 import { landerOptions, stepLine } from "./land.js";
 
@@ -49,6 +50,11 @@ const sharedFlags: Record<string, FlagSpec> = {
   name: {
     value: "<word>",
     help: "session name; several slots add -1, -2; default <agent>-<n>@<host>",
+  },
+  uses: usesFlag("every claim of this worker"),
+  "limit-pattern": {
+    value: "<regex>",
+    help: "what the command prints when it ran into a limit, in one of its last 20 lines; (?<reset>...) is the time",
   },
   "agent-type": { value: "<word>", help: "type of this agent" },
   capability: {
@@ -101,6 +107,19 @@ async function commandOf(context: Context, usage: string) {
   throw usageError("Missing command.", `Usage: ${usage} -- my-agent, or ${usage} --agent ${agentNames[0]}`);
 }
 
+function limitPatternOf(context: Context): RegExp | undefined {
+  const text = context.text("limit-pattern");
+  if (text === undefined) return undefined;
+  try {
+    return new RegExp(text, "m");
+  } catch (error) {
+    throw usageError(
+      `--limit-pattern: ${(error as Error).message}.`,
+      "Write a JavaScript regular expression.",
+    );
+  }
+}
+
 const kindOf = async (context: Context) => context.text("agent-type") ?? (await agentOf(context));
 
 function endLine({ taskId, outcome, reason, worktree }: AttemptEnd, display: Display): string {
@@ -146,6 +165,8 @@ async function optionsFor(context: Context, usage: string): Promise<RunnerOption
       agentType: await kindOf(context),
       capabilities: context.texts("capability"),
       ttlMs: context.duration("ttl"),
+      uses: usesOf(context),
+      limitPattern: limitPatternOf(context),
     }),
     onStart: (_claim, task) => parts.err(`${plain(task.id)} ${plain(task.title)}\n`),
     output: (line, { taskId }) => {

@@ -1,0 +1,85 @@
+// What an attempt says at its end besides how it went: what it has cost, and that its agent ran into a limit. The hold comes before the
+// task goes back: the next worker would only try the same wall again.
+
+import type { Dibs } from "../client/client.js";
+import type { HolderOf } from "../client/holding/index.js";
+import type { Limit } from "./limit.js";
+import type { Reported } from "./usage.js";
+
+export interface AtEnd {
+  dibs: Dibs;
+  by: HolderOf;
+  /** Repeats a call until the store answers, or it is too late for that. */
+  untilAnswered<T>(call: () => Promise<T>): Promise<T>;
+  onTrouble(error: unknown): void;
+}
+
+/** A limit that ends later is looked at again by then: its time can be misread, and people buy more. */
+export const holdMsMax = 6 * 60 * 60_000;
+/** Until a limit that ends now has ended for everybody. */
+const holdMsMin = 1_000;
+const reasonLengthMax = 300;
+
+/** What cannot be reported is not worth the attempt. */
+export async function reportUsage({ dibs, by, ...end }: AtEnd, usage: Reported | null): Promise<void> {
+  if (!usage) return;
+  await end.untilAnswered(() => dibs.tasks.usage({ ...by, ...usage })).catch(end.onTrouble);
+}
+
+/** Holds what the session uses; says which of it. Without a time the store chooses the pause. */
+export async function holdFor(
+  { dibs, by, ...end }: AtEnd,
+  { message, resetAt }: Limit,
+  resources: readonly string[],
+): Promise<string[]> {
+  const { project, sessionId } = by;
+  const forMs = resetAt === null ? {} : { forMs: holdMs(resetAt) };
+  const held: string[] = [];
+  for (const id of resources) {
+    const hold = {
+      id,
+      source: "quota" as const,
+      sessionId,
+      reason: message.slice(0, reasonLengthMax),
+      ...forMs,
+    };
+    try {
+      await end.untilAnswered(() => dibs.resources.hold({ ...hold, ...(project ? { project } : {}) }));
+      held.push(id);
+    } catch (error) {
+      end.onTrouble(error);
+    }
+  }
+  return held;
+}
+
+/** The store counts from its own clock. */
+const holdMs = (resetAt: number) => Math.ceil(Math.min(Math.max(resetAt - Date.now(), holdMsMin), holdMsMax));
+
+export const limitReason = ({ message }: Limit) => `limit: ${message}`.slice(0, reasonLengthMax);
+
+/** Where no resource is held, this runner waits by itself: until the limit ends, or for growing pauses. */
+export class LimitPause {
+  private until = 0;
+  private pauses = 0;
+
+  /** How long it still lasts. */
+  get ms(): number {
+    return Math.max(0, this.until - Date.now());
+  }
+
+  /** Several slots can run into one limit. */
+  begin({ resetAt }: Limit): void {
+    if (this.ms > 0 && resetAt === null) return;
+    const pause = Math.min(pauseMsMin * 2 ** this.pauses++, pauseMsMax);
+    this.until = Math.max(this.until, Date.now() + (resetAt === null ? pause : holdMs(resetAt)));
+  }
+
+  /** An attempt has come through. */
+  end(): void {
+    this.pauses = 0;
+  }
+}
+
+const pauseMsMin = 60_000;
+const pauseMsMax = 60 * 60_000;

@@ -1,0 +1,155 @@
+// An agent that runs into a limit: real commands with the names and the messages of agents.
+
+import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Stage, stage, tempDir, until } from "./support.js";
+
+interface Window {
+  /** The program of the agent. */
+  command: string[];
+  resetAt: number;
+  /** How often it was started while the window was closed. */
+  failures(): number;
+  /** Their marks: the session, and the process. */
+  failed(): string[];
+}
+
+/** An agent named `claude` whose quota window is closed until a full second at least so far ahead. */
+function closedWindow(ms: number, { hasTime = true } = {}): Window {
+  const directory = tempDir();
+  const resetAt = Math.ceil((Date.now() + ms) / 1_000) * 1_000;
+  const message = `Claude AI usage limit reached${hasTime ? `|${resetAt / 1_000}` : ""}`;
+  const file = join(directory, "claude");
+  writeFileSync(
+    file,
+    `#!${process.execPath}
+const { writeFileSync } = require("node:fs");
+if (Date.now() < ${resetAt}) {
+  writeFileSync(${JSON.stringify(directory)} + "/" + process.env.DIBS_SESSION + "." + process.pid + ".failed", "");
+  console.log("Working on it");
+  console.log(${JSON.stringify(message)});
+  process.exit(1);
+}
+console.log("done");
+`,
+  );
+  chmodSync(file, 0o755);
+  const failed = () => readdirSync(directory).filter((name) => name.endsWith(".failed"));
+  return { command: [file], resetAt, failed, failures: () => failed().length };
+}
+
+const attemptsOf = async ({ dibs }: Stage, taskId: string) =>
+  (await dibs.tasks.attempts({ taskId, limit: 100 })).attempts;
+
+describe("without a resource", () => {
+  test("the task goes back without a retry, and the runner claims again when the limit ends", async () => {
+    const here = await stage();
+    const task = await here.add("work");
+    const { command, resetAt, failures } = closedWindow(2_000);
+    const runner = here.work({ command, untilEmpty: true });
+    expect(await runner.done).toMatchObject({ released: 1, completed: 1, failed: 0, lost: 0 });
+    expect(failures()).toBe(1);
+    const [first, second] = (await attemptsOf(here, task.id)).sort((a, b) => a.epoch - b.epoch);
+    expect(first?.releaseReason).toMatch(/^limit: Claude AI usage limit reached/);
+    expect(Date.parse(second!.claimedAt)).toBeGreaterThanOrEqual(resetAt - 1);
+    expect(await here.task(task.id)).toMatchObject({ state: "completed", retryCount: 0 });
+    expect(here.ends[0]).toMatchObject({ outcome: "released", limit: { resetAt } });
+  });
+
+  test("other tasks are not tried meanwhile, and a stop does not wait", async () => {
+    const here = await stage();
+    for (let n = 0; n < 3; n++) await here.add(`work ${n}`);
+    const { command, failures } = closedWindow(600_000);
+    const runner = here.work({ command });
+    await until("the limit was met", () => here.ends.length === 1);
+    await runner.stop();
+    expect(failures()).toBe(1);
+    expect(await runner.done).toMatchObject({ released: 1, completed: 0, failed: 0 });
+  });
+
+  test("--until-idle ends: nothing can be claimed now", async () => {
+    const here = await stage();
+    await here.add("work");
+    const { command } = closedWindow(600_000, { hasTime: false });
+    expect(await here.work({ command, untilIdle: true }).done).toMatchObject({ released: 1, failed: 0 });
+  });
+});
+
+describe("with a resource that the session uses", () => {
+  test("many workers fail at most once each, burn no retries, and claim again when the window opens", async () => {
+    const here = await stage();
+    const uses = { "claude-max-1": 1 };
+    await here.dibs.resources.set({ id: "claude-max-1" });
+    const tasks = await Promise.all(Array.from({ length: 24 }, (_, n) => here.add(`work ${n}`)));
+    const { command, resetAt, failed } = closedWindow(10_000);
+    for (const sessionId of ["one", "two"]) here.work({ command, uses, concurrency: 8, sessionId });
+    await until("the window is seen to be closed", async () => {
+      const [resource] = (await here.dibs.resources.list({})).resources;
+      return resource!.holds.some(({ source }) => source === "quota");
+    });
+    const [held] = (await here.dibs.resources.list({})).resources;
+    expect(Math.abs(Date.parse(held!.holds[0]!.until!) - resetAt)).toBeLessThan(1_000);
+    for (const task of tasks) {
+      expect(await here.becomes(task.id, "completed")).toMatchObject({ retryCount: 0, lostCount: 0 });
+    }
+    const bySession = failed().map((name) => name.split(".")[0]);
+    expect(new Set(bySession).size).toBe(bySession.length);
+    const claimed = (await Promise.all(tasks.map(({ id }) => attemptsOf(here, id)))).flat();
+    const after = claimed.map(({ claimedAt }) => Date.parse(claimedAt)).filter((at) => at >= resetAt - 1);
+    expect(Math.min(...after) - resetAt).toBeLessThan(1_000);
+    expect(here.ends.filter(({ outcome }) => outcome === "failed" || outcome === "lost")).toEqual([]);
+  });
+
+  test("a leader can resume it before", async () => {
+    const here = await stage();
+    await here.dibs.resources.set({ id: "claude-max-1" });
+    const task = await here.add("work");
+    const { command, failures } = closedWindow(600_000);
+    here.work({ command, uses: { "claude-max-1": 1 } });
+    await until("the limit was met", () => here.ends.length === 1);
+    expect(failures()).toBe(1);
+    await here.dibs.resources.resume({ id: "claude-max-1" });
+    await until("it is tried again", () => failures() === 2);
+    expect(await here.task(task.id)).toMatchObject({ retryCount: 0 });
+  });
+});
+
+test("what an agent reports as its cost is the attempt's", async () => {
+  const here = await stage();
+  const task = await here.add("work");
+  const file = join(tempDir(), "claude");
+  const result =
+    '{"type":"result","is_error":false,"result":"ok","total_cost_usd":0.42,"usage":{"input_tokens":7}}';
+  writeFileSync(file, `#!/bin/sh\necho '${result}'\n`);
+  chmodSync(file, 0o755);
+  await here.work({ command: [file, "--output-format", "json"], untilIdle: true }).done;
+  const [attempt] = await attemptsOf(here, task.id);
+  expect(attempt?.usage).toMatchObject({ usd: 0.42, inputTokens: 7, outputTokens: null });
+});
+
+test("a command of another name fails as before, unless its pattern is given", async () => {
+  const here = await stage();
+  const task = await here.add("work", { maxRetries: 0 });
+  const { command: file } = closedWindow(600_000);
+  await here.work({ command: [process.execPath, ...file], untilIdle: true }).done;
+  expect(await here.task(task.id)).toMatchObject({ state: "failed" });
+
+  const again = await here.add("work", { maxRetries: 0 });
+  const command = [process.execPath, ...file];
+  await here.work({ command, untilIdle: true, limitPattern: /usage limit reached\|(?<reset>\d+)/ }).done;
+  expect(await here.task(again.id)).toMatchObject({ state: "queued", retryCount: 0 });
+});
+
+test("a task about limits that fails has failed, if its last lines are about something else", async () => {
+  const here = await stage();
+  const task = await here.add("work", { maxRetries: 0 });
+  const directory = tempDir();
+  const file = join(directory, "claude");
+  const lines = ["The page says: Claude usage limit reached.", ...Array(20).fill("a test failed")];
+  writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' ${lines.map((line) => `'${line}'`).join(" ")}\nexit 1\n`);
+  chmodSync(file, 0o755);
+  expect(existsSync(file)).toBe(true);
+  await here.work({ command: [file], untilIdle: true }).done;
+  expect(await here.task(task.id)).toMatchObject({ state: "failed" });
+});
