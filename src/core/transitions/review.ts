@@ -104,7 +104,7 @@ function openSubmission(draft: Draft, task: Task, number: number): Submission | 
 /** Whoever comes second reads whose verdict it was. */
 function howItEnded(submission: Submission | null): string {
   const asked = submission?.reviews.findLast(({ verdict }) => verdict === "request-changes");
-  if (asked) return `has ended: ${asked.by} requested changes`;
+  if (asked) return `has ended: changes were requested by ${asked.by}`;
   return submission?.end ? `was ${submission.end.as}` : "has ended";
 }
 

@@ -185,7 +185,7 @@ export function reviews(driver: Driver): void {
       await world.ok(review(taskId, "request-changes", { comment: "x" }));
       const second = await world.refused("STALE_SUBMISSION", review(taskId, "approve"));
       expect(second.message).toBe(
-        `Submission 1 of task ${taskId} has ended: user:test requested changes; task ${taskId} is queued.`,
+        `Submission 1 of task ${taskId} has ended: changes were requested by user:test; task ${taskId} is queued.`,
       );
       await again(world, taskId);
       await world.refused("STALE_SUBMISSION", review(taskId, "approve"));
