@@ -12,6 +12,7 @@ const longest = [
   "test/cli/every",
   "test/mcp/liveness",
   "test/faults/many-processes",
+  "test/proof/",
   "test/cli/run-",
   "test/runner/",
   "test/mcp/",

@@ -170,13 +170,14 @@ export class Storm {
   async end(dibs: Dibs): Promise<History> {
     for (const { child } of this.workers) child.send("stop");
     await Promise.all(this.workers.map(({ child }) => child.exited));
-    const log = await wholeLog(dibs);
     if (this.reader) {
       const { child, file } = this.reader;
-      const last = log.at(-1)?.seq ?? 0;
+      const last = (await wholeLog(dibs)).at(-1)?.seq ?? 0;
       await until("the reader has everything", () => lastSeq(streamIn(file)) >= last);
       await child.kill();
     }
+    // After the reader: leases still expire, and it gets the events of that.
+    const log = await wholeLog(dibs);
     const calls: Call[] = [];
     const streams: Stream[] = [];
     for (const file of this.files) {

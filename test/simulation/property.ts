@@ -4,6 +4,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { report } from "../proof/figures.js";
 import { commandTypes } from "./commands.js";
 import { Coverage } from "./coverage.js";
 import type { Rig } from "./rig.js";
@@ -41,6 +42,7 @@ export function staysAlike(
         });
         const details = await fc.check(property, { seed, numRuns, ...(path ? { path } : {}) });
         if (process.env.DIBS_COVERAGE) console.log(String(coverage));
+        report("simulation", { schedules: details.numRuns });
         if (!details.failed) return;
         const error = details.errorInstance;
         const again = `DIBS_SEED=${details.seed} DIBS_PATH=${details.counterexamplePath} npx vitest run test/simulation`;

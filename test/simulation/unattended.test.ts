@@ -17,6 +17,7 @@ import type { Reads } from "../../src/core/view.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
 import type { Store } from "../../src/store/store.js";
+import { report } from "../proof/figures.js";
 import { beginning } from "./beginning.js";
 import { clockAfter } from "./clock-steps.js";
 import { type Plan, perform, planOf } from "./jobs.js";
@@ -105,5 +106,6 @@ test("whatever happened, no submitted task waits unnoticed", async () => {
     await store.close();
   });
   await fc.assert(property, { seed, numRuns });
+  report("simulation", { schedules: numRuns });
   expect(submitted).toBeGreaterThan(0);
 }, 1_200_000);
