@@ -11,6 +11,7 @@ import { seeded, stored } from "../postgres/support.js";
 import { amount, report } from "./figures.js";
 import { impossible } from "./history.js";
 import { Storm, withShortLeases } from "./storm.js";
+import { Wire } from "./wire.js";
 
 const kills = amount("KILLS", 2);
 const workers = amount("WORKERS", 2);
@@ -38,6 +39,46 @@ test("a server that is killed, with workers that are killed, loses nothing and d
   expect(impossible(history)).toEqual([]);
   await checkStore(db);
   report("servers", storm.figures);
+});
+
+test("HTTP connections that break, stall and stay half open lose nothing and do nothing twice", async () => {
+  const random = seeded("storm-servers.test.ts, HTTP");
+  const db = databaseIn(tempDir());
+  const wire = await Wire.open();
+  afterwards(() => wire.close());
+  const args = ["--allow-host", `127.0.0.1:${wire.port}`, "--log-level", "error"];
+  const { port, token } = await new Serving(db, { args }).ready();
+  wire.target = port;
+  const dibs = await open({ path: db });
+  await withShortLeases(dibs);
+  const storm = new Storm({ place: () => ({ server: wire.url, token }), random, workers, ttlMs });
+  await storm.start();
+  const kinds = {
+    break: async () => {
+      wire.bytesMax = () => 500 + Math.floor(random() * 20_000);
+      wire.breakAll();
+      await storm.progress(20);
+      wire.bytesMax = () => Number.POSITIVE_INFINITY;
+      wire.breakAll();
+    },
+    stall: async () => {
+      wire.stall();
+      await sleep(random() * 2 * ttlMs);
+      wire.resume();
+    },
+    "half open": async () => wire.halfOpen(),
+    cut: async () => wire.breakAll(),
+  };
+  const names = Object.keys(kinds) as (keyof typeof kinds)[];
+  for (let fault = 0; fault < faults; fault++) {
+    await storm.progress(10 + Math.floor(random() * 20));
+    await kinds[names[fault % names.length]!]();
+  }
+  await storm.progress(20);
+  const history = await storm.end(dibs);
+  expect(impossible(history)).toEqual([]);
+  await checkStore(db);
+  report("HTTP", { ...storm.figures, faults: wire.faults });
 });
 
 const postgres = await startServer();
