@@ -118,6 +118,8 @@ const kinds: Record<Notification["type"], [string, string]> = {
   AGENT_FAILING: ["agent", "bad"],
   LANDING_HELD: ["landing", "wait"],
   REVIEW_NEEDED: ["review", "wait"],
+  BUDGET_SPENT: ["budget", "wait"],
+  BUDGET_UNKNOWN: ["budget", "wait"],
   TASKS_OVERLAP: ["overlap", "wait"],
   TASK_COMPLETED: ["completed", "good"],
 };
