@@ -32,7 +32,9 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    globalSetup: process.env.TEST_QUICK ? [] : ["test/postgres/global-setup.ts", "test/dynamodb/global-setup.ts"],
+    globalSetup: process.env.TEST_QUICK
+      ? []
+      : ["test/postgres/global-setup.ts", "test/dynamodb/global-setup.ts"],
     setupFiles: ["test/setup.ts"],
     pool: "forks",
     // Files share a process, one after the other: loading the program again for each took an eighth of the time. So helpers
