@@ -8,7 +8,7 @@ import { afterwards, until } from "../faults/support.js";
 import { onFailure } from "../support.js";
 import { Reader } from "./reader.js";
 
-const bin = resolve(import.meta.dirname, "../../dist/bin.js");
+const built = resolve(import.meta.dirname, "../../dist/bin.js");
 
 export interface Exit {
   code: number | null;
@@ -24,6 +24,8 @@ export interface Answer {
 export interface Start {
   env?: Record<string, string>;
   cwd?: string;
+  /** Another copy of the program. */
+  bin?: string;
   /** How many files and connections it may have open; POSIX only. */
   openMax?: number;
 }
@@ -35,7 +37,7 @@ export class Program {
   readonly exited: Promise<Exit>;
   readonly child: ChildProcess;
 
-  constructor(args: string[], { env = {}, cwd, openMax }: Start = {}) {
+  constructor(args: string[], { env = {}, cwd, openMax, bin = built }: Start = {}) {
     const { DIBS_DATABASE_URL: _, DIBS_PROJECT: __, ...inherited } = process.env;
     const limited = ["sh", "-c", `ulimit -n ${openMax} && exec "$0" "$@"`];
     const [file, ...rest] = [...(openMax === undefined ? [] : limited), process.execPath, bin, ...args];
