@@ -9,7 +9,7 @@ import { isRemembered, readRecord } from "./worktree-record.js";
 const timeoutMs = 30_000;
 
 /** Committed or not, without what git ignores and what was there before the command; a renamed file counts as two. */
-export async function changedPaths({ path, branch, root }: Worktree): Promise<string[]> {
+async function changedPaths({ path, branch, root }: Worktree): Promise<string[]> {
   const start = await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-commit`]);
   const since = start ?? "HEAD";
   const list = async (args: string[]) =>

@@ -14,8 +14,11 @@ export interface AtEnd {
   onTrouble(error: unknown): void;
 }
 
-/** A limit that ends later is looked at again by then: its time can be misread, and people buy more. */
-export const holdMsMax = 6 * 60 * 60_000;
+/**
+ * Below the 6 hours that a worker can hold, by a clock that can be behind. A limit that ends later is tried again by then: its time can
+ * be misread, and people buy more.
+ */
+const holdMsMax = 6 * 60 * 60_000 - 60_000;
 /** Until a limit that ends now has ended for everybody. */
 const holdMsMin = 1_000;
 const reasonLengthMax = 300;
@@ -33,7 +36,7 @@ export async function holdFor(
   resources: readonly string[],
 ): Promise<string[]> {
   const { project, sessionId } = by;
-  const forMs = resetAt === null ? {} : { forMs: holdMs(resetAt) };
+  const until = resetAt === null ? {} : { until: new Date(Date.now() + holdMs(resetAt)).toISOString() };
   const held: string[] = [];
   for (const id of resources) {
     const hold = {
@@ -41,7 +44,7 @@ export async function holdFor(
       source: "quota" as const,
       sessionId,
       reason: message.slice(0, reasonLengthMax),
-      ...forMs,
+      ...until,
     };
     try {
       await end.untilAnswered(() => dibs.resources.hold({ ...hold, ...(project ? { project } : {}) }));
@@ -53,7 +56,6 @@ export async function holdFor(
   return held;
 }
 
-/** The store counts from its own clock. */
 const holdMs = (resetAt: number) => Math.ceil(Math.min(Math.max(resetAt - Date.now(), holdMsMin), holdMsMax));
 
 export const limitReason = ({ message }: Limit) => `limit: ${message}`.slice(0, reasonLengthMax);

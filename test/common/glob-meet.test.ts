@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { globMatcher } from "./glob.js";
-import { globsMeet, globsThatMeet } from "./glob-meet.js";
+import { globMatcher } from "../../src/common/glob.js";
+import { globsMeet, globsThatMeet } from "../../src/common/glob-meet.js";
 
 test.each([
   ["package-lock.json", "package-lock.json", true],
