@@ -102,6 +102,8 @@ const onDynamo =
     await (await openDibs({ url })).close();
   };
 
+const shared: Prepare = ({ dibs }) => dibs.resources.set({ id: "test-db", capacity: 2 });
+
 const token: Prepare = async ({ dibs, env }) => {
   env.TOKEN_ID = (await dibs.tokens.create({ name: "old" })).id;
 };
@@ -114,6 +116,10 @@ export const preparations: Record<string, Prepare> = {
   "db create": onDynamo(),
   "db replay": onDynamo("restored"),
   done: claimed("agent-1"),
+  "resource hold": shared,
+  "resource resume": shared,
+  "resource remove": shared,
+  usage: claimed("agent-1"),
   fail: claimed("agent-1"),
   fence: inTask,
   heartbeat: claimed("agent-1"),
