@@ -161,6 +161,57 @@ export function waking(driver: Driver): void {
       expect(await mayFree(world, end)).toBe(true);
     });
 
+    it("units of a resource come back", async (world) => {
+      await world.ok({ type: "set-resource", id: "db", capacity: 1 });
+      const held = await world.hold("b", { uses: { db: 1 } });
+      await world.task({ uses: { db: 1 } });
+      await frees(world, "a", () => world.complete(held));
+    });
+
+    it("a resource gets more units", async (world) => {
+      await world.ok({ type: "set-resource", id: "db", capacity: 1 });
+      await world.hold("b", { uses: { db: 1 } });
+      await world.task({ uses: { db: 1 } });
+      await frees(world, "a", () => world.ok({ type: "set-resource", id: "db", capacity: 2 }));
+    });
+
+    it("a resource is resumed", async (world) => {
+      await world.ok({ type: "set-resource", id: "db" });
+      await world.ok({ type: "hold-resource", id: "db", source: "manual" });
+      await world.task({ uses: { db: 1 } });
+      await frees(world, "a", () => world.ok({ type: "resume-resource", id: "db" }));
+    });
+
+    it("the first claim after a hold has worked", async (world) => {
+      await world.ok({ type: "set-resource", id: "db" });
+      await world.ok({ type: "hold-resource", id: "db", source: "quota", forMs: minute });
+      for (let n = 0; n < 2; n++) await world.task({ uses: { db: 1 } });
+      world.clock.advance(minute);
+      const taskId = (await world.next("b"))!;
+      const proof = { type: "progress", taskId, sessionId: "b", note: "it works" } as const;
+      await frees(world, "a", () => world.ok(proof));
+    });
+
+    it("a task that units were reserved for is cancelled", async (world) => {
+      await world.ok({ type: "set-resource", id: "db", capacity: 2 });
+      const held = await world.hold("b", { uses: { db: 1 } }, { start: true });
+      await world.hold("c", { uses: { db: 1 } }, { start: true });
+      const big = await world.task({ uses: { db: 2 } });
+      world.clock.advance(10 * minute);
+      await world.task({ uses: { db: 1 } });
+      await world.next("d");
+      await world.complete(held);
+      await frees(world, "a", () => world.ok({ type: "cancel", taskId: big }));
+    });
+
+    it("a session uses less", async (world) => {
+      await world.ok({ type: "set-resource", id: "db", capacity: 1 });
+      await world.hold("b", { uses: { db: 1 } });
+      await world.session("a", { uses: { db: 1 } });
+      await world.task();
+      await frees(world, "a", () => world.session("a", { uses: {} }));
+    });
+
     it("in one commit with others that free nothing", async (world) => {
       await world.session("a");
       const heartbeat = { type: "session-heartbeat", sessionId: "a", contextPercent: 5 } as const;
