@@ -60,11 +60,6 @@ describe.skipIf(hasNoLocal)("two servers", () => {
     expect(await b!.stop()).toEqual({ code: 0, signal: null });
     const all = await stored(url);
     expect(all.claims.map(({ taskId }) => taskId).sort()).toEqual([dependent, last, next].sort());
-      "claimed",
-      "claimed",
-      "claimed",
-      "completed",
-    ]);
   });
 
   test("do each task once, also when one of them is killed while it works", async () => {
