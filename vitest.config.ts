@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** They take longest. What is long and comes last is waited for by an idle core. */
 const longest = [
   "test/postgres/conformance",
+  "test/dynamodb/conformance",
   "test/transfer/round-trip",
   "test/package/",
   "test/http/streams-exact",
