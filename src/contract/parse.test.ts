@@ -61,6 +61,7 @@ const values: unknown[] = [
       patchId: null,
     },
     { text: "diff", omitted: 0 },
+    [{ operation: "tasks.create", input: { prompt: "x" } }],
   ],
   ...[() => 1, circular],
 ];
