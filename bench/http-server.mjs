@@ -1,6 +1,6 @@
-// A server in a process of its own: Dibs, or a bare Hono route that parses a body and answers as many bytes.
+// A server in a process of its own: Dibs, or a bare route of node:http that parses a body and answers as many bytes.
 
-import { createRequire } from "node:module";
+import { createServer } from "node:http";
 import { join } from "node:path";
 
 const dist = new URL("../dist/", import.meta.url);
@@ -13,19 +13,19 @@ const start = {
     return { url: server.url, token: server.token, close: () => server.close() };
   },
   async bare() {
-    // Ours, not one of the benchmarks' own.
-    const require = createRequire(new URL("../package.json", import.meta.url));
-    const { Hono } = require("hono");
-    const { serve } = require("@hono/node-server");
-    const app = new Hono();
     const answer = { success: true, text: "x".repeat(1_200) };
-    app.post("/api/*", async (c) => {
-      await c.req.json();
-      return c.json(answer);
+    const server = createServer((incoming, outgoing) => {
+      const chunks = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("end", () => {
+        JSON.parse(Buffer.concat(chunks).toString());
+        const body = JSON.stringify(answer);
+        const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+        outgoing.writeHead(200, headers);
+        outgoing.end(body);
+      });
     });
-    const server = await new Promise((resolve) => {
-      const listening = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, () => resolve(listening));
-    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     return { url: `http://127.0.0.1:${server.address().port}`, token: "none", close: () => server.close() };
   },
 };

@@ -1,5 +1,6 @@
-// Over HTTP on loopback: claim + complete with 64 connections, beside the same in process and beside a bare Hono route; from an
-// event to a thousand stream readers; and what a thousand waiting claims cost while nothing happens.
+// Over HTTP on loopback: claim + complete with 64 connections, beside the same in process, beside a bare route of node:http, and with
+// many calls per request; the same with 1, 8 and 512 connections; from an event to a thousand stream readers; and what a thousand
+// waiting claims cost while nothing happens.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ import {
 } from "./lib.mjs";
 
 const serverFile = fileURLToPath(new URL("http-server.mjs", import.meta.url));
-const connections = 64;
+const workersOfMany = 64;
 
 async function startServer(kind, directory) {
   const child = fork(serverFile, [kind, directory], { execArgv: ["--expose-gc"] });
@@ -53,7 +54,24 @@ function caller({ url, token }, agent) {
     });
 }
 
-async function cyclesOverHttp(count) {
+/** What the server's process used, in microseconds per cycle. */
+async function measured(server, run) {
+  let cycles = 0;
+  const before = await server.usage();
+  const took = await seconds(async () => {
+    cycles = await run();
+  });
+  const after = await server.usage();
+  const cpuUs = after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
+  return {
+    perSecond: cycles / took,
+    serverCpuUs: cpuUs / cycles,
+    heapMiB: after.memory.heapUsed / 2 ** 20,
+  };
+}
+
+/** Tasks and workers on a server of their own; `run` gets a function that calls it. */
+async function onServer(count, connections, run) {
   const directory = temporaryDirectory();
   const server = await startServer("dibs", directory);
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
@@ -64,12 +82,19 @@ async function cyclesOverHttp(count) {
       tasks: Array.from({ length: size }, (_, i) => ({ prompt: `task number ${at + i}` })),
     });
   }
-  const workers = Array.from({ length: connections }, (_, i) => `worker-${i}`);
+  const workers = Array.from({ length: Math.max(connections, 1) }, (_, i) => `worker-${i}`);
   await Promise.all(workers.map((id) => post("/api/sessions", { id })));
-  let cycles = 0;
-  const before = await server.usage();
-  const took = await seconds(() =>
-    Promise.all(
+  const found = await measured(server, () => run(post, workers));
+  agent.destroy();
+  await server.stop();
+  remove(directory);
+  return found;
+}
+
+const cyclesOverHttp = (count, connections) =>
+  onServer(count, connections, async (post, workers) => {
+    let cycles = 0;
+    await Promise.all(
       workers.map(async (sessionId) => {
         for (;;) {
           const { claim } = await post("/api/tasks/claim-next", { sessionId });
@@ -79,42 +104,50 @@ async function cyclesOverHttp(count) {
           cycles++;
         }
       }),
-    ),
-  );
-  const after = await server.usage();
-  agent.destroy();
-  await server.stop();
-  remove(directory);
-  const cpuMs = (after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system) / 1000;
-  return {
-    perSecond: cycles / took,
-    serverCpuUs: (cpuMs * 1000) / cycles,
-    heapMiB: after.memory.heapUsed / 2 ** 20,
-  };
-}
+    );
+    return cycles;
+  });
+
+/** The workers of one program: what they report and claim at the same time is one request. */
+const cyclesOfMany = (count) =>
+  onServer(count, workersOfMany, async (post, workers) => {
+    let cycles = 0;
+    const claim = (sessionId) => ({ operation: "tasks.claimNext", input: { sessionId } });
+    for (let calls = workers.map(claim); calls.length > 0; ) {
+      const { answers } = await post("/api/many", { calls });
+      const claims = answers.flatMap(({ claim, resumed }) => (claim && resumed === false ? [claim] : []));
+      cycles += claims.length;
+      calls = claims.flatMap(({ taskId, epoch, sessionId }) => [
+        { operation: "tasks.complete", input: { taskId, sessionId, epoch, result: "done" } },
+        claim(sessionId),
+      ]);
+    }
+    return cycles;
+  });
 
 /** As many requests, to a route that does nothing. */
-async function cyclesOnBareRoute(count) {
+async function cyclesOnBareRoute(count, connections) {
   const server = await startServer("bare", ".");
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const post = caller(server, agent);
   let left = count;
-  const took = await seconds(() =>
-    Promise.all(
+  const found = await measured(server, async () => {
+    await Promise.all(
       Array.from({ length: connections }, async (_, i) => {
         while (left-- > 0) {
           await post("/api/tasks/claim-next", { sessionId: `worker-${i}` });
           await post("/api/tasks/0001/complete", { sessionId: `worker-${i}`, epoch: 1, result: "done" });
         }
       }),
-    ),
-  );
+    );
+    return count;
+  });
   agent.destroy();
   await server.stop();
-  return { perSecond: count / took };
+  return found;
 }
 
-async function cyclesInProcess(count) {
+async function cyclesInProcess(count, connections) {
   const directory = temporaryDirectory();
   const dibs = await openDibs({ path: `${directory}/dibs.db` });
   await createTasks(dibs, count);
@@ -209,35 +242,54 @@ async function waitingCost(waiters, forMs) {
   };
 }
 
+const usual = 64;
+const otherConnections = [1, 8, 512];
+
+const each = (found, figure) =>
+  Object.fromEntries(Object.entries(found).map(([name, value]) => [name, round(figure(value), 0)]));
+
 export async function http({ quick, log }) {
   const count = quick ? 2_000 : 20_000;
   const rounds = quick ? 1 : 3;
-  const best = { inProcess: 0, overHttp: 0, bare: 0 };
-  let serverCpuUs = 0;
-  let heapMiB = 0;
+  const kinds = {
+    inProcess: () => cyclesInProcess(count, usual),
+    overHttp: () => cyclesOverHttp(count, usual),
+    many: () => cyclesOfMany(count),
+    bare: () => cyclesOnBareRoute(count, usual),
+  };
+  const best = {};
   for (let at = 0; at < rounds; at++) {
-    const inProcess = await cyclesInProcess(count);
-    const overHttp = await cyclesOverHttp(count);
-    const bare = await cyclesOnBareRoute(count);
-    log(
-      `  round ${at + 1}: in process ${round(inProcess.perSecond, 0)}, HTTP ${round(overHttp.perSecond, 0)}, bare ${round(bare.perSecond, 0)} cycles/s`,
-    );
-    best.inProcess = Math.max(best.inProcess, inProcess.perSecond);
-    best.bare = Math.max(best.bare, bare.perSecond);
-    if (overHttp.perSecond > best.overHttp) {
-      best.overHttp = overHttp.perSecond;
-      ({ serverCpuUs, heapMiB } = overHttp);
+    for (const [name, run] of Object.entries(kinds)) {
+      const found = await run();
+      if (found.perSecond > (best[name]?.perSecond ?? 0)) best[name] = found;
     }
+    const rates = Object.entries(best).map(([name, { perSecond }]) => `${name} ${round(perSecond, 0)}`);
+    log(`  after round ${at + 1}: ${rates.join(", ")} cycles/s`);
+  }
+  const byConnections = {};
+  for (const connections of otherConnections) {
+    const [overHttp, bare] = [
+      await cyclesOverHttp(count / 4, connections),
+      await cyclesOnBareRoute(count / 4, connections),
+    ];
+    byConnections[connections] = {
+      cyclesPerSecond: round(overHttp.perSecond, 0),
+      serverCpuUsPerCycle: round(overHttp.serverCpuUs, 0),
+      ofBareRoute: round(overHttp.perSecond / bare.perSecond),
+    };
   }
   const stream = await streamLatency(quick ? 100 : 1_000, quick ? 20 : 100);
   const idle = await waitingCost(0, quick ? 2_000 : 10_000);
+  const { inProcess: _, ...withServer } = best;
   const waiting = await waitingCost(quick ? 200 : 1_000, quick ? 2_000 : 10_000);
   return {
-    cyclesPerSecond: Object.fromEntries(Object.entries(best).map(([name, value]) => [name, round(value, 0)])),
-    serverCpuUsPerCycle: round(serverCpuUs, 0),
-    serverHeapMiB: round(heapMiB, 0),
-    ofInProcess: round(best.overHttp / best.inProcess),
-    ofBareRoute: round(best.overHttp / best.bare),
+    cyclesPerSecond: each(best, ({ perSecond }) => perSecond),
+    serverCpuUsPerCycle: each(withServer, ({ serverCpuUs }) => serverCpuUs),
+    serverHeapMiB: round(best.overHttp.heapMiB, 0),
+    ofInProcess: round(best.overHttp.perSecond / best.inProcess.perSecond),
+    ofBareRoute: round(best.overHttp.perSecond / best.bare.perSecond),
+    cpuOfManyToSingle: round(best.many.serverCpuUs / best.overHttp.serverCpuUs),
+    byConnections,
     stream,
     idle,
     waiting,

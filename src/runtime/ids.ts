@@ -15,7 +15,8 @@ export const newCorrelationId = () => `corr-${randomWord(12)}`;
 export const fingerprint = (text: string) => crypto().createHash("sha256").update(text).digest("base64url");
 export const newTokenId = () => `t-${randomWord(10)}`;
 export const newSecret = () => crypto().randomBytes(32).toString("base64url");
-export const digest = (text: string) => crypto().createHash("sha256").update(text).digest("hex");
+/** In one shot: with every request a token is hashed. */
+export const digest = (text: string) => crypto().hash("sha256", text, "hex");
 
 export function isSame(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];

@@ -1,6 +1,5 @@
 // Signing in and out with a browser. The routes are not operations: they exist only where there are cookies.
 
-import type { Hono } from "hono";
 import { DibsError } from "../../contract/error.js";
 import { type Role, roles } from "../../contract/operation.js";
 import { callerOf } from "../../operations/caller.js";
@@ -9,7 +8,8 @@ import type { Executor } from "../../operations/execute.js";
 import { isTokenLive, tokenIdOf } from "../../operations/tokens.js";
 import type { Authentication } from "./authentication.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
-import { type Bindings, type Http, json } from "./context.js";
+import type { Http } from "./context.js";
+import type { Router } from "./router.js";
 import { cookieMs, cookieOf, type SignInCodes, setCookie } from "./sign-in.js";
 
 export interface AuthParts {
@@ -24,22 +24,22 @@ export interface AuthParts {
 
 const bodyBytesMax = 4_096;
 
-export function addAuth(app: Hono<{ Bindings: Bindings }>, parts: AuthParts): void {
-  app.post("/api/auth/exchange", (http) => exchange(http, parts));
-  app.get("/api/auth/me", (http) => {
-    http.env.call.route = "/api/auth/me";
-    const { org, role } = http.env.call.caller!;
-    return json(http, { success: true, org, role, signedIn: !parts.isOpen });
+export function addAuth(router: Router, parts: AuthParts): void {
+  router.add("POST", "/api/auth/exchange", (http) => exchange(http, parts));
+  router.add("GET", "/api/auth/me", (http) => {
+    http.call.route = "/api/auth/me";
+    const { org, role } = http.call.caller!;
+    http.json({ success: true, org, role, signedIn: !parts.isOpen });
   });
-  app.post("/api/auth/code", async (http) => {
-    http.env.call.route = "/api/auth/code";
+  router.add("POST", "/api/auth/code", async (http) => {
+    http.call.route = "/api/auth/code";
     const { role: wanted } = await readBody(http, parts);
-    const { org, role: own, token } = http.env.call.caller!;
+    const { org, role: own, token } = http.call.caller!;
     const role = wanted === undefined ? own : lesserRole(wanted, own);
     const { code, expiresAt } = parts.codes.make({ org, role, token });
-    return json(http, { success: true, code, expiresAt: new Date(expiresAt).toISOString() });
+    http.json({ success: true, code, expiresAt: new Date(expiresAt).toISOString() });
   });
-  app.post("/api/auth/sign-out", (http) => signOut(http, parts));
+  router.add("POST", "/api/auth/sign-out", (http) => signOut(http, parts));
 }
 
 /** Nobody gives away more than they have. */
@@ -55,19 +55,19 @@ function lesserRole(wanted: unknown, own: Role): Role {
   });
 }
 
-function readBody({ env }: Http, { bodyMs }: AuthParts): Promise<Record<string, unknown>> {
-  refuseOtherMedia(env.incoming);
-  return readJsonObject(env.incoming, { bytesMax: bodyBytesMax, ms: bodyMs });
+function readBody({ incoming }: Http, { bodyMs }: AuthParts): Promise<Record<string, unknown>> {
+  refuseOtherMedia(incoming);
+  return readJsonObject(incoming, { bytesMax: bodyBytesMax, ms: bodyMs });
 }
 
-async function exchange(http: Http, parts: AuthParts): Promise<Response> {
+async function exchange(http: Http, parts: AuthParts): Promise<void> {
   const { executor, codes, cookie, isOpen, authentication } = parts;
-  const { call, incoming } = http.env;
+  const { call, incoming } = http;
   call.route = "/api/auth/exchange";
   const { code } = await readBody(http, parts);
   if (isOpen) {
     const { org, role } = await authentication.callerOf(incoming);
-    return json(http, { success: true, org, role });
+    return http.json({ success: true, org, role });
   }
   const grant = codes.take(code);
   // A code is not good for longer than the token that asked for it.
@@ -88,12 +88,12 @@ async function exchange(http: Http, parts: AuthParts): Promise<Response> {
   )) as { token: string };
   const secure = incoming.headers["x-forwarded-proto"] === "https";
   const header = setCookie(cookie(), made.token, { secure, maxAgeMs: cookieMs });
-  return json(http, { success: true, org, role }, 200, { "set-cookie": header });
+  return http.json({ success: true, org, role }, 200, { "set-cookie": header });
 }
 
-async function signOut(http: Http, parts: AuthParts): Promise<Response> {
+async function signOut(http: Http, parts: AuthParts): Promise<void> {
   const { executor, cookie } = parts;
-  const { call, incoming } = http.env;
+  const { call, incoming } = http;
   call.route = "/api/auth/sign-out";
   await readBody(http, parts);
   const text = cookieOf(incoming.headers.cookie, cookie());
@@ -104,5 +104,5 @@ async function signOut(http: Http, parts: AuthParts): Promise<Response> {
     await dispatch(executor, "tokens.revoke", { id }, admin, {});
   }
   const header = setCookie(cookie(), "", { secure: false, maxAgeMs: 0 });
-  return json(http, { success: true }, 200, { "set-cookie": header });
+  return http.json({ success: true }, 200, { "set-cookie": header });
 }

@@ -6,7 +6,7 @@ import { DibsError } from "../../contract/error.js";
 import { callerOf } from "../../operations/caller.js";
 import type { Caller } from "../../operations/environment.js";
 import type { Executor } from "../../operations/execute.js";
-import { verifyToken } from "../../operations/tokens.js";
+import { type Bearer, recentBearer, verifyToken } from "../../operations/tokens.js";
 import { isCalledFromHere } from "./guard.js";
 import { cookieOf } from "./sign-in.js";
 
@@ -26,6 +26,11 @@ export interface AuthenticationOptions {
 export type Use = "requests" | "streams";
 
 export class Authentication {
+  /** Kept with the bearer, so that a revocation drops both; apart by whether they call from this machine. */
+  private readonly callers = {
+    here: new WeakMap<Bearer, Caller>(),
+    elsewhere: new WeakMap<Bearer, Caller>(),
+  };
   private readonly under = { requests: new Map<string, number>(), streams: new Map<string, number>() };
 
   constructor(
@@ -33,19 +38,40 @@ export class Authentication {
     private readonly options: AuthenticationOptions,
   ) {}
 
+  /** Whose token was verified a moment ago; null: `callerOf` finds out. */
+  recentCaller(incoming: IncomingMessage): Caller | null {
+    const text = this.options.openTo === null ? this.tokenIn(incoming) : null;
+    const bearer = text === null ? null : recentBearer(this.executor, text);
+    return (bearer && this.knownFrom(incoming).get(bearer)) ?? null;
+  }
+
   async callerOf(incoming: IncomingMessage): Promise<Caller> {
-    const known = await this.identify(incoming);
+    const { openTo } = this.options;
+    if (openTo !== null) {
+      const local = { org: openTo, role: "admin", actor: "user:local" } as const;
+      return this.placed(await callerOf(this.executor, local), incoming);
+    }
+    const { bearer, known } = await this.identify(incoming);
+    const caller = this.placed(known, incoming);
+    this.knownFrom(incoming).set(bearer, caller);
+    return caller;
+  }
+
+  private knownFrom(incoming: IncomingMessage): WeakMap<Bearer, Caller> {
+    return isCalledFromHere(incoming) ? this.callers.here : this.callers.elsewhere;
+  }
+
+  /** Where it calls from, and where it works. */
+  private placed(known: Caller, incoming: IncomingMessage): Caller {
     const { project, org } = this.options;
     const caller = isCalledFromHere(incoming) ? known : { ...known, isElsewhere: true };
     return project === undefined || caller.org !== org ? caller : { ...caller, project };
   }
 
-  private async identify(incoming: IncomingMessage): Promise<Caller> {
-    const { openTo } = this.options;
-    if (openTo !== null) return callerOf(this.executor, { org: openTo, role: "admin", actor: "user:local" });
+  private async identify(incoming: IncomingMessage): Promise<{ bearer: Bearer; known: Caller }> {
     const text = this.tokenIn(incoming);
-    const known = text === null ? null : await verifyToken(this.executor, text);
-    if (!known) {
+    const bearer = text === null ? null : await verifyToken(this.executor, text);
+    if (!bearer) {
       throw new DibsError(
         "UNAUTHENTICATED",
         text === null ? "A token is needed." : "This token is not known here.",
@@ -54,10 +80,11 @@ export class Authentication {
         },
       );
     }
-    const { org, role, id, name } = known;
+    const { org, role, id, name } = bearer;
     // Commands move between the server and its file, and repeat a call under the key it had: both share their keys.
     const keysOf = id === this.options.ownToken() ? undefined : id;
-    return callerOf(this.executor, { org, role, actor: `user:${name}`, token: id, keysOf });
+    const about = { org, role, actor: `user:${name}`, token: id, keysOf };
+    return { bearer, known: await callerOf(this.executor, about) };
   }
 
   tokenIn({ headers }: IncomingMessage): string | null {

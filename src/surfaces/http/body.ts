@@ -31,7 +31,7 @@ export function refuseOtherMedia(incoming: IncomingMessage): void {
   );
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
@@ -88,4 +88,28 @@ export function readBytes(incoming: IncomingMessage, { bytesMax, ms }: BodyLimit
     const onClose = () => end(new DibsError("REQUEST_TIMEOUT", "The request ended before its body did."));
     incoming.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
   });
+}
+
+/** How long, and how much, is read past before the connection is closed. */
+const readPastMax = { ms: 500, bytes: 64 * 1024 * 1024 };
+
+/** Reads the rest of a body that nobody wants: a client that first writes all of it still gets the answer. */
+export function readPast(incoming: IncomingMessage): void {
+  if (incoming.destroyed || incoming.readableEnded) return;
+  let bytes = 0;
+  const end = () => {
+    clearTimeout(timer);
+    incoming.off("data", onData).off("end", end).off("close", end);
+  };
+  const cut = () => {
+    end();
+    incoming.socket.destroySoon();
+  };
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > readPastMax.bytes) cut();
+  };
+  const timer = setTimeout(cut, readPastMax.ms).unref();
+  incoming.on("data", onData).on("end", end).on("close", end).on("error", end);
+  incoming.resume();
 }

@@ -3,10 +3,11 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import type { OutgoingHttpHeaders } from "node:http";
 import { extname, join } from "node:path";
-import type { Hono } from "hono";
-import type { Bindings } from "./context.js";
+import type { Http } from "./context.js";
 import { pageHeaders } from "./guard.js";
+import type { Router } from "./router.js";
 
 export interface Page {
   type: string;
@@ -72,44 +73,40 @@ function packedBeside(file: string): NonNullable<Page["packed"]> {
   return packed;
 }
 
-export function addPages(
-  app: Hono<{ Bindings: Bindings }>,
-  more: Record<string, Page>,
-  dashboard: Record<string, Page>,
-): void {
-  for (const [path, page] of Object.entries({ ...dashboard, ...more })) {
-    app.get(path, ({ env, req }) => {
-      env.call.route = page.isForever ? "/assets/*" : path;
-      return show(page, req.raw.headers, env.call.id);
+export function addPages(router: Router, pages: Record<string, Page>): void {
+  for (const [path, page] of Object.entries(pages)) {
+    router.add("GET", path, (http) => {
+      http.call.route = page.isForever ? "/assets/*" : path;
+      show(page, http);
     });
   }
-  const start = dashboard["/index.html"] ?? unbuilt;
-  // Addresses inside the dashboard are its own business; unknown ones under /api and /assets are not.
-  app.get("*", async ({ env, req }, next) => {
-    if (/^\/(?:api|assets)(?:\/|$)/.test(req.path)) return next();
-    env.call.route = "/*";
-    return show(start, req.raw.headers, env.call.id);
-  });
 }
 
-function show(
-  { type, body, packed = {}, isForever, tag }: Page,
-  asked: Headers,
-  requestId: string,
-): Response {
-  const headers: Record<string, string> = {
-    ...pageHeaders,
-    "content-type": type,
-    "dibs-request-id": requestId,
+/** Addresses inside the dashboard are its own business; unknown ones under /api and /assets are not. */
+export function startPage(dashboard: Record<string, Page>): (http: Http) => boolean {
+  const start = dashboard["/index.html"] ?? unbuilt;
+  return (http) => {
+    const isPage = ["GET", "HEAD"].includes(http.method) && !/^\/(?:api|assets)(?:\/|$)/.test(http.path);
+    if (!isPage) return false;
+    http.call.route = "/*";
+    show(start, http);
+    return true;
   };
+}
+
+function show({ type, body, packed = {}, isForever, tag }: Page, http: Http): void {
+  const headers: OutgoingHttpHeaders = { ...pageHeaders, "content-type": type };
   if (Object.keys(packed).length > 0) headers.vary = "accept-encoding";
   if (isForever) headers["cache-control"] = "public, max-age=31536000, immutable";
   if (tag) {
     headers.etag = tag;
-    if (asked.get("if-none-match") === tag) return new Response(null, { status: 304, headers });
+    if (http.header("if-none-match") === tag) {
+      http.send(304, headers, null);
+      return;
+    }
   }
-  const accepts = asked.get("accept-encoding") ?? "";
+  const accepts = http.header("accept-encoding") ?? "";
   const name = (["br", "gzip"] as const).find((each) => packed[each] && accepts.includes(each));
   if (name) headers["content-encoding"] = name;
-  return new Response(name ? packed[name]! : body, { headers });
+  http.send(200, headers, name ? packed[name]! : body);
 }

@@ -1,7 +1,6 @@
 // One route per operation of the registry. A route only translates: path, query and body to the operation's input, the caller
 // from the gate, and the answer to JSON.
 
-import type { Hono } from "hono";
 import type { DibsError } from "../../contract/error.js";
 import type { Operation } from "../../contract/operation.js";
 import { type OperationName, operations } from "../../contract/registry.js";
@@ -9,10 +8,11 @@ import { authorise } from "../../operations/authorise.js";
 import { dispatch } from "../../operations/dispatch.js";
 import type { Executor } from "../../operations/execute.js";
 import { readJsonObject, refuseOtherMedia } from "./body.js";
-import { type Bindings, type Call, type Http, json, plainText } from "./context.js";
+import type { Call, Http } from "./context.js";
 import { disconnectSignal } from "./disconnects.js";
 import { inputFields, readQuery } from "./input.js";
 import { isChange } from "./request-log.js";
+import type { Answer, Router } from "./router.js";
 
 export interface RouteParts {
   executor: Executor;
@@ -22,20 +22,18 @@ export interface RouteParts {
   onRefused: (call: Call, error: DibsError) => void;
 }
 
-export function addOperations(app: Hono<{ Bindings: Bindings }>, parts: RouteParts): void {
-  // A word such as `claimable` comes before an id that could be spelled so.
-  const byFixedWords = [...operations].sort((a, b) => paramsOf(a).length - paramsOf(b).length);
-  for (const operation of byFixedWords) {
+export function addOperations(router: Router, parts: RouteParts): void {
+  for (const operation of operations) {
     const { method, path, also } = operation.http;
-    app.on(method, path, handlerFor(operation, parts));
+    router.add(method, path, handlerFor(operation, parts));
     if (also)
-      app.on(method, also, handlerFor({ ...operation, http: { ...operation.http, path: also } }, parts));
+      router.add(method, also, handlerFor({ ...operation, http: { ...operation.http, path: also } }, parts));
   }
 }
 
 const paramsOf = ({ http: { path } }: Operation) => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
 
-function handlerFor(operation: Operation, { executor, closing, limits, onRefused }: RouteParts) {
+function handlerFor(operation: Operation, { executor, closing, limits, onRefused }: RouteParts): Answer {
   const { method, status = 200, path } = operation.http;
   const params = paramsOf(operation);
   const fields = inputFields(operation);
@@ -47,8 +45,8 @@ function handlerFor(operation: Operation, { executor, closing, limits, onRefused
     ms: limits.bodyMs,
   };
 
-  return async (http: Http): Promise<Response> => {
-    const { incoming, call } = http.env;
+  return async (http) => {
+    const { incoming, call } = http;
     call.route = path;
     const caller = call.caller!;
     // Before the body is read: who may not do it at all learns nothing about its input.
@@ -56,13 +54,13 @@ function handlerFor(operation: Operation, { executor, closing, limits, onRefused
     if (writes) refuseOtherMedia(incoming);
     const input: Record<string, unknown> = {
       ...(fields.has("project") ? projectOf(http) : {}),
-      ...(hasBody ? {} : readQuery(operation, new URL(http.req.url).searchParams)),
+      ...(hasBody ? {} : readQuery(operation, http.query)),
       ...(writes ? await readJsonObject(incoming, body) : {}),
     };
     if (input.project === "") delete input.project;
-    for (const name of params) input[name] = http.req.param(name);
-    const idempotencyKey = writes ? http.req.header("idempotency-key") : undefined;
-    const waiting = mayWait && input.waitMs ? disconnectSignal(http.env) : null;
+    for (const name of params) input[name] = http.params[name];
+    const idempotencyKey = writes ? http.header("idempotency-key") : undefined;
+    const waiting = mayWait && input.waitMs ? disconnectSignal(http) : null;
     const signals = waiting ? [closing, waiting.signal] : undefined;
     try {
       const answer = await dispatch(executor, operation.name as OperationName, input, caller, {
@@ -74,7 +72,9 @@ function handlerFor(operation: Operation, { executor, closing, limits, onRefused
         },
       });
       noteChange(call, operation.name, answer);
-      return asText(http, operation, answer) ?? json(http, answer, status);
+      const text = textOf(http, operation, answer);
+      if (text === null) http.json(answer, status);
+      else http.text(text);
     } finally {
       waiting?.stop();
     }
@@ -86,13 +86,13 @@ function noteChange(call: Call, operation: string, answer: unknown): void {
 }
 
 /** A patch is text, unless the caller asks for JSON. */
-function asText(http: Http, { http: { text } }: Operation, answer: unknown): Response | null {
-  if (text === undefined || http.req.header("accept")?.includes("application/json")) return null;
-  return plainText(http, (answer as Record<string, string>)[text]!);
+function textOf(http: Http, { http: { text } }: Operation, answer: unknown): string | null {
+  if (text === undefined || http.header("accept")?.includes("application/json")) return null;
+  return (answer as Record<string, string>)[text]!;
 }
 
 /** `?project=` wins over the header; a body's own field wins over both. */
 function projectOf(http: Http): { project?: string } {
-  const project = http.req.query("project") ?? http.req.header("dibs-project");
+  const project = http.queried("project") ?? http.header("dibs-project");
   return project === undefined || project === "" ? {} : { project };
 }

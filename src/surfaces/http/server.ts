@@ -1,9 +1,8 @@
 // The server's life: it listens, it answers, and when it is told to stop it lets everybody go: waits end with nothing, streams
 // close with a hint to come back, requests under way are answered, and only then do the connections go.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
 import { DibsError } from "../../contract/error.js";
 import type { App } from "./app.js";
 import { refuseMalformed } from "./malformed-requests.js";
@@ -22,9 +21,6 @@ export interface ListenOptions {
 const backlog = 16_384;
 
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
-  const listener = getRequestListener((request, env) => app.fetch(request, env as never), {
-    overrideGlobalObjects: false,
-  });
   const server = createServer(
     {
       headersTimeout: options.headersMs,
@@ -32,7 +28,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: Math.max(50, Math.min(options.headersMs, options.requestMs) / 4),
     },
-    listener as (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+    (incoming, outgoing) => app.handle(incoming, outgoing),
   );
   server.maxConnections = options.connectionsMax;
   // A client that sends FIN behind its request still reads the answer (disconnects.ts). Node's types do not know the property.
