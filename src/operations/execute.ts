@@ -4,9 +4,10 @@
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationName, OperationNamed } from "../contract/registry.js";
-import { noChanges } from "../core/changes.js";
+import { type Changes, noChanges } from "../core/changes.js";
 import type { Command } from "../core/command.js";
 import { carryOut, wasSetBack } from "../core/decide.js";
+import type { DibsEvent } from "../core/event.js";
 import { limits } from "../core/limits.js";
 import { InvariantError, type Outcome, type Refusal } from "../core/refusal.js";
 import type { IdempotencyRecord, Reads, View } from "../core/view.js";
@@ -14,6 +15,7 @@ import type { ReadJob, Store, Transaction } from "../store/store.js";
 import { boundTo } from "./authorise.js";
 import type { Caller, Environment } from "./environment.js";
 import type { CallOptions, CommandCall, QueryCall } from "./handler.js";
+import { OwnEvents } from "./metrics/own-events.js";
 import { withIsoTimes } from "./render.js";
 
 export type Submit = <T>(org: string, job: (transaction: Transaction) => T) => Promise<T>;
@@ -34,11 +36,34 @@ export class Executor {
   /** Calls with an idempotency key that take more than one transaction and have not finished. */
   private readonly unfinished = new Map<string, { request: string; answer: Promise<object> }>();
 
+  /** What was committed here, for the figures. */
+  readonly own = new OwnEvents();
+
   constructor(
     readonly store: Store,
-    readonly submit: Submit,
+    private readonly commit: Submit,
     readonly environment: Environment,
   ) {}
+
+  /** Runs a job in the next group of its org. */
+  readonly submit: Submit = <T>(org: string, job: (transaction: Transaction) => T): Promise<T> => {
+    if (!this.own.isKeeping(org)) return this.commit(org, job);
+    let events: DibsEvent[] = [];
+    const noting = (transaction: Transaction): T => {
+      // A job can run again.
+      events = [];
+      const { now, view } = transaction;
+      const apply = (changes: Changes) => {
+        if (changes.events.length > 0) events.push(...changes.events);
+        transaction.apply(changes);
+      };
+      return job({ now, view, apply });
+    };
+    return this.commit(org, noting).then((value) => {
+      this.own.add(org, events);
+      return value;
+    });
+  };
 
   async query<N extends OperationName>(call: QueryCall<N>): Promise<OutputOf<OperationNamed<N>>> {
     const { handler, input, caller } = call;

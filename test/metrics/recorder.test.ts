@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { noChanges } from "../../src/core/changes.js";
 import { Draft } from "../../src/core/draft.js";
 import { agentsMax, otherAgents, wholeOrg } from "../../src/core/tally.js";
+import type { Reads } from "../../src/core/view.js";
+import { dispatch } from "../../src/operations/dispatch.js";
 import { bucketIn, bucketKind, cursorIn, storedTotals } from "../../src/operations/metrics/documents.js";
 import { catchUp, runOnce } from "../../src/operations/metrics/recorder.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
@@ -106,6 +108,47 @@ test("whoever asks while a run is under way hears of what was committed before a
   await second;
   expect(await states(store)).toEqual({ queued: 2 });
 });
+
+test("what this process has committed is counted without reading it back; what others wrote is read", async () => {
+  const { store, teller } = await inMemory();
+  const seen: number[] = [];
+  const read = store.read.bind(store);
+  store.read = (of, job) => read(of, (view, now) => job(noting(view, seen), now));
+  await teller.create(1);
+  await catchUp(teller.executor, org);
+  seen.length = 0;
+  const hold = await teller.claim("a");
+  await teller.call("tasks.complete", { ...hold, result: { ...result, output: "long ".repeat(100) } });
+  await teller.create(2);
+  await catchUp(teller.executor, org);
+  expect(seen).toEqual([]);
+  expect(await states(store)).toEqual({ queued: 2, completed: 1 });
+  const other = executorOn(store);
+  const before = await read(org, (view) => view.org().eventSeq);
+  const caller = { org, project, actor: "user:test", role: "admin" } as const;
+  await dispatch(other, "tasks.create", { prompt: "of another process" }, caller);
+  const after = await read(org, (view) => view.org().eventSeq);
+  await teller.create(1);
+  await catchUp(teller.executor, org);
+  expect(seen).toEqual(Array.from({ length: after - before }, (_, at) => before + 1 + at));
+  expect(await states(store)).toEqual({ queued: 4, completed: 1 });
+  expect(await states(store, wholeOrg)).toEqual({ queued: 4, completed: 1 });
+});
+
+/** A view that notes the numbers of the events that are read. */
+function noting(view: Reads, seen: number[]): Reads {
+  return new Proxy(view, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...all: unknown[]) => {
+        const found = value.apply(target, all);
+        if (name === "events") seen.push(...found.map(({ seq }: { seq: number }) => seq));
+        return found;
+      };
+    },
+  });
+}
 
 test("a run that failed does not keep the next from counting", async () => {
   const { store, teller } = await inMemory();

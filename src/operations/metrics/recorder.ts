@@ -1,8 +1,10 @@
-// The figures are a projection of the event log, kept in the store. Commands pay nothing for them: the recorder reads the events
+// The figures are a projection of the event log, kept in the store. Commands pay nothing for them: the recorder takes the events
 // that are not counted yet, then writes what changed and the cursor in one commit, if the cursor is still the one it read. So any
-// number of servers, commands and crashes count each event once.
+// number of servers, commands and crashes count each event once. What this process has committed is at hand (own-events.ts);
+// only what others wrote is read.
 
 import { type Changes, type Document, documentKey, noChanges } from "../../core/changes.js";
+import type { DibsEvent } from "../../core/event.js";
 import { limits } from "../../core/limits.js";
 import { type MetricStep, Tally, wholeOrg } from "../../core/tally.js";
 import type { DocumentValue, Reads } from "../../core/view.js";
@@ -70,7 +72,9 @@ function begin(executor: Executor, org: string, byOrg: Map<string, Line>): Promi
 export async function runOnce(executor: Executor, org: string, chunk = chunkDefault): Promise<void> {
   await sweep(executor, org);
   for (let end: number | null = null; ; ) {
-    const page = await executor.store.read(org, (view, now) => countPage(view, now, chunk));
+    const page = await executor.store.read(org, (view, now) =>
+      countPage(view, { now, chunk, own: executor.own.begin(org, cursorIn(view).cursor) }),
+    );
     end ??= page.end;
     if (page.before.cursor >= end) return;
     // The cursor is the guard: if another process has counted these events meanwhile, they are read again from its cursor.
@@ -96,15 +100,20 @@ interface Page {
   changes: Changes;
 }
 
+interface Counting {
+  now: number;
+  chunk: number;
+  own: ReadonlyMap<number, DibsEvent>;
+}
+
 /** Events, documents and task counts are of one state of the org, so the counts are those at the new cursor. */
-function countPage(view: Reads, now: number, chunk: number): Page {
+function countPage(view: Reads, { now, chunk, own }: Counting): Page {
   const before = cursorIn(view);
   const { eventSeq: end, eventMin } = view.org();
   // By number, so that an unreadable event is passed over, and not counted.
   const from = Math.max(before.cursor, eventMin - 1);
   const cursor = Math.min(end, from + chunk);
-  const found = view.events({ after: from, limit: chunk, readableOnly: true });
-  const events = found.filter(({ seq }) => seq <= cursor);
+  const events = eventsBetween(view, own, from, cursor);
   const tally = new Tally({
     totals: (project) => storedTotals(view, project),
     bucket: (place) => bucketIn(view, place),
@@ -122,6 +131,33 @@ function countPage(view: Reads, now: number, chunk: number): Page {
   }
   prune(view, now, written);
   return { before, end, changes: written.changes() };
+}
+
+/** With more gaps than this, one read of everything is cheaper. */
+const gapsMax = 4;
+
+/** The events after `from` up to `to`: this process's own, and what others wrote in between. */
+function eventsBetween(
+  view: Reads,
+  own: ReadonlyMap<number, DibsEvent>,
+  from: number,
+  to: number,
+): DibsEvent[] {
+  const gaps: { after: number; last: number }[] = [];
+  for (let seq = from + 1; seq <= to; seq++) {
+    if (own.has(seq)) continue;
+    const gap = gaps.at(-1);
+    if (gap?.last === seq - 1) gap.last = seq;
+    else gaps.push({ after: seq - 1, last: seq });
+  }
+  const read = ({ after, last }: { after: number; last: number }) =>
+    view.events({ after, limit: last - after, readableOnly: true }).filter(({ seq }) => seq <= last);
+  if (gaps.length > gapsMax) return read({ after: from, last: to });
+  const others = gaps.flatMap(read);
+  if (others.length === to - from) return others;
+  const mine: DibsEvent[] = [];
+  for (let seq = from + 1; seq <= to; seq++) if (own.has(seq)) mine.push(own.get(seq)!);
+  return [...mine, ...others].sort((a, b) => a.seq - b.seq);
 }
 
 function isSameCursor(a: Cursor, b: Cursor): boolean {
