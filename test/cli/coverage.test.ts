@@ -74,6 +74,7 @@ const exceptions: Record<string, string> = {
   "tasks.claimNext heedBreaker": "dibs work does; a claim by hand is a person's decision",
   "tasks.claimNext why": "always: people want to know",
   "tasks.claimNext kind": "dibs work --review claims reviews; a person needs no claim to give a verdict",
+  "tasks.heartbeat paths": "dibs work reports what its worktree has changed",
   "tasks.fail quick": "dibs work reports it; a failure by hand is a verdict",
   "tasks.claimable asNew": "always: a session that has not come yet may ask",
   "tasks.explain asNew": "always: a session that has not come yet may ask",

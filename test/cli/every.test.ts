@@ -46,6 +46,7 @@ const story: Step[] = [
   { line: "blocked-by 0002", json: "tasks.blockedBy", people: /^0003\n$/ },
   { line: "graph", json: "tasks.graph", people: /0002 {2}Two\n +└─ 0003 {2}Three/ },
   { line: `claim 0001 --start ${a}`, json: "tasks.claim", people: /session a, epoch 1, lease 30m/ },
+  { line: "conflicts", json: "tasks.conflicts", people: /No tasks in flight change the same files/ },
   { line: "in-flight", json: "tasks.inFlight", people: /\[\*\] {2}0001/ },
   { line: "sessions", json: "sessions.list", people: /1 working, 0 idle/ },
   { line: `heartbeat 0001 ${a}`, json: "tasks.heartbeat", people: /^lease until / },

@@ -90,6 +90,11 @@ describe("with a resource that the session uses", () => {
     });
     const [held] = (await here.dibs.resources.list({})).resources;
     expect(Math.abs(Date.parse(held!.holds[0]!.until!) - resetAt)).toBeLessThan(1_000);
+    // What a busy machine needs for one write at that moment.
+    await until("the window opens", () => Date.now() >= resetAt);
+    const control = await here.add("later", { notBefore: new Date(resetAt + 3_600_000).toISOString() });
+    const lateMs = Date.now() - resetAt;
+    expect(control.state).toBe("queued");
     for (const task of tasks) {
       expect(await here.becomes(task.id, "completed")).toMatchObject({ retryCount: 0, lostCount: 0 });
     }
@@ -97,7 +102,7 @@ describe("with a resource that the session uses", () => {
     expect(new Set(bySession).size).toBe(bySession.length);
     const claimed = (await Promise.all(tasks.map(({ id }) => attemptsOf(here, id)))).flat();
     const after = claimed.map(({ claimedAt }) => Date.parse(claimedAt)).filter((at) => at >= resetAt - 1);
-    expect(Math.min(...after) - resetAt).toBeLessThan(1_000);
+    expect(Math.min(...after) - resetAt).toBeLessThan(1_000 + lateMs);
     expect(here.ends.filter(({ outcome }) => outcome === "failed" || outcome === "lost")).toEqual([]);
   });
 
