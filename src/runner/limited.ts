@@ -19,8 +19,8 @@ export interface AtEnd {
  * be misread, and people buy more.
  */
 const holdMsMax = 6 * 60 * 60_000 - 60_000;
-/** Until a limit that ends now has ended for everybody. */
-const holdMsMin = 1_000;
+/** A limit that ends sooner has ended when the hold is stored: to hold then would only delay other workers. */
+const holdMsMin = 500;
 const reasonLengthMax = 300;
 
 /** What cannot be reported is not worth the attempt. */
@@ -35,6 +35,7 @@ export async function holdFor(
   { message, resetAt }: Limit,
   resources: readonly string[],
 ): Promise<string[]> {
+  if (resetAt !== null && resetAt - Date.now() < holdMsMin) return [];
   const { project, sessionId } = by;
   const until = resetAt === null ? {} : { until: new Date(Date.now() + holdMs(resetAt)).toISOString() };
   const held: string[] = [];
@@ -56,7 +57,7 @@ export async function holdFor(
   return held;
 }
 
-const holdMs = (resetAt: number) => Math.ceil(Math.min(Math.max(resetAt - Date.now(), holdMsMin), holdMsMax));
+const holdMs = (resetAt: number) => Math.min(resetAt - Date.now(), holdMsMax);
 
 export const limitReason = ({ message }: Limit) => `limit: ${message}`.slice(0, reasonLengthMax);
 
@@ -73,8 +74,11 @@ export class LimitPause {
   /** Several slots can run into one limit. */
   begin({ resetAt }: Limit): void {
     if (this.ms > 0 && resetAt === null) return;
-    const pause = Math.min(pauseMsMin * 2 ** this.pauses++, pauseMsMax);
-    this.until = Math.max(this.until, Date.now() + (resetAt === null ? pause : holdMs(resetAt)));
+    // A time that has passed is tried at once, but not again and again.
+    const isTimed = resetAt !== null && resetAt - Date.now() >= holdMsMin;
+    const first = resetAt === null ? pauseMsMin : endedPauseMsMin;
+    const ms = isTimed ? holdMs(resetAt) : Math.min(first * 2 ** this.pauses++, pauseMsMax);
+    this.until = Math.max(this.until, Date.now() + ms);
   }
 
   /** An attempt has come through. */
@@ -84,4 +88,5 @@ export class LimitPause {
 }
 
 const pauseMsMin = 60_000;
+const endedPauseMsMin = 250;
 const pauseMsMax = 60 * 60_000;
