@@ -578,6 +578,8 @@ test("the tools are those that the contract names, and take what its operations 
     files_modified: "result",
     ready: "claimable",
     query: "q",
+    input_tokens: "inputTokens",
+    output_tokens: "outputTokens",
   };
   const elsewhere: Record<string, string[]> = {
     ask_human: ["wait_seconds"],

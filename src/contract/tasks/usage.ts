@@ -22,4 +22,5 @@ export const reportUsage = operation({
   repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/usage" },
   cli: "usage",
+  mcp: "update_progress",
 });

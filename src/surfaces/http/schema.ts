@@ -46,6 +46,7 @@ const answerShapes: Record<string, z.ZodType> = {
       name.endsWith("Shape") ? [[componentNameOf(name), (shape as () => z.ZodType)()]] : [],
     ),
   ),
+  ResourceAnswer: shapes.resourceAnswer(),
   TaskAnswer: shapes.taskAnswer(),
   Time: shapes.time(),
 };
