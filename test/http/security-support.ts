@@ -43,6 +43,8 @@ export async function setTheStage(world: World): Promise<Stage> {
   await world.post("/api/tasks/to-retry/cancel");
   for (const word of ["submit", ...landings]) await setForLanding(world, word, asWorker);
   await world.post("/api/locks", { name: "door", sessionId: "holder" }, asWorker);
+  for (const id of ["window-hold", "window-remove"]) await world.ask("PUT", `/api/resources/${id}`, {});
+  await world.post("/api/sessions", { id: "tenant", uses: { "window-hold": 1 } }, asWorker);
   const { notifications } = (await world.get("/api/notifications")).body;
   return {
     worker: made.token,
@@ -189,6 +191,13 @@ export const samples: Record<string, (stage: Stage) => Sample> = {
   "projects.update": () => ({ at: { id: "demo" }, body: { settings: { maxRetries: 1 } } }),
   "projects.pause": () => ({ at: { id: "demo" }, body: {} }),
   "projects.resume": () => ({ at: { id: "demo" }, body: {} }),
+  "tasks.usage": () => byHolder("heartbeat", { usd: 1 }),
+  "tasks.conflicts": () => ({}),
+  "resources.set": () => ({ at: { id: "window-set" }, body: { capacity: 2 } }),
+  "resources.list": () => ({}),
+  "resources.hold": () => ({ at: { id: "window-hold" }, body: { sessionId: "tenant", forMs: 60_000 } }),
+  "resources.resume": () => ({ at: { id: "window-hold" }, body: {} }),
+  "resources.remove": () => ({ at: { id: "window-remove" } }),
   "locks.acquire": () => ({ body: { name: "window", sessionId: "holder" } }),
   "locks.get": () => ({ at: { name: "door" } }),
   "locks.list": () => ({}),
