@@ -33,8 +33,9 @@ function untilOf(context: Context): string | undefined {
   const text = context.text("until");
   if (text === undefined) return undefined;
   const at = Date.parse(text);
-  if (Number.isNaN(at))
-    throw usageError(`--until must be a time, not '${text}'.`, "For example: --until 2026-01-31T12:00:00Z");
+  if (Number.isNaN(at) || /^\d+$/.test(text)) {
+    return new Date(context.parts.now() + context.duration("until")!).toISOString();
+  }
   return new Date(at).toISOString();
 }
 
@@ -126,7 +127,7 @@ export const commands: Record<string, Command> = {
         summary: "stop granting a resource; running tasks continue",
         details: "Without --until or --for the hold ends with dibs resource resume.",
         flags: {
-          until: { value: "<time>", help: "when the hold ends, such as 2026-01-31T12:00:00Z" },
+          until: { value: "<time>", help: "when the hold ends: an ISO time, or a duration such as 2h" },
           for: { value: "<duration>", help: "how long the hold lasts, such as 2h" },
           reason: { value: "<text>", help: "reason to show to people and agents" },
         },
