@@ -71,7 +71,7 @@ export const commands: Record<string, CommandGroup> = {
         details:
           "Run it after a restore, once per organization and while no server uses the tables. The log must be restored to a minute later than the other tables.",
         flags: {
-          "rows-at": { value: "<time>", help: "time to which the tables other than the log were restored" },
+          "rows-at": { value: "<date>", help: "time to which the tables other than the log were restored" },
         },
         examples: ["dibs db replay dynamodb://eu-west-1/restored --rows-at 2026-11-18T10:00:00Z"],
         run: replay,

@@ -127,7 +127,7 @@ export const commands: Record<string, Command> = {
         summary: "stop granting a resource; running tasks continue",
         details: "Without --until or --for the hold ends with dibs resource resume.",
         flags: {
-          until: { value: "<time>", help: "when the hold ends: an ISO time, or a duration such as 2h" },
+          until: { value: "<time>", help: "when the hold ends: an ISO time or a duration" },
           for: { value: "<duration>", help: "how long the hold lasts, such as 2h" },
           reason: { value: "<text>", help: "reason to show to people and agents" },
         },
