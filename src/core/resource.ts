@@ -167,7 +167,7 @@ export interface BudgetSpent {
   period: BudgetPeriod;
   start: number;
   spent: number;
-  /** People were told that it is spent, or resumed the resource in spite of it: not again in this period. */
+  /** The inbox has said that it is spent, or the resource was resumed in spite of it: not again in this period. */
   isNoticed: boolean;
   isWaived: boolean;
 }
@@ -179,7 +179,7 @@ export interface Spent {
   minutes: number;
   /** Attempts that ended without a word about their cost. */
   unknown: number;
-  /** People were told that a budget cannot be enforced. */
+  /** The inbox has said that a budget cannot be enforced. */
   isWarned: boolean;
   budgets: BudgetSpent[];
 }
@@ -237,7 +237,7 @@ export const hiddenId = (project: string, glob: string) => `${hiddenMark}${proje
 /** The glob of an exclusive path. */
 export const globOf = (id: string) => id.slice(id.indexOf("/", 1) + 1);
 
-/** The same units whoever wrote them: in the order of the ids, null for none. */
+/** Units in the order of their ids, so that equal ones are written equally; null for none. */
 export function normalUses(uses: Readonly<Record<string, number>> | null | undefined): Uses {
   const entries = Object.entries(uses ?? {}).filter(([, units]) => units > 0);
   if (entries.length === 0) return null;

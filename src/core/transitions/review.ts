@@ -101,7 +101,7 @@ function openSubmission(draft: Draft, task: Task, number: number): Submission | 
   });
 }
 
-/** Whoever comes second reads whose verdict it was. */
+/** The second reviewer reads whose verdict came first. */
 function howItEnded(submission: Submission | null): string {
   const asked = submission?.reviews.findLast(({ verdict }) => verdict === "request-changes");
   if (asked) return `has ended: changes were requested by ${asked.by}`;
