@@ -62,8 +62,8 @@ describe("a claim that waits in one store", () => {
     };
     const waiter = await open({ url: proxy.url });
     const other = await open({ url: database.url });
-    for (let round = 0; round < 3; round++) await expectWoken(waiter, other);
-    await until("the store has looked in vain", () => looks > 0);
+    // The store looks only while a claim waits, so quick rounds can pass without a look.
+    for (let round = 0; round < 3 || looks === 0; round++) await expectWoken(waiter, other);
   });
 
   test("is woken also when its listening connection is ended, and it listens again", async () => {
