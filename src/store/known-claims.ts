@@ -9,8 +9,6 @@ import { Table } from "./table.js";
 export class KnownClaims {
   readonly table: Table<Claim>;
   private readonly bySession = new Map<Key, Set<string>>();
-  /** Sessions whose sets were merged with pending claims, which may be undone. */
-  private readonly merged = new Set<Key>();
   /** No lease of the org expires before this instant. */
   private dueFloor = Number.NEGATIVE_INFINITY;
 
@@ -27,13 +25,14 @@ export class KnownClaims {
 
   put(key: Key, claim: Claim | undefined): void {
     const known = this.table.put(key, claim);
-    const owner = claim ?? known;
-    if (!owner) return;
-    const held = this.bySession.get(keyOf(owner.project, owner.sessionId));
-    if (claim) held?.add(claim.taskId);
-    else held?.delete(owner.taskId);
+    if (known) this.setOf(known)?.delete(known.taskId);
+    if (claim) this.setOf(claim)?.add(claim.taskId);
     const due = claim ? dueAt(claim) : null;
     if (due !== null && due < this.dueFloor) this.dueFloor = due;
+  }
+
+  private setOf({ project, sessionId }: Claim): Set<string> | undefined {
+    return this.bySession.get(keyOf(project, sessionId));
   }
 
   /** Oldest first. */
@@ -57,9 +56,7 @@ export class KnownClaims {
       if (claim?.project === project && claim.sessionId === sessionId) taskIds.add(claim.taskId);
     }
     if (this.rows.guesses === guesses) {
-      const key = keyOf(project, sessionId);
-      this.bySession.set(key, taskIds);
-      this.merged.add(key);
+      this.bySession.set(keyOf(project, sessionId), taskIds);
     }
     return taskIds;
   }
@@ -102,17 +99,15 @@ export class KnownClaims {
   /** The changes are stored. */
   settle(): void {
     this.table.settle();
-    this.merged.clear();
   }
 
   undo(): void {
-    for (const { before, after } of this.table.changes()) {
-      // The earlier row may have been guessed: sets are read again rather than corrected.
-      if (after) this.bySession.delete(keyOf(after.project, after.sessionId));
-      if (before) this.bySession.delete(keyOf(before.project, before.sessionId));
+    for (const { before, after, isFresh } of this.table.changes()) {
+      if (after) this.setOf(after)?.delete(after.taskId);
+      if (before) this.setOf(before)?.add(before.taskId);
+      // Whose the claim was is not known: a set that was merged since may lack it.
+      if (isFresh) this.bySession.clear();
     }
-    for (const key of this.merged) this.bySession.delete(key);
-    this.merged.clear();
     this.dueFloor = Number.NEGATIVE_INFINITY;
     this.table.undo();
   }
@@ -120,7 +115,6 @@ export class KnownClaims {
   clear(): void {
     this.table.clear();
     this.bySession.clear();
-    this.merged.clear();
     this.dueFloor = Number.NEGATIVE_INFINITY;
   }
 }

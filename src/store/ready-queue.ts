@@ -16,7 +16,10 @@ export const busyChunk = 16;
 
 /** Rows are fetched in growing chunks: a lone claim pays for few, a busy process has many at hand. */
 const chunkSize = { first: 8, max: 64 };
-const rowsKeptMax = 4 * chunkSize.max;
+const rowsKeptMax = 8 * chunkSize.max;
+
+/** The next rows of so many levels are fetched before they are asked for. */
+const aheadMax = 8;
 
 function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
   return a.k1 - b.k1 || a.k2 - b.k2;
@@ -25,6 +28,14 @@ function compareEntries(a: ReadyEntry, b: ReadyEntry): number {
 /** A row's place within its level; no two rows share one. */
 function placeOf({ k1, k2 }: ReadyEntry): string {
   return `${k1}/${k2}`;
+}
+
+/** The rows of a level after those at hand. */
+export interface NextRows {
+  project: string;
+  lane: string;
+  level: number;
+  after: ReadyEntry;
 }
 
 /** One level of one lane: the stored rows up to `boundary`, merged with the changes of the transaction. */
@@ -38,7 +49,16 @@ class Level {
   private taken = new Set<string>();
   private saved: Pick<Level, "rows"> | null = null;
 
-  constructor(private readonly fetch: (after: ReadyEntry | null, limit: number) => ReadyEntry[]) {}
+  constructor(
+    private readonly of: Omit<NextRows, "after">,
+    private readonly fetch: (after: ReadyEntry | null, limit: number) => ReadyEntry[],
+  ) {}
+
+  /** Where its next rows begin, if fewer than `most` are at hand and more may be stored. */
+  whereLow(most: number): NextRows | null {
+    if (this.exhausted || !this.boundary || this.rows.length >= most) return null;
+    return { ...this.of, after: this.boundary };
+  }
 
   [Symbol.iterator](): Iterator<ReadyEntry> {
     let at = 0;
@@ -51,7 +71,7 @@ class Level {
     };
   }
 
-  private extend(): void {
+  extend(): void {
     const chunk = this.fetch(this.boundary, this.next);
     this.exhausted = chunk.length < this.next;
     this.next = Math.min(2 * this.next, chunkSize.max);
@@ -135,7 +155,10 @@ class Lane {
   level(level: number): Level {
     let found = this.levels.get(level);
     if (!found) {
-      found = new Level((after, limit) => this.source.chunk(this.project, this.lane, level, after, limit));
+      const { source, project, lane } = this;
+      const fetch = (after: ReadyEntry | null, limit: number) =>
+        source.chunk(project, lane, level, after, limit);
+      found = new Level({ project, lane, level }, fetch);
       this.levels.set(level, found);
     }
     return found;
@@ -189,6 +212,8 @@ class ProjectQueue {
 export class ReadyQueue {
   private readonly projects = new Map<string, ProjectQueue>();
   private readonly touched = new Set<Level>();
+  /** Changed by the last transaction. */
+  private recent: Level[] = [];
 
   constructor(
     private readonly source: ReadySource,
@@ -243,18 +268,32 @@ export class ReadyQueue {
 
   /** To be called when all changes are written. */
   settle(): void {
+    if (this.touched.size === 0) return;
     for (const level of this.touched) level.settle();
+    this.recent = [...this.touched];
     this.touched.clear();
+  }
+
+  /** What a transaction that takes `most` rows is likely to ask for. */
+  nextRows(most: number): NextRows[] {
+    return this.recent.slice(0, aheadMax).flatMap((level) => level.whereLow(most) ?? []);
+  }
+
+  /** Adds these rows to those at hand, outside of a transaction's changes. */
+  extend({ project, lane, level }: NextRows): void {
+    this.of(project).lane(lane).level(level).extend();
   }
 
   /** The rows of a project were written again. */
   forget(project: string): void {
     this.projects.delete(project);
+    this.recent = [];
   }
 
   clear(): void {
     this.projects.clear();
     this.touched.clear();
+    this.recent = [];
   }
 
   private of(project: string): ProjectQueue {

@@ -1,12 +1,15 @@
 import type { Key } from "../core/changes.js";
 import type { Change } from "./rows.js";
 
-/** What is known of a row; `undefined` means absent. `before` is valid only while `isDirty`. */
-interface Cell<T> extends Change<T> {
+interface KnownChange<T> extends Change<T> {
   key: Key;
-  isDirty: boolean;
   /** Changed without having been known before. */
   isFresh: boolean;
+}
+
+/** What is known of a row; `undefined` means absent. `before` is valid only while `isDirty`. */
+interface Cell<T> extends KnownChange<T> {
+  isDirty: boolean;
 }
 
 /** How many answers were guessed. A row is not kept if a guess was made while it was loaded. */
@@ -89,7 +92,7 @@ export class Table<T> {
   }
 
   /** To be used before the next change. */
-  changes(): readonly (Change<T> & { key: Key })[] {
+  changes(): readonly KnownChange<T>[] {
     return this.dirty;
   }
 

@@ -9,6 +9,7 @@ import { isReady, isTerminal, type Task, type TaskText } from "../core/task.js";
 import { edgeKey, OrgTables } from "./org-tables.js";
 import { OrgView } from "./org-view.js";
 import { QueueMoves } from "./queue-moves.js";
+import type { NextRows } from "./ready-queue.js";
 import type { Change, Flush, OfTask, Rows } from "./rows.js";
 
 interface Place {
@@ -204,6 +205,16 @@ export class Workspace {
     for (const { project, taskId } of pending.events) {
       if (project !== null && taskId !== null) this.view.task(project, taskId);
     }
+  }
+
+  /** Rows of the queue that a transaction of so many jobs is likely to look up. */
+  nextRows(most: number): NextRows[] {
+    return this.tables.queue.nextRows(most);
+  }
+
+  /** Before the first change of a transaction. */
+  extend(next: NextRows): void {
+    this.tables.queue.extend(next);
   }
 
   /** The transaction is committed: keeps the rows as a cache, within bounds. Returns null if nothing was written. */

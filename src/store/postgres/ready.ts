@@ -4,6 +4,7 @@
 import type { ReadyEntry } from "../../core/ready.js";
 import type { Row } from "../columns.js";
 import type { Chunk, ReadyRows } from "../rows.js";
+import type { ListQuery } from "./asking.js";
 import type { Statement } from "./statement.js";
 import * as table from "./tables/ready.js";
 
@@ -19,6 +20,18 @@ interface Stretch {
   after: ReadyEntry | null;
   heads: table.Head[];
   isEnd: boolean;
+}
+
+interface Where {
+  project: string;
+  lane: string;
+  level: number;
+  after: ReadyEntry | null;
+}
+
+interface Following extends ListQuery {
+  key: string;
+  decode(rows: Row[]): Stretch;
 }
 
 type Ask = <T>(key: string, statement: Statement, decode: (rows: Row[]) => T) => T;
@@ -110,15 +123,27 @@ export class ReadyQuestions implements ReadyRows {
     after: ReadyEntry | null,
     limit: number,
   ): Stretch {
-    const size = Math.max(limit, this.size);
-    const from = after ?? { k1: lowest, k2: lowest };
-    const statement = table.following(this.org, { project, lane, level, after: from }, size);
-    const key = `more ${project}/${lane}/${level}/${from.k1}/${from.k2}`;
-    const stretch = this.ask(key, statement, (rows): Stretch => {
-      return { lane, level, after, heads: rows.map(table.decodeHead), isEnd: rows.length < size };
-    });
+    const { key, statement, decode } = this.following({ project, lane, level, after }, limit);
+    const stretch = this.ask(key, statement, decode);
     this.note(project, stretch);
     return stretch;
+  }
+
+  /** What `chunk` asks for at this place, so that it can be asked for before. */
+  following({ project, lane, level, after }: Where, limit = 0): Following {
+    const size = Math.max(limit, this.size);
+    const from = after ?? { k1: lowest, k2: lowest };
+    return {
+      key: `more ${project}/${lane}/${level}/${from.k1}/${from.k2}`,
+      statement: table.following(this.org, { project, lane, level, after: from }, size),
+      decode: (rows) => ({
+        lane,
+        level,
+        after,
+        heads: rows.map(table.decodeHead),
+        isEnd: rows.length < size,
+      }),
+    };
   }
 
   private note(project: string, stretch: Stretch): void {

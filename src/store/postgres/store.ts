@@ -179,11 +179,15 @@ class PostgresStore implements Store {
     };
     try {
       void transaction.send({ text: lockOrg, values: [org] });
-      const begun = await this.begun(transaction, org);
+      const beginning = this.begun(transaction, org);
+      const noteAhead = reads.ahead(transaction, jobs.length);
+      const begun = await beginning;
+      const fetching = reads.in(transaction, begun, jobs.length);
       // After a failover the numbers may have gone back and come again, with other commits behind them.
       if (begun.version !== known.version || begun.token !== known.token) workspace.clear();
+      else await noteAhead();
       const now = timeIn(begun.org, begun);
-      results = await runJobs(reads.in(transaction, begun, jobs.length), { jobs, failed, now: () => now });
+      results = await runJobs(fetching, { jobs, failed, now: () => now });
       const pending = workspace.pending();
       if (!pending) {
         known.version = begun.version;
