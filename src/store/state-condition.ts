@@ -13,27 +13,36 @@ const unblocked = "t.type = 'task' AND t.pending_deps = 0 AND t.open_children = 
 export const readyCondition = (noClaim: string) => `t.state = 'queued' AND ${unblocked} AND ${noClaim}`;
 
 interface Asking {
-  schema: "" | "dibs.";
+  /** The table of claims, and one in which tasks have the state that they have without a claim. */
+  claims: string;
+  states: string;
   org: string;
+}
+
+/** Whether the states are those of tasks without a claim. */
+export function areWithoutClaim(states: readonly TaskState[]): boolean {
+  const isQueued = states.length === 1 && states[0] === "queued";
+  return isQueued || states.every((state) => !heldStates.includes(state) && state !== "queued");
 }
 
 /** A held task rests as queued; its state is the claim's. */
 export function stateCondition(
   states: readonly TaskState[],
-  { schema, org }: Asking,
+  { claims, states: stateTable, org }: Asking,
 ): { text: string; values: string[] } {
   const quoted = states.map((state) => `'${state}'`).join(",");
-  if (states.every((state) => !heldStates.includes(state) && state !== "queued"))
-    return { text: `t.state IN (${quoted})`, values: [] };
-  if (states.length === 1 && states[0] === "queued")
-    return { text: "t.state = 'queued' AND c.no IS NULL", values: [] };
+  if (areWithoutClaim(states))
+    return {
+      text: states[0] === "queued" ? "t.state = 'queued' AND c.no IS NULL" : `t.state IN (${quoted})`,
+      values: [],
+    };
   if (states.includes("queued") || states.some((state) => !heldStates.includes(state)))
     return { text: `coalesce(c.state, t.state) IN (${quoted})`, values: [] };
   // Few are held: start from their claims, and from the questions without a holder. Nothing in here may refer to `t`:
   // it would be evaluated again for every task.
-  const held = `SELECT h.no FROM ${schema}claim h WHERE h.org = ? AND h.state IN (${quoted})`;
+  const held = `SELECT h.no FROM ${claims} h WHERE h.org = ? AND h.state IN (${quoted})`;
   if (!states.includes("awaiting_response")) return { text: `t.no IN (${held})`, values: [org] };
-  const left = `SELECT w.no FROM ${schema}task w
+  const left = `SELECT w.no FROM ${stateTable} w
     WHERE w.org = ? AND w.state = 'awaiting_response' AND w.state <> 'completed'`;
   return { text: `t.no IN (${held} UNION ALL ${left})`, values: [org, org] };
 }

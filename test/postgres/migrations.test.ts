@@ -9,6 +9,7 @@ import { noChanges } from "../../src/core/changes.js";
 import type { DibsError } from "../../src/index.js";
 import { migrations, programRole } from "../../src/store/postgres/schema.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
+import { eventually } from "../eventually.js";
 import { Child, open, refusalOf } from "../faults/support.js";
 import { testDatabase } from "./database.js";
 import { freePort, type Server, startServer } from "./server.js";
@@ -65,6 +66,64 @@ describe("a database of the first version", () => {
     expect(await again.check()).toEqual([]);
     await again.close();
     expect([...(await migrationRows(admin))]).toEqual(applied);
+  });
+});
+
+describe("a database whose tasks were listed by an index on their state", () => {
+  test("lists the same tasks by state once it is brought up to date", async () => {
+    const { admin, url } = await testDatabase();
+    const dibs = await open({ url });
+    const ids = ["waiting", "held", "done", "gone", "failed", "asking"];
+    for (const id of ids) await dibs.tasks.create({ id, prompt: id });
+    const { session } = await dibs.sessions.register({ capacity: ids.length });
+    const claim = (taskId: string) => dibs.tasks.claim({ taskId, sessionId: session.id, start: true });
+    for (const id of ids.slice(1)) if (id !== "gone") await claim(id);
+    await dibs.tasks.complete({ taskId: "done", sessionId: session.id });
+    await dibs.tasks.cancel({ taskId: "gone" });
+    await dibs.tasks.fail({ taskId: "failed", sessionId: session.id, error: "no", retryable: false });
+    await dibs.tasks.ask({ taskId: "asking", sessionId: session.id, question: "Which?" });
+    await dibs.tasks.release({ taskId: "asking", sessionId: session.id });
+    await dibs.close();
+    const states = ["queued", "running", "completed", "cancelled", "failed", "awaiting_response"] as const;
+    const listed = async () => {
+      const again = await open({ url });
+      const lists = await Promise.all(states.map((state) => again.tasks.list({ state: [state] })));
+      const { taskStates } = await again.stats.get({}).then((stats) => ({ taskStates: stats.by_status }));
+      await again.close();
+      return { lists: lists.map(({ tasks }) => tasks.map(({ id }) => id)), taskStates };
+    };
+    const before = await listed();
+    expect(before.lists).toEqual([["waiting"], ["held"], ["done"], ["gone"], ["failed"], ["asking"]]);
+
+    await admin.query(`DROP TABLE dibs.task_state; DROP INDEX dibs.task_lost;
+      CREATE INDEX task_by_state ON dibs.task (org, project, state, no) WHERE state <> 'completed';
+      CREATE INDEX task_lost ON dibs.task (org, no) WHERE state = 'queued' AND lost_count > 0;
+      CREATE INDEX task_submitted ON dibs.task (org, no) WHERE state = 'submitted';
+      DELETE FROM dibs.migration WHERE version >= 5`);
+    expect(await listed()).toEqual(before);
+    expect([...(await migrationRows(admin))]).toEqual(applied);
+  });
+});
+
+describe("rows of tasks", () => {
+  test("are changed in place when tasks are completed together", async () => {
+    const { admin, url } = await testDatabase();
+    const dibs = await open({ url });
+    const count = 200;
+    await dibs.tasks.batch({ tasks: Array.from({ length: count }, (_, n) => ({ prompt: `${n}` })) });
+    const { session } = await dibs.sessions.register({ capacity: count });
+    const sessionId = session.id;
+    const held = await Promise.all(Array.from({ length: count }, () => dibs.tasks.claimNext({ sessionId })));
+    await Promise.all(held.map(({ task }) => dibs.tasks.complete({ taskId: task!.id, sessionId })));
+    await dibs.close();
+    const updates = async () => {
+      const [row] = await admin`SELECT n_tup_upd::int AS all, n_tup_hot_upd::int AS in_place
+        FROM pg_stat_user_tables WHERE relname = 'task'`;
+      return row as { all: number; in_place: number };
+    };
+    await eventually(async () => (await updates()).all).toBeGreaterThanOrEqual(count);
+    const { all, in_place } = await updates();
+    expect(in_place / all).toBeGreaterThan(0.9);
   });
 });
 

@@ -17,6 +17,7 @@ import * as ready from "./tables/ready.js";
 import * as record from "./tables/record.js";
 import * as session from "./tables/session.js";
 import * as task from "./tables/task.js";
+import * as taskState from "./tables/task-state.js";
 import * as text from "./tables/text.js";
 import type { PostgresTransaction } from "./transaction.js";
 
@@ -30,11 +31,13 @@ export async function write(transaction: PostgresTransaction, org: string, flush
 }
 
 function statementsFor(org: string, flush: Flush): Statement[] {
+  const tasks = [...flush.tasks];
   const removed = [...flush.removed].map(({ ordinal }) => ordinal);
   return [
     orgs.update(org, flush.org),
     ...project.write(org, flush.projects),
-    ...task.write(org, flush.tasks),
+    ...task.write(org, tasks),
+    ...taskState.write(org, tasks),
     ...task.remove.of(org, removed),
     ...text.remove.of(org, removed),
     ...attempt.remove.of(org, removed),

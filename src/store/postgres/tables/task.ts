@@ -3,7 +3,7 @@ import type { TaskFilter } from "../../../core/view.js";
 import { prefixed, type Row } from "../../columns.js";
 import type { Note } from "../../questions.js";
 import type { Change } from "../../rows.js";
-import { queuedCondition, readyCondition, stateCondition } from "../../state-condition.js";
+import { areWithoutClaim, queuedCondition, readyCondition, stateCondition } from "../../state-condition.js";
 import {
   changeOf,
   freedPart,
@@ -121,15 +121,32 @@ export const dependents = related(
 
 export const children = related("children", where("project = q.project AND parent_id = q.id"), "t.no");
 
+/** The tasks of a list, as `t`. */
+function source({ project, states, afterOrdinal, beforeOrdinal }: TaskFilter, org: string, order: string) {
+  if (!states || states.includes("completed") || !areWithoutClaim(states))
+    return { text: "dibs.task t", values: [], isByState: false };
+  const where = new Where<Value>()
+    .and(`s.org = ? AND s.state IN (${states.map((state) => `'${state}'`).join(",")})`, org)
+    .and("s.no > ?", afterOrdinal)
+    .andIf(beforeOrdinal, "s.no < ?")
+    .andIf(project, "s.project = ?");
+  // Page by page, whatever the planner thinks of the rest.
+  const text = `(SELECT s.no FROM dibs.task_state s WHERE ${where.text} ORDER BY s.no ${order}) s
+    CROSS JOIN LATERAL (SELECT * FROM dibs.task WHERE org = ? AND no = s.no OFFSET 0) t`;
+  return { text, values: [...where.values, org], isByState: true };
+}
+
 export function list(org: string, filter: TaskFilter): Statement {
   const { beforeOrdinal, parentId, text } = filter;
+  const order = beforeOrdinal === undefined ? "" : "DESC";
+  const from = source(filter, org, order);
   const where = new Where<Value>()
     .and("t.org = ? AND t.no > 0", org)
     .and("t.no > ?", filter.afterOrdinal)
     .andIf(beforeOrdinal, "t.no < ?")
     .andIf(filter.project, "t.project = ?");
   if (filter.states) {
-    const state = stateCondition(filter.states, { schema: "dibs.", org });
+    const state = stateCondition(filter.states, { claims: "dibs.claim", states: "dibs.task_state", org });
     where.and(state.text, ...state.values);
   }
   where.andIf(
@@ -152,9 +169,9 @@ export function list(org: string, filter: TaskFilter): Statement {
     where.and(queued.text, ...queued.values);
   }
   return numbered(
-    `SELECT ${columns} FROM dibs.task t LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
-      WHERE ${where.text} ORDER BY t.no ${beforeOrdinal === undefined ? "" : "DESC"} LIMIT ?`,
-    [...where.values, filter.limit],
+    `SELECT ${columns} FROM ${from.text} LEFT JOIN dibs.claim c ON c.org = t.org AND c.no = t.no
+      WHERE ${where.text} ORDER BY ${from.isByState ? "s" : "t"}.no ${order} LIMIT ?`,
+    [...from.values, ...where.values, filter.limit],
   );
 }
 
@@ -167,8 +184,10 @@ export function counts(org: string, project: string | null): Statement {
 }
 
 export const openCounts = (org: string, project: string): Statement => ({
-  text: `${byState} WHERE t.org = $1 AND t.project = $2
-    AND t.state IN ('queued', 'awaiting_response', 'submitted', 'failed') AND t.state <> 'completed'
+  text: `SELECT coalesce(c.state, s.state), count(*) FROM dibs.task_state s
+    JOIN dibs.task t ON t.org = s.org AND t.no = s.no
+    LEFT JOIN dibs.claim c ON c.org = s.org AND c.no = s.no
+    WHERE s.org = $1 AND s.project = $2 AND s.state IN ('queued', 'awaiting_response', 'submitted', 'failed')
     AND t.type <> 'group' GROUP BY 1`,
   values: [org, project],
 });

@@ -74,7 +74,7 @@ export function list({ db, org, first }: Scope, filter: TaskFilter): Task[] {
     .and("t.no < ?", first + Math.min(beforeOrdinal ?? numbersPerOrg, numbersPerOrg));
   if (filter.project !== null) where.and("t.org = ? AND t.project = ?", org, filter.project);
   if (filter.states) {
-    const state = stateCondition(filter.states, { schema: "", org });
+    const state = stateCondition(filter.states, { claims: "claim", states: "task", org });
     where.and(state.text, ...state.values);
   }
   where.andIf(filter.label, "EXISTS (SELECT 1 FROM json_each(t.more, '$.labels') WHERE value = ?)");
