@@ -133,8 +133,10 @@ test("each pattern is found where it is, and nowhere else", () => {
     found(
       shortTests,
       "test('y', { timeout: 20_000 }, run); test('z', { timeout: 300_000 }, run); describe('w', () => {}, 5_000);",
+      "test.each([1, 2])('%d', () => {}, 120_000); test.each([1, 2])('%d', () => {}, 300_000);",
+      "test('y', () => {}, 60_000 * (times + 1)); test('z', () => {}, 240_000 * times);",
     ),
-  ).toEqual([2]);
+  ).toEqual([2, 1, 1]);
   expect(
     found(
       shortBounds,
@@ -200,8 +202,9 @@ function shortWaits(source: Source): string[] {
 
 function shortTests(source: Source): string[] {
   return calls(source).flatMap(({ name, call, at }) => {
-    if (!/^(test|it|describe)(\.|$)/.test(name)) return [];
-    const given = call.arguments.map((each) => timeoutIn(each) ?? milliseconds(each)).find((ms) => ms);
+    const callee = ts.isCallExpression(call.expression) ? call.expression.expression.getText() : name;
+    if (!/^(test|it|describe)(\.|$)/.test(callee)) return [];
+    const given = call.arguments.map((each) => timeoutIn(each) ?? leastMs(each)).find((ms) => ms);
     if (given === undefined || given >= testTimeoutMs) return [];
     return `${source.path}:${lineOf(at)} has ${given} ms, less than a test has anyway. Remove it.`;
   });
@@ -237,6 +240,14 @@ function timedLoops(source: Source): string[] {
     );
   });
   return found;
+}
+
+/** A limit that a variable multiplies is taken as the number beside it. */
+function leastMs(node: ts.Node): number | undefined {
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.AsteriskToken)
+    return milliseconds(node);
+  const [left, right] = [leastMs(node.left), leastMs(node.right)];
+  return left !== undefined && right !== undefined ? left * right : (left ?? right);
 }
 
 function milliseconds(node: ts.Node | undefined): number | undefined {

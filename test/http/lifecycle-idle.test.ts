@@ -25,52 +25,48 @@ async function figures(world: World): Promise<Figures> {
   return { commits: count("commit"), reads: count("read"), lastSeq };
 }
 
-test.each(storeNames)(
-  "many waiting calls and streams cost an idle server on %s no commit",
-  async (store) => {
-    const world = await openWorld(store, { limits: { commentMs: 100 } });
-    const readers: Reader[] = [];
-    try {
-      for (let at = 0; at < streams; at++) readers.push(new Reader({ url: world.url, token: world.token }));
-      const [clock] = readers;
-      /** As many comments, each a tenth of a second after the one before. */
-      const pass = async (comments: number) => {
-        const from = clock!.comments.length;
-        await until("time passes", () => clock!.comments.length >= from + comments);
-      };
-      const answers = Array.from({ length: waiters }, (_, at) =>
-        world.post("/api/tasks/claim-next", { sessionId: `w${at}`, register: true, waitMs: 60_000 }),
-      );
-      await until("all streams are ready", () => readers.every(({ comments }) => comments.length > 0));
-      // Sessions come, and what they began is finished. After that, three seconds pass without a commit.
-      let before = await figures(world);
-      let after = before;
-      for (
-        let round = 0;
-        round === 0 || after.commits !== before.commits || before.lastSeq < waiters;
-        round++
-      ) {
-        expect(round, "spans of three seconds, all with commits").toBeLessThan(20);
-        before = after;
-        await pass(30);
-        after = await figures(world);
-      }
-      expect(after.lastSeq).toBe(before.lastSeq);
-      // The server looks for dead processes, due leases and revoked tokens, each once for all.
-      expect(after.reads - before.reads).toBeLessThan(waiters / 2);
-
-      const id = await world.task();
-      const first = await Promise.race(answers);
-      expect(first.body.claim.taskId).toBe(id);
-      await world.server.close();
-      const all = await Promise.all(answers);
-      expect(all.filter(({ status }) => status !== 200)).toEqual([]);
-      expect(all.filter(({ body }) => body.claim !== null)).toEqual([first]);
-      for (const reader of readers) expect(await reader.ended).toBe("complete");
-    } finally {
-      for (const reader of readers) reader.destroy();
-      await world.close();
+test.each(storeNames)("many waiting calls and streams cost an idle server on %s no commit", async (store) => {
+  const world = await openWorld(store, { limits: { commentMs: 100 } });
+  const readers: Reader[] = [];
+  try {
+    for (let at = 0; at < streams; at++) readers.push(new Reader({ url: world.url, token: world.token }));
+    const [clock] = readers;
+    /** As many comments, each a tenth of a second after the one before. */
+    const pass = async (comments: number) => {
+      const from = clock!.comments.length;
+      await until("time passes", () => clock!.comments.length >= from + comments);
+    };
+    const answers = Array.from({ length: waiters }, (_, at) =>
+      world.post("/api/tasks/claim-next", { sessionId: `w${at}`, register: true, waitMs: 60_000 }),
+    );
+    await until("all streams are ready", () => readers.every(({ comments }) => comments.length > 0));
+    // Sessions come, and what they began is finished. After that, three seconds pass without a commit.
+    let before = await figures(world);
+    let after = before;
+    for (
+      let round = 0;
+      round === 0 || after.commits !== before.commits || before.lastSeq < waiters;
+      round++
+    ) {
+      expect(round, "spans of three seconds, all with commits").toBeLessThan(20);
+      before = after;
+      await pass(30);
+      after = await figures(world);
     }
-  },
-  120_000,
-);
+    expect(after.lastSeq).toBe(before.lastSeq);
+    // The server looks for dead processes, due leases and revoked tokens, each once for all.
+    expect(after.reads - before.reads).toBeLessThan(waiters / 2);
+
+    const id = await world.task();
+    const first = await Promise.race(answers);
+    expect(first.body.claim.taskId).toBe(id);
+    await world.server.close();
+    const all = await Promise.all(answers);
+    expect(all.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(all.filter(({ body }) => body.claim !== null)).toEqual([first]);
+    for (const reader of readers) expect(await reader.ended).toBe("complete");
+  } finally {
+    for (const reader of readers) reader.destroy();
+    await world.close();
+  }
+});
