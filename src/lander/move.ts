@@ -248,7 +248,7 @@ export class Mover {
       LANDING_HOOKS: own,
     };
     const settings = [`core.hooksPath=${hooks}`, "submodule.recurse=false"].flatMap((each) => ["-c", each]);
-    const flags = ["--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures"];
+    const flags = ["--quiet", "--no-stat", "--no-squash", "--no-autostash", "--no-verify-signatures"];
     const startedAt = Date.now();
     try {
       await git(path, [...settings, "merge", "--ff-only", "--no-overwrite-ignore", ...flags, to], {

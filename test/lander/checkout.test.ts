@@ -184,45 +184,51 @@ test("a bare repository lands", async () => {
   expect(stage.on("main", "b.txt")).toBe("b");
 });
 
-test("a user who switches branches in the middle keeps both branches as they were", async () => {
-  const stage = await Stage.open();
-  git(stage.root, "branch", "other");
-  const one = await stage.handIn({ "b.txt": "b\n" });
-  const before = stage.tip;
-  let hasSwitched = false;
-  await stage.land({
-    before: (effect) => {
-      if (effect !== "move" || hasSwitched) return;
-      hasSwitched = true;
-      git(stage.root, "switch", "--quiet", "other");
-    },
-  });
-  expect(git(stage.root, "rev-parse", "other")).toBe(before);
-  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
-  expect(stage.read("b.txt")).toBeNull();
-  // It began again, and moved the branch that nobody has checked out now.
-  expect(await stage.stateOf(one)).toBe("completed");
-  expect(stage.on("main", "b.txt")).toBe("b");
-});
+test.each(["move", "merge into checkout"])(
+  "a user who switches branches in the middle (before: %s) keeps both branches as they were",
+  async (moment) => {
+    const stage = await Stage.open();
+    git(stage.root, "branch", "other");
+    const one = await stage.handIn({ "b.txt": "b\n" });
+    const before = stage.tip;
+    let hasSwitched = false;
+    await stage.land({
+      before: (effect) => {
+        if (effect !== moment || hasSwitched) return;
+        hasSwitched = true;
+        git(stage.root, "switch", "--quiet", "other");
+      },
+    });
+    expect(git(stage.root, "rev-parse", "other")).toBe(before);
+    expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+    expect(stage.read("b.txt")).toBeNull();
+    // It began again, and moved the branch that nobody has checked out now.
+    expect(await stage.stateOf(one)).toBe("completed");
+    expect(stage.on("main", "b.txt")).toBe("b");
+  },
+);
 
-test("a user who resets the target in the middle does not get the commit back", async () => {
-  const stage = await Stage.open();
-  write(stage.root, { "mistake.txt": "oops\n" });
-  git(stage.root, "add", "-A");
-  git(stage.root, "commit", "--quiet", "-m", "a mistake");
-  const one = await stage.handIn({ "b.txt": "b\n" }, { from: "main^" });
-  let isReset = false;
-  await stage.land({
-    before: (effect) => {
-      if (effect !== "move" || isReset) return;
-      isReset = true;
-      git(stage.root, "reset", "--hard", "--quiet", "main^");
-    },
-  });
-  expect(stage.has("main", "mistake.txt")).toBe(false);
-  expect(await stage.stateOf(one)).toBe("completed");
-  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
-});
+test.each(["move", "merge into checkout"])(
+  "a user who resets the target in the middle (before: %s) does not get the commit back",
+  async (moment) => {
+    const stage = await Stage.open();
+    write(stage.root, { "mistake.txt": "oops\n" });
+    git(stage.root, "add", "-A");
+    git(stage.root, "commit", "--quiet", "-m", "a mistake");
+    const one = await stage.handIn({ "b.txt": "b\n" }, { from: "main^" });
+    let isReset = false;
+    await stage.land({
+      before: (effect) => {
+        if (effect !== moment || isReset) return;
+        isReset = true;
+        git(stage.root, "reset", "--hard", "--quiet", "main^");
+      },
+    });
+    expect(stage.has("main", "mistake.txt")).toBe(false);
+    expect(await stage.stateOf(one)).toBe("completed");
+    expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+  },
+);
 
 test("a hook of the user's own that refuses holds the landing, and leaves nothing staged", async () => {
   const stage = await Stage.open();
@@ -297,6 +303,8 @@ test("settings and attributes of merges change nothing about what lands", async 
     "merge.conflictStyle=diff3",
     "core.autocrlf=true",
     "merge.autoStash=true",
+    "merge.ff=false",
+    "branch.main.mergeOptions=--squash --no-commit",
   ]) {
     const [name, value] = setting.split("=");
     git(stage.root, "config", name!, value!);
@@ -305,6 +313,10 @@ test("settings and attributes of merges change nothing about what lands", async 
   await stage.handIn({ "a.txt": lines.replace("five", "FIVE") });
   expect(await stage.land()).toMatchObject({ landed: 2, returned: 0 });
   expect(stage.on("main", "a.txt")).toBe("ONE\ntwo\nthree\nfour\nFIVE");
+  expect(stage.read("a.txt")).toBe(
+    lines.replace("one", "ONE").replace("five", "FIVE").replaceAll("\n", "\r\n"),
+  );
+  expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
 });
 
 test("merge drivers and attributes of the user's own change nothing about what lands", async () => {

@@ -42,6 +42,7 @@ type TargetPlace = "checked out" | "not checked out" | "on a remote";
 const everywhere = [
   "take over",
   "open",
+  "record diff",
   "record checks",
   "intent",
   "move",
@@ -61,7 +62,7 @@ export const effectsOf = (place: TargetPlace) =>
 export const stopsOf = (place: TargetPlace) =>
   process.env.DIBS_LONG === "1"
     ? effectsOf(place)
-    : ["take over", "intent", "move", "verify", "report landed", "drop", "hold"];
+    : ["take over", "record diff", "intent", "move", "verify", "report landed", "drop", "hold"];
 
 /** One that lands, one that conflicts with it, one whose check is red, one that changes nothing, one that is held. */
 async function prepared(place: TargetPlace) {

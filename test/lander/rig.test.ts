@@ -29,6 +29,7 @@ const children = resolve(import.meta.dirname, "children");
 const effects = [
   "take over",
   "open",
+  "record diff",
   "record checks",
   "intent",
   "move",
