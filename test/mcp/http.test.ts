@@ -1,6 +1,8 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
+import { connectDibs } from "../../src/index.js";
 import { on, raw, type World } from "../http/support.js";
+import { commitOf, inspect, reviewedBy, submit, waiting } from "../reviews.js";
 import { Agent, until } from "./support.js";
 
 const eras = ["legacy", "auto"] as const;
@@ -87,6 +89,51 @@ for (const mode of eras) {
       await one.do("claim_task", { agent_id: "ann" });
       const stolen = await two.call("complete_task", { agent_id: "ann", task_id: "0001" });
       expect(stolen.isError && stolen.text).toMatch(/^FORBIDDEN/);
+    }),
+  );
+
+  test(
+    `a restart of the server in the middle of a review loses nothing (${mode} protocol)`,
+    on("sqlite", async (world) => {
+      const dibs = connectDibs({ url: world.url, token: world.token });
+      await reviewedBy(dibs, "agent");
+      const task_id = await waiting(dibs, "Turn the flag on");
+      const reviewer = { agent_id: "critic", task_id };
+      const before = await connect(world, { versionNegotiation });
+      const claimed = await before.do("claim_task", { agent_id: "critic", kind: "review" });
+      expect(claimed).toContain(`review submission 1 of task ${task_id}`);
+      await world.restart();
+      const agent = await connect(world, { versionNegotiation });
+      const given = { ...reviewer, verdict: "approve", output: "Read all of it" };
+      expect(await agent.do("complete_task", given)).toContain("Approved submission 1");
+      const { submission } = await dibs.tasks.submission({ taskId: task_id });
+      expect(submission.reviews).toMatchObject([{ epoch: 1, verdict: "approve", comment: "Read all of it" }]);
+      await agent.close();
+      await dibs.close();
+    }),
+  );
+
+  test(
+    `a verdict on a submission that was replaced since is refused (${mode} protocol)`,
+    on("sqlite", async (world) => {
+      const dibs = connectDibs({ url: world.url, token: world.token });
+      await reviewedBy(dibs, "agent");
+      const task_id = await waiting(dibs, "Turn the flag on");
+      const before = await connect(world, { versionNegotiation });
+      await before.do("claim_task", { agent_id: "critic", kind: "review" });
+      await dibs.tasks.withdraw({ taskId: task_id });
+      await submit(dibs, task_id, { commit: commitOf(2) });
+      await inspect(dibs, task_id, { submission: 2 });
+      // The connection that claimed it, and another one.
+      for (const agent of [before, await connect(world, { versionNegotiation })]) {
+        const given = { agent_id: "critic", task_id, verdict: "approve" };
+        const late = await agent.call("complete_task", given);
+        expect(late).toMatchObject({ isError: true, text: expect.stringContaining("STALE_SUBMISSION") });
+        await agent.close();
+      }
+      const { submission } = await dibs.tasks.submission({ taskId: task_id });
+      expect(submission).toMatchObject({ number: 2, approved: false, reviews: [] });
+      await dibs.close();
     }),
   );
 }

@@ -131,7 +131,20 @@ async function refused(
   throw error;
 }
 
-/** Claimed over this connection, or over one that has ended since. */
+const earlierMax = 5;
+
+/**
+ * Of the submission that the agent read. Over a connection that claimed nothing, the store knows it: a verdict must never be one
+ * on a submission that came after it.
+ */
 async function numberOf(agents: AgentSessions, dibs: Dibs, agentId: string, taskId: string): Promise<number> {
-  return agents.reviewOf(agentId, taskId) ?? (await dibs.tasks.submission({ taskId })).submission.number;
+  const held = agents.reviewOf(agentId, taskId);
+  if (held !== undefined) return held;
+  const { submission: last } = await dibs.tasks.submission({ taskId });
+  const isBy = ({ sessionId }: { sessionId: string | null }) => sessionId === agentId;
+  for (let number = last.number; number > Math.max(0, last.number - earlierMax); number--) {
+    const each = number === last.number ? last : (await dibs.tasks.submission({ taskId, number })).submission;
+    if (each.reviews.some(isBy)) return number;
+  }
+  return last.number;
 }
