@@ -1,6 +1,7 @@
 // What a submission changes on the target: its files, a bounded patch, and the paths that need a person. Read from the repository,
 // never taken from the author.
 
+import { createHash } from "node:crypto";
 import { globMatcher } from "../common/glob.js";
 import { diffBounds } from "../contract/landings/diff.js";
 import type { InputOf } from "../contract/operation.js";
@@ -72,9 +73,19 @@ async function outputOf(cwd: string, args: string[]): Promise<{ out: string; isW
   }
 }
 
+/**
+ * The same for the same change, wherever it is applied. Git's id omits white space, which changes what programs do: the changed lines
+ * are added as they are. Null where bytes that are no text cannot be told apart.
+ */
 async function patchId(cwd: string, patch: string): Promise<string | null> {
-  const out = await git(cwd, ["patch-id", "--stable"], { input: patch });
-  return out.split(" ")[0] || null;
+  if (patch.includes("\ufffd")) return null;
+  const id = (await git(cwd, ["patch-id", "--stable"], { input: patch })).split(" ")[0];
+  if (!id) return null;
+  const lines = patch.split("\n");
+  const isChange = (line: string, at: number) =>
+    /^(?:[-+\\]|diff )/.test(line) || lines[at + 1]?.startsWith("Binary files ");
+  const exact = [id, ...lines.filter(isChange)].join("\n");
+  return createHash("sha256").update(exact).digest("hex");
 }
 
 interface ChangedFile {

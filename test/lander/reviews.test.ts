@@ -80,7 +80,7 @@ test("requested changes reach the next attempt, and the new version is reviewed 
   expect(stage.on("main", "b.txt")).toBe("b, and more");
 });
 
-test("an approval survives a target that moved, and a new submission with the same changes inherits it", async () => {
+test("a new submission with the same changes inherits the approval, although the target moved", async () => {
   const stage = await Stage.open({ land: { review: "human" } });
   const one = await stage.handIn({ "b.txt": "b\n" });
   await stage.land();
@@ -92,6 +92,42 @@ test("an approval survives a target that moved, and a new submission with the sa
   await stage.submit(one.taskId, { "b.txt": "b\n" });
   expect(await stage.land()).toMatchObject({ landed: 1 });
   expect((await stage.submission(one)).reviews).toMatchObject([{ verdict: "approve", inheritedFrom: 1 }]);
+});
+
+test.each([
+  ["white space", "ab.py", "if x:\n    a()\nb()\n", "ab.py", "if x:\n    a()\n    b()\n"],
+  ["a name's white space", "ab.py", "b()\n", "a b.py", "b()\n"],
+  [
+    "bytes that are no text",
+    "a.txt",
+    Buffer.from([0x61, 0xe8, 0x0a]),
+    "a.txt",
+    Buffer.from([0x61, 0xe9, 0x0a]),
+  ],
+  ["the bytes of a binary file", "a.bin", Buffer.from([0, 1]), "a.bin", Buffer.from([0, 2])],
+])("an approval is not inherited where %s differ", async (_what, name, approved, otherName, other) => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const one = await stage.handIn({ [name]: approved });
+  await stage.land();
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1 });
+  await stage.dibs.tasks.withdraw({ taskId: one.taskId });
+  await stage.submit(one.taskId, { [otherName]: other });
+  expect(await stage.land()).toMatchObject({ landed: 0 });
+  expect(await stage.submission(one)).toMatchObject({ number: 2, stage: "review", reviews: [] });
+});
+
+test("an approval survives a target that moved: it is merged again, and nobody is asked again", async () => {
+  const stage = await Stage.open({ land: { review: "human", checks: [noBad] } });
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1 });
+  write(stage.root, { "other.txt": "o\n" });
+  git(stage.root, "add", "-A");
+  git(stage.root, "commit", "--quiet", "-m", "Person");
+  expect(await stage.land()).toMatchObject({ landed: 1 });
+  expect(await stage.submission(one)).toMatchObject({ number: 1, reviews: [{ inheritedFrom: null }] });
+  expect([stage.on("main", "b.txt"), stage.on("main", "other.txt")]).toEqual(["b", "o"]);
+  expect(await reviewsAsked(stage)).toEqual([]);
 });
 
 test("a merge outside of Dibs ends the review, and a conflict with the new target returns it", async () => {

@@ -12,7 +12,7 @@ import { afterwards, machine, programFile, tempDir, until } from "../runner/supp
 export { afterwards, tempDir, until } from "../support.js";
 
 type Land = Record<string, unknown>;
-type Files = Record<string, string | null>;
+type Files = Record<string, string | Uint8Array | null>;
 
 /** Git as a person types it, with nobody's settings but the repository's own. */
 export function git(cwd: string, ...args: string[]): string {
