@@ -50,7 +50,7 @@ export function recordDiff(draft: Draft, command: RecordDiffCommand): Outcome<{ 
   putSubmission(draft, task, looked);
   putPatch(draft, task, { submission: submission.number, ...patch });
   const approved = isApproved(draft.project(project), looked);
-  if (approved) putSubmission(draft, task, withoutNotice(draft, looked));
+  if (approved) putSubmission(draft, task, withoutNotice(draft, withoutOpen(draft, looked)));
   else {
     if (isNew) {
       draft.emit("task:review-requested", {
@@ -66,13 +66,19 @@ export function recordDiff(draft: Draft, command: RecordDiffCommand): Outcome<{ 
 }
 
 /** A new submission with the same changes has the approval of the one before. */
-function inherited(draft: Draft, task: Task, { number }: Submission, { patchId }: SubmissionDiff): Review[] {
+function inherited(
+  draft: Draft,
+  task: Task,
+  { number, reviews }: Submission,
+  { patchId }: SubmissionDiff,
+): Review[] {
   if (patchId === null) return [];
+  const epoch = (reviews.at(-1)?.epoch ?? 0) + 1;
   for (let earlier = number - 1; earlier > 0 && number - earlier <= limits.reviewsMax; earlier--) {
     const submission = submissionOf(draft, task, earlier);
     const review = submission?.reviews.findLast(({ verdict }) => verdict === "approve");
     if (submission?.diff?.patchId === patchId && review)
-      return [{ ...review, epoch: 1, inheritedFrom: review.inheritedFrom ?? earlier }];
+      return [{ ...review, epoch, inheritedFrom: review.inheritedFrom ?? earlier }];
   }
   return [];
 }

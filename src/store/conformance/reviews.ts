@@ -250,6 +250,24 @@ export function reviews(driver: Driver): void {
       await again(world, taskId);
       expect(await inspected(world, taskId, 3, { patchId: commitOf(6) })).toEqual({ approved: false });
     });
+
+    it("an inherited approval ends a review that is open, and is not replaced by it", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world);
+      await inspected(world, taskId, 1, { patchId: commitOf(5) });
+      await claimReview(world, "b", taskId);
+      await world.ok(review(taskId, "approve", { sessionId: "b" }));
+      await world.ok({ type: "withdraw", taskId });
+      await again(world, taskId);
+      // No lander runs and nothing is to be checked: agents can review at once.
+      world.clock.advance(10 * minute);
+      const { epoch } = (await claimReview(world, "c", taskId)) as { epoch: number };
+      const other = await world.task();
+      expect(await inspected(world, taskId, 2, { patchId: commitOf(5) })).toEqual({ approved: true });
+      await world.refused("TASK_NOT_CLAIMED", { type: "heartbeat", taskId, sessionId: "c", epoch });
+      expect(await world.ok({ type: "claim-next", sessionId: "c" })).toMatchObject({ taskId: other });
+      expect(await intent(world, taskId, 2)).toMatchObject({ ok: true });
+    });
   });
 
   describe(`${driver.name}: reviews, authors`, () => {
