@@ -274,7 +274,7 @@ export function land(
   const freed: string[] = [];
   for (const each of landing.tasks) freed.push(...landTask(draft, taskOf(draft, each), each.commit, landing));
   putLease(draft, {
-    ...lease,
+    ...changedLease(draft, lease),
     landing: null,
     lastLanded: hasChange ? { commit: landing.commit!, at: draft.now } : lease.lastLanded,
     holds: withoutTasks(draft, lease.holds, landing.tasks),
@@ -315,9 +315,12 @@ export function returnSubmission(draft: Draft, command: ReturnCommand): Outcome<
   if (refusal) return refusal;
   recordChange(draft, task!, command);
   returnTask(draft, task!, { reason, detail });
-  putLease(draft, { ...lease, holds: withoutTasks(draft, lease.holds, [of]) });
+  putLease(draft, { ...changedLease(draft, lease), holds: withoutTasks(draft, lease.holds, [of]) });
   return accept(null);
 }
+
+/** The end of the last submission closes the notification of a missing lander, which the lease names. */
+const changedLease = (draft: Draft, lease: LanderLease): LanderLease => leaseOf(draft, lease) ?? lease;
 
 /** The next attempt and its reviewers see what came back. */
 function recordChange(draft: Draft, task: Task, { diff, patch }: ReturnCommand): void {

@@ -784,5 +784,31 @@ export function landing(driver: Driver): void {
       await lander(world, "lander-2");
       expect(await unread(world, "LANDING_HELD")).toEqual([]);
     });
+
+    for (const end of ["land", "return"] as const) {
+      it(`a lander that was missed only by a clock set back is missed again, after its ${end}`, async (world) => {
+        await landingOn(world);
+        const startedAt = world.clock.now();
+        const epoch = await lander(world);
+        world.clock.set(startedAt - 5 * minute);
+        const { taskId } = await submitted(world);
+        expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+        world.clock.set(startedAt);
+        if (end === "land") await world.ok({ type: "land", id: await intended(world, epoch, taskId), epoch });
+        else {
+          const { id } = await world.ok({
+            type: "open-landing",
+            ...place,
+            epoch,
+            tasks: [inLanding(taskId)],
+          });
+          await world.ok({ type: "return", id, epoch, taskId, submission: 1, reason: "conflict" });
+        }
+        expect(await unread(world, "LANDING_HELD")).toEqual([]);
+        world.clock.advance(2 * minute);
+        await submitted(world);
+        expect(await unread(world, "LANDING_HELD")).toHaveLength(1);
+      });
+    }
   });
 }
