@@ -13,6 +13,7 @@ import { connectSdk } from "../../src/store/dynamodb/sdk-client.js";
 import { createTables, missingTables, tableNames } from "../../src/store/dynamodb/tables.js";
 import { FakeDynamo } from "./fake.js";
 import { connectTo, hasNoLocal, newAddress } from "./local.js";
+import { emptyReply, errorReply, proxied } from "./proxy.js";
 
 const n = (value: number) => ({ N: String(value) });
 const s = (value: string) => ({ S: value });
@@ -246,10 +247,6 @@ describe.each([
       const puts = Array.from({ length: 11 }, () => ({
         put: { table, item: row({ text: s("x".repeat(390_000)) }) },
       }));
-      console.log(
-        (await failure(client.transactWriteItems(puts))).message,
-        (await failure(client.batchWriteItem([{ table, put: large }]))).message,
-      );
       expect((await failure(client.transactWriteItems(puts))).kind).toBe("too-large");
       expect(await stored(puts[0]!.put.item)).toBeUndefined();
     });
@@ -294,3 +291,26 @@ test("a server that is not there is a lost answer", async () => {
   expect((await failure(client.putItem({ table: "any", item, once: true }))).kind).toBe("lost");
   client.close();
 });
+
+test.skipIf(hasNoLocal)(
+  "tables have their recovery turned on, also if the service is not ready for it at first",
+  async () => {
+    const turnedOn: string[] = [];
+    const refused = new Set<string>();
+    const address = await proxied(newAddress(), async ({ name, input }, pass) => {
+      if (name !== "UpdateContinuousBackups") return pass();
+      const { TableName, PointInTimeRecoverySpecification } = input;
+      if (!refused.has(TableName)) {
+        refused.add(TableName);
+        return errorReply("ContinuousBackupsUnavailableException");
+      }
+      if (PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled) turnedOn.push(TableName);
+      return emptyReply;
+    });
+    const { prefix } = settingsFrom(address);
+    const client = await connectTo(address);
+    expect(await createTables(client, prefix)).toBe(true);
+    client.close();
+    expect(turnedOn.sort()).toEqual(Object.values(tableNames(prefix)).sort());
+  },
+);

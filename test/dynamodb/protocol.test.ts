@@ -421,7 +421,10 @@ describe("a store", () => {
     );
     const store = await openOn(fake.client(), new TestClock());
     opened.push(store);
-    await expect(store.open(org, "demo")).rejects.toMatchObject({ hint: "Update Dibs." });
+    await expect(store.open(org, "demo")).rejects.toMatchObject({
+      code: "STORE_TOO_NEW",
+      hint: "Update Dibs; nothing was changed.",
+    });
   });
 
   test("reports the commits of other processes", async () => {

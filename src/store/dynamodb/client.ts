@@ -1,5 +1,5 @@
 // The calls of DynamoDB that the store makes, and the few ways in which they fail. Implemented over the AWS SDK
-// (sdk-client.ts) and in memory (fake-client.ts). Reads are strongly consistent.
+// (sdk-client.ts); in memory for tests (test/dynamodb/fake.ts). Reads are strongly consistent.
 
 /** In the shape of the SDK's low-level client. */
 export type AttributeValue = { S: string } | { N: string } | { B: Uint8Array } | { BOOL: boolean };

@@ -29,7 +29,7 @@ export function translate(error: unknown, where: string): unknown {
       return new StoreError(
         "STORE_UNAVAILABLE",
         `${where} has no table: ${because}`,
-        `Run: dibs db create ${where}`,
+        `Run: dibs db create "${where}"`,
         error,
       );
     case "denied":

@@ -139,9 +139,9 @@ export class OrgLog {
     const meta = found && readMeta(found);
     if (meta && meta.layout > layoutNumber) {
       throw new StoreError(
-        "STORE_UNAVAILABLE",
+        "STORE_TOO_NEW",
         `${this.calls.where} has layout ${meta.layout}; this version of Dibs supports up to ${layoutNumber}.`,
-        "Update Dibs.",
+        "Update Dibs; nothing was changed.",
       );
     }
     return meta;

@@ -1,8 +1,10 @@
 // The calls of the store over the AWS SDK, which is loaded when a store on DynamoDB is opened.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { retry } from "../../common/retry.js";
 import { StoreError } from "../store.js";
 import { isLocal, type Settings } from "./address.js";
+import { pauseAfter } from "./calls.js";
 import {
   type Answer,
   type BatchWrite,
@@ -254,8 +256,10 @@ class SdkClient implements DynamoClient {
       TableName: table,
       PointInTimeRecoverySpecification,
     });
+    const turnOn = () => this.send((client) => client.send(command), nothing);
+    const isTransient = (error: unknown) => error instanceof DynamoError && error.kind === "busy";
     try {
-      await this.send((client) => client.send(command), nothing);
+      await retry(turnOn, { isTransient, pauseMs: pauseAfter, withinMs: tableMsMax });
     } catch (error) {
       // DynamoDB Local has no backups.
       const { name } = ((error as Error).cause ?? {}) as Error;

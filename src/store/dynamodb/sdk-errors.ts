@@ -19,6 +19,8 @@ const kinds: Record<string, DynamoErrorKind> = {
   ThrottlingException: "busy",
   LimitExceededException: "busy",
   TransactionConflictException: "busy",
+  // For a while after a table was created.
+  ContinuousBackupsUnavailableException: "busy",
   // The same transaction is under way: it is repeated to learn how it ended.
   TransactionInProgressException: "lost",
   ResourceNotFoundException: "missing-table",
