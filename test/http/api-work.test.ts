@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { type Desk, desks, minutes, must, seconds } from "./desk.js";
-import { storeNames } from "./support.js";
+import { everyStoreName } from "./support.js";
 
 const next = async ({ post }: Desk, sessionId: string, more: object = {}) =>
   must(await post("/api/tasks/claim-next", { sessionId, ...more }));
@@ -17,7 +17,7 @@ async function waiting(here: Desk, sessionId: string, more: object = {}) {
   return { answer };
 }
 
-describe.each(storeNames)("claim-next on %s", (store) => {
+describe.each(everyStoreName)("claim-next on %s", (store) => {
   const desk = desks(store);
 
   test("nothing to do is an answer: success without a claim", async () => {
@@ -286,7 +286,7 @@ describe.each(storeNames)("claim-next on %s", (store) => {
   });
 });
 
-describe.each(storeNames)("the fencing number on %s", (store) => {
+describe.each(everyStoreName)("the fencing number on %s", (store) => {
   const desk = desks(store);
 
   test("a claim has the fields of the attempt that it becomes", async () => {

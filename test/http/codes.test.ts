@@ -13,7 +13,7 @@ import { cloneDatabase } from "../postgres/database.js";
 import { connectSql } from "../postgres/sql.js";
 import { tempDir } from "../support.js";
 import { Desk, Following, minutes, must } from "./desk.js";
-import { type Answer, raw, type StoreName, storeNames, World } from "./support.js";
+import { type Answer, raw, type StoreName, sqlStoreNames, World } from "./support.js";
 
 /** A server whose store can also be reached from behind. */
 interface Stage {
@@ -617,7 +617,7 @@ function expectProblem(code: Code, { status, headers, body }: Answer): void {
   expect(headers.get("www-authenticate")).toBe(status === 401 ? 'Bearer realm="dibs"' : null);
 }
 
-describe.each(storeNames)("over HTTP on %s", (store) => {
+describe.each(sqlStoreNames)("over HTTP on %s", (store) => {
   let stage: Stage;
   let count = 0;
   beforeAll(async () => {

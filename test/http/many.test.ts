@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { operations } from "../../src/contract/registry.js";
 import { limits } from "../../src/core/limits.js";
 import { expectConforms } from "./conforms.js";
-import { type Asking, on, storeNames, type World } from "./support.js";
+import { type Asking, everyStoreName, on, type World } from "./support.js";
 
 interface Part {
   operation: string;
@@ -37,7 +37,7 @@ const create = (id: string, more: object = {}): Part => ({
   input: { id, prompt: "x", ...more },
 });
 
-test.each(storeNames)("what succeeds and what is refused stand side by side, in order, on %s", (store) =>
+test.each(everyStoreName)("what succeeds and what is refused stand side by side, in order, on %s", (store) =>
   on(store, async (world) => {
     await world.session("s", { capacity: 5 });
     const answers = await many(world, [

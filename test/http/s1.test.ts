@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { type Desk, desks, minutes, must, type Told } from "./desk.js";
-import { storeNames } from "./support.js";
+import { everyStoreName } from "./support.js";
 
 const user = expect.stringMatching(/^user:/);
 
@@ -34,7 +34,7 @@ const currentTaskId = async ({ get }: Desk, session: string) =>
 
 const notifications = async ({ get }: Desk) => must(await get("/api/notifications")).notifications;
 
-describe.each(storeNames)("seed 1's transitions on %s", (store) => {
+describe.each(everyStoreName)("seed 1's transitions on %s", (store) => {
   const desk = desks(store);
 
   describe("3.1 created → queued", () => {

@@ -5,14 +5,17 @@ import { join } from "node:path";
 import type { Role } from "../../src/contract/operation.js";
 import { type DibsServer, type ServeOptions, serveDibs } from "../../src/serve.js";
 import { TestClock } from "../../src/store/conformance/index.js";
-import { newTables } from "../dynamodb/local.js";
+import { hasNoLocal, newTables } from "../dynamodb/local.js";
 import { cloneDatabase } from "../postgres/database.js";
 import { onFailure, tempDir, until } from "../support.js";
 import { expectConforms } from "./conforms.js";
 
 export type StoreName = "memory" | "sqlite" | "postgres" | "dynamodb";
-/** The real ones. */
-export const storeNames: StoreName[] = ["sqlite", "postgres"];
+export const sqlStoreNames: StoreName[] = ["sqlite", "postgres"];
+/** All that are durable. */
+export const everyStoreName: StoreName[] = [...sqlStoreNames, ...(hasNoLocal ? [] : ["dynamodb" as const])];
+/** DynamoDB Local takes its time: it is among them with DIBS_LONG=1 (npm run faults). */
+export const storeNames: StoreName[] = process.env.DIBS_LONG ? everyStoreName : sqlStoreNames;
 
 export interface Answer {
   status: number;
