@@ -383,6 +383,19 @@ describe("a row", () => {
     }
   });
 
+  test("of a task with a long label has a key that is valid Unicode", async () => {
+    const fake = await newService();
+    const world = await process(fake.client());
+    await isApplied(fake);
+    // Its 100th code unit is half of a character.
+    const labels = [`a${"😀".repeat(63)}`];
+    await world.task({ labels, requires: ["x".repeat(100)] });
+    await isApplied(fake);
+    const keys = keysIn(fake, "queue", "LANE#");
+    expect(keys).toHaveLength(2);
+    expect(keys.filter((key) => !key.isWellFormed())).toEqual([]);
+  });
+
   test("of another program is named, and the others can be read", async () => {
     const fake = await newService();
     const world = await process(fake.client());

@@ -20,7 +20,9 @@ const laneLengthMax = 200;
 
 function laneName(lane: string): string {
   if (lane.length <= laneLengthMax) return lane;
-  return `${lane.slice(0, laneLengthMax / 2)}#${createHash("sha256").update(lane).digest("base64url")}`;
+  // The service takes no half of a pair of code units.
+  const start = lane.slice(0, laneLengthMax / 2).toWellFormed();
+  return `${start}#${createHash("sha256").update(lane).digest("base64url")}`;
 }
 
 export const lanePlace = (keys: OrgKeys, project: string, lane: string): Place =>
