@@ -1,6 +1,16 @@
 // What the event log adds up to: totals of a project, and what happened in each minute and hour. A tally is told events in the
 // order of the log, asks for the figures so far where it needs them, and collects those that changed.
 
+import {
+  addCost,
+  type Cost,
+  type CostTotals,
+  copyOfCosts,
+  costOf,
+  countCost,
+  noCost,
+  noCostTotals,
+} from "./cost.js";
 import type { DibsEvent, EventType } from "./event.js";
 import { type ReturnReason, returnReasons } from "./landing.js";
 import { isUntold, moveOf } from "./moves.js";
@@ -54,6 +64,8 @@ export interface Totals {
   landingWaits: Histogram;
   /** Tasks that were completed although the change that they handed in is not on the target. */
   notLanded: number;
+  /** As far as attempts said what they cost. */
+  cost: CostTotals;
   firstAt: number;
 }
 
@@ -77,6 +89,8 @@ export interface Bucket extends AgentWork {
   submitted: number;
   landed: number;
   returned: number;
+  /** Reported in it. */
+  cost: Cost;
   /** Of the tasks that left the queue, by a claim or cancelled: since when the oldest could be claimed, and the longest wait. */
   oldestSince: number | null;
   longestWaitMs: number | null;
@@ -173,6 +187,7 @@ const countedTypes: ReadonlySet<string> = new Set([
   "task:claim-orphaned",
   "task:landed",
   "task:returned",
+  "task:usage",
 ] satisfies DibsEvent["type"][]);
 
 const isWork = (event: DibsEvent) => event.sessionId !== null;
@@ -210,6 +225,9 @@ function countTotals(totals: Totals, event: DibsEvent): void {
     case "task:claim-orphaned":
       totals.orphaned++;
       return;
+    case "task:usage":
+      countCost(totals.cost, event);
+      return;
     case "task:response-received":
       enter(totals.questionWaits, bounds.questionWaits, event.data.waitedMs);
       return;
@@ -228,6 +246,7 @@ function countBucket(bucket: Bucket, event: DibsEvent): void {
   if (event.type === "task:submitted") bucket.submitted++;
   if (event.type === "task:landed") bucket.landed++;
   if (event.type === "task:returned") bucket.returned++;
+  if (event.type === "task:usage") addCost(bucket.cost, costOf(event));
   if (event.type === "task:claimed" || event.type === "task:cancelled") countLeaving(bucket, event);
   const count = workOf[event.type];
   if (!count || (event.type === "task:completed" && !isWork(event))) return;
@@ -311,6 +330,7 @@ export function noTotals(firstAt: number): Totals {
     flakyChecks: 0,
     landingWaits: empty(bounds.landingWaits),
     notLanded: 0,
+    cost: noCostTotals(),
     firstAt,
   };
 }
@@ -334,6 +354,7 @@ export function noBucket(): Bucket {
     submitted: 0,
     landed: 0,
     returned: 0,
+    cost: noCost(),
     oldestSince: null,
     longestWaitMs: null,
     queuedBefore: 0,
@@ -353,13 +374,19 @@ function copyOfTotals(totals: Totals): Totals {
     questionWaits: copyOfHistogram(totals.questionWaits),
     returns: { ...totals.returns },
     landingWaits: copyOfHistogram(totals.landingWaits),
+    cost: copyOfCosts(totals.cost),
   };
 }
 
 /** Stored by a program that counted less: what it did not count begins at 0. */
 export function wholeTotals(stored: Partial<Totals> & Pick<Totals, "firstAt">): Totals {
   const none = noTotals(stored.firstAt);
-  return { ...none, ...stored, returns: { ...none.returns, ...stored.returns } };
+  return {
+    ...none,
+    ...stored,
+    returns: { ...none.returns, ...stored.returns },
+    cost: { ...none.cost, ...stored.cost },
+  };
 }
 
 function copyOfWork<T extends AgentWork>(work: T): T {
@@ -373,7 +400,7 @@ function copyOfWork<T extends AgentWork>(work: T): T {
 
 function copyOfBucket(bucket: Bucket): Bucket {
   const byAgent = Object.entries(bucket.byAgent).map(([name, work]) => [name, copyOfWork(work)]);
-  return { ...copyOfWork(bucket), byAgent: Object.fromEntries(byAgent) };
+  return { ...copyOfWork(bucket), cost: { ...bucket.cost }, byAgent: Object.fromEntries(byAgent) };
 }
 
 /** What is kept outlives the program that wrote it: of an older one's bucket, what it did not count is not known. */

@@ -3,10 +3,11 @@
 import type { WireSubmission } from "../client/brief/review-facts.js";
 import { type Action, cliFor, type Details } from "../client/view/commands.js";
 import { staysUnread } from "../client/view/inbox.js";
+import { holdCommand, isHeld, resumeCommand } from "../client/view/resources.js";
 import { approverText, diffText } from "../client/view/reviews.js";
 import { plain } from "../common/text.js";
 import { DibsError } from "../contract/error.js";
-import type { WireTask } from "../contract/shapes.js";
+import type { WireResource, WireTask } from "../contract/shapes.js";
 import type { TaskName } from "./detail.js";
 import { Editor } from "./editor.js";
 import type { State } from "./state.js";
@@ -55,6 +56,32 @@ export function askToRelease(state: State, name: TaskName): void {
       return `released ${name.taskId}`;
     });
   state.question = { text: `Take ${named(state, name)} from its holder?`, command, act };
+}
+
+/** Without an end: for a time, the command has a flag. */
+export function askToHold(state: State, { id }: WireResource): void {
+  const command = holdCommand(id);
+  const act = () =>
+    attempt(state, command, async () => {
+      await state.dibs.resources.hold({ id });
+      return `held ${id}`;
+    });
+  state.question = { text: `Let no claim get ${plain(id)} until it is resumed?`, command, act };
+}
+
+export function askToResume(state: State, resource: WireResource): void {
+  const { id } = resource;
+  if (!isHeld(resource)) {
+    state.say(`${plain(id)} is not held.`);
+    return;
+  }
+  const command = resumeCommand(id);
+  const act = () =>
+    attempt(state, command, async () => {
+      await state.dibs.resources.resume({ id });
+      return `resumed ${id}`;
+    });
+  state.question = { text: `End the holds of ${plain(id)}?`, command, act };
 }
 
 /** Who acts on a task has read what was said about it. */

@@ -4,6 +4,7 @@
 import { Box } from "ink";
 import type { ReactNode } from "react";
 import { badgeOf } from "../client/view/inbox.js";
+import { isHeld } from "../client/view/resources.js";
 import { duration } from "../client/view/words.js";
 import { plain, widthOf } from "../common/text.js";
 import { answerOf } from "./actions.js";
@@ -19,6 +20,7 @@ export function Top({ state }: { state: State }): ReactNode {
   const isOfAll = live.project === "*";
   const project = isOfAll ? "all projects" : plain(live.project);
   const paused = live.projects.filter((each) => each.paused && (isOfAll || each.id === live.project)).length;
+  const held = live.resources.filter(isHeld).length;
   return (
     <Box height={1} flexShrink={0} columnGap={1}>
       <Box flexShrink={0}>
@@ -28,6 +30,7 @@ export function Top({ state }: { state: State }): ReactNode {
         <Parts
           parts={[
             ...(isNarrow ? [] : [{ text: `${project}  `, bold: true }]),
+            ...(held > 0 ? [{ text: `${held} held  `, tone: "red" as const }] : []),
             ...(paused > 0
               ? [{ text: isOfAll ? `${paused} paused  ` : "paused  ", tone: "yellow" as const }]
               : []),
@@ -126,6 +129,7 @@ const hintsOf: Record<View, [string, string][]> = {
   fleet: [
     ["Enter", "task"],
     ["h", "history"],
+    ["u", "resources"],
   ],
   queue: [
     ["Enter", "open"],
@@ -156,6 +160,11 @@ const alwaysHints: [string, string][] = [
 const overlayHints: Record<Overlay["kind"], [string, string][]> = {
   help: [["Esc", "close"]],
   history: [["Esc", "close"]],
+  resources: [
+    ["h", "hold"],
+    ["r", "resume"],
+    ["Esc", "close"],
+  ],
   projects: [
     ["Enter", "show"],
     ["Esc", "close"],

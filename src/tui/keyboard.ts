@@ -1,12 +1,15 @@
 // What each key does, where.
 
 import { suggest } from "../client/view/filter.js";
+import type { WireResource } from "../contract/shapes.js";
 import {
   answer,
   answerOf,
   answerOrApprove,
   askToCancel,
+  askToHold,
   askToRelease,
+  askToResume,
   markRead,
   requestChanges,
   retryOrReject,
@@ -72,6 +75,7 @@ const commands: Record<string, (state: State) => unknown> = {
   x: onTarget(askToRelease),
   m: markRead,
   p: chooseProject,
+  u: showResources,
   "?": (state) => {
     state.overlay = { kind: "help", top: 0 };
   },
@@ -162,10 +166,26 @@ function chooseProject(state: State): void {
   state.overlay = { kind: "projects", list };
 }
 
+function showResources(state: State): void {
+  const list = new List<WireResource>(({ id }) => id);
+  list.set(state.live.resources);
+  state.overlay = { kind: "resources", list };
+}
+
+function pressInResources(state: State, list: List<WireResource>, { name, text }: Key): void {
+  const direction = name === "text" ? ({ j: "down", k: "up" } as const)[text] : name;
+  const { selected } = list;
+  if (name === "enter" || text === "u") state.overlay = null;
+  else if (text === "h" && selected) askToHold(state, selected);
+  else if (text === "r" && selected) askToResume(state, selected);
+  else if (direction) list.to(moved(list.index, direction, bodyRows(state) - 2, list.items.length - 1));
+}
+
 function pressInOverlay(state: State, { name, text }: Key): void {
   const overlay = state.overlay!;
   const direction = name === "text" ? ({ j: "down", k: "up" } as const)[text] : name;
   if (name === "escape" || (name === "text" && (text === "q" || text === "?"))) state.overlay = null;
+  else if (overlay.kind === "resources") pressInResources(state, overlay.list, { name, text });
   else if (overlay.kind === "projects") {
     if (name === "enter") {
       state.overlay = null;

@@ -4,11 +4,12 @@
 import type { Dibs } from "../client/client.js";
 import { clockSkewMs } from "../client/view/health.js";
 import { type InboxContent, readInbox } from "../client/view/inbox.js";
+import { byNeed } from "../client/view/resources.js";
 import { TaskIndex } from "../client/view/rows.js";
 import { pause } from "../common/abort.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
-import type { WireEvent, WireProject } from "../contract/shapes.js";
+import type { WireEvent, WireProject, WireResource } from "../contract/shapes.js";
 import { Reading } from "./reading.js";
 
 export type Summary = OutputOf<OperationNamed<"sessions.summary">>;
@@ -35,6 +36,8 @@ export class Live {
   trouble: string | null = null;
   summary: Summary | null = null;
   inbox: InboxContent | null = null;
+  /** Of the org, whichever project is shown. */
+  resources: readonly WireResource[] = [];
   /** The store's clock decides about leases, and may be another machine's. */
   skewMs = 0;
   index: TaskIndex | null = null;
@@ -147,6 +150,13 @@ export class Live {
           this.told.changed();
         },
         { gapMs: 300, everyMs: 30_000 },
+      ),
+      new Reading(
+        async () => {
+          this.resources = byNeed((await this.dibs.resources.list()).resources);
+          this.told.changed();
+        },
+        { gapMs: 1_000, everyMs: 5_000 },
       ),
     ];
   }

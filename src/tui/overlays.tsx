@@ -1,9 +1,11 @@
-// What lies over a view for a moment: help, the choice of a project, what a session has done.
+// What lies over a view for a moment: help, the choice of a project, what a session has done, the resources.
 
 import { Box } from "ink";
 import type { ReactNode } from "react";
+import { budgetTexts, unitsText } from "../client/view/resources.js";
 import { ago, duration } from "../client/view/words.js";
 import { plain } from "../common/text.js";
+import type { WireResource } from "../contract/shapes.js";
 import { bodyRows } from "./layout.js";
 import { type Line, Lines, type Part } from "./parts.js";
 import type { Overlay, State } from "./state.js";
@@ -21,6 +23,7 @@ const keys: [string, string][] = [
   ["m", "mark a notification as read, set a failure aside"],
   ["h", "what a session has done"],
   ["p", "another project, or all"],
+  ["u", "resources: in use, held, spent; h holds one, r resumes it (both ask)"],
   ["? q", "help, quit"],
 ];
 
@@ -55,6 +58,8 @@ function linesOf(state: State, overlay: Overlay, rows: number): readonly Line[] 
       return projectLines(state, overlay.list, rows);
     case "history":
       return historyLines(overlay.session, state.now);
+    case "resources":
+      return resourceLines(overlay.list, state.now, rows);
   }
 }
 
@@ -111,4 +116,49 @@ function historyLines(session: Extract<Overlay, { kind: "history" }>["session"],
       ],
     ),
   ];
+}
+
+function resourceLines(
+  list: Extract<Overlay, { kind: "resources" }>["list"],
+  now: number,
+  rows: number,
+): Line[] {
+  const title: Line = [{ text: "Resources", tone: "cyan", bold: true }];
+  if (list.items.length === 0) {
+    const command = "dibs resource set test-db --capacity 2";
+    return [title, [{ text: `None yet. Add one with: ${command}`, tone: "dim" }]];
+  }
+  const { from, items } = list.window(Math.max(1, rows - 2));
+  const cells = items.map((each) => ({
+    id: plain(each.id),
+    units: unitsText(each),
+    waiting: String(each.waiting),
+    spent: budgetTexts(each).join(", "),
+  }));
+  const heads = { id: "RESOURCE", units: "IN USE", waiting: "WAITING", spent: "SPENT" };
+  const widthOf = (column: keyof typeof heads) =>
+    Math.min(32, Math.max(...[heads, ...cells].map((row) => row[column].length)));
+  const columns = (["id", "units", "waiting", "spent"] as const).filter(
+    (column) => column !== "spent" || cells.some(({ spent }) => spent !== ""),
+  );
+  const lineOf = (row: typeof heads) =>
+    columns.map((column) => row[column].slice(0, 32).padEnd(widthOf(column))).join("  ");
+  return [
+    title,
+    [{ text: `  ${lineOf(heads)}  STATE`, tone: "dim" }],
+    ...items.map((each, at): Line => {
+      const isSelected = from + at === list.index;
+      const edge: Part = isSelected ? { text: "▌ ", tone: "cyan", bold: true } : { text: "  " };
+      return [edge, { text: `${lineOf(cells[at]!)}  `, bold: isSelected }, standingOf(each, now)];
+    }),
+  ];
+}
+
+function standingOf({ state, holds }: WireResource, now: number): Part {
+  if (state !== "held") return { text: state, tone: state === "open" ? "green" : "yellow" };
+  const texts = holds.map(({ source, until, reason }) => {
+    const end = until === null ? "" : `, ends ${ago(until, now)}`;
+    return `held (${source})${end}${reason === null ? "" : `: ${plain(reason)}`}`;
+  });
+  return { text: texts.join("; "), tone: "red" };
 }

@@ -5,7 +5,7 @@ import type { Dibs } from "../client/client.js";
 import { type Filter, matcher, parseFilter } from "../client/view/filter.js";
 import type { SessionEntry } from "../client/view/health.js";
 import { keyOf } from "../client/view/row-set.js";
-import type { WireProject, WireTask } from "../contract/shapes.js";
+import type { WireProject, WireResource, WireTask } from "../contract/shapes.js";
 import type { WireTaskRow } from "../contract/tasks/rows.js";
 import { Detail, type TaskName } from "./detail.js";
 import type { Editor } from "./editor.js";
@@ -40,7 +40,8 @@ export interface Question {
 export type Overlay =
   | { kind: "help"; top: number }
   | { kind: "projects"; list: List<string> }
-  | { kind: "history"; session: SessionEntry };
+  | { kind: "history"; session: SessionEntry }
+  | { kind: "resources"; list: List<WireResource> };
 
 export interface Notice {
   text: string;
@@ -191,6 +192,7 @@ export class State {
     this.fleet.set(inFleetOrder(this.live.summary?.sessions ?? [], this.now));
     const { inbox } = this.live;
     this.inbox.set(inbox ? inboxItems(inbox) : []);
+    if (this.overlay?.kind === "resources") this.overlay.list.set(this.live.resources);
     this.settleQueue();
   }
 

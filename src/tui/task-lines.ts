@@ -1,7 +1,16 @@
 // One task in full, as lines: what it is, why it does not run, what happened to it, what came of it.
 
+import { usesText } from "../client/view/resources.js";
 import { approvalText, diffText, reviewText } from "../client/view/reviews.js";
-import { ago, duration, percent, phaseTag, priorityText, stateAndStage } from "../client/view/words.js";
+import {
+  ago,
+  duration,
+  percent,
+  phaseTag,
+  priorityText,
+  stateAndStage,
+  usageText,
+} from "../client/view/words.js";
 import { plain, plainLines, wrap } from "../common/text.js";
 import type { WireAttempt, WireEvent, WireTask } from "../contract/shapes.js";
 import type { Detail } from "./detail.js";
@@ -67,6 +76,8 @@ function fieldsOf(task: WireTask, now: number): Field[] {
     ["assignee", task.assignee],
     ["agent type", task.agentType],
     ["requires", task.requires.map(plain).join(", ")],
+    ["uses", plain(usesText(task.uses))],
+    ["cost", task.usage && usageText(task.usage)],
     ["not before", task.notBefore && ago(task.notBefore, now)],
     ["retries", task.retryCount > 0 || task.lostCount > 0 ? retriesText(task) : null],
     ["added", `${ago(task.createdAt, now)} by ${plain(task.createdBy)}`],

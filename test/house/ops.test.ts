@@ -7,7 +7,7 @@ import type { Family } from "../../src/operations/metrics/exposition.js";
 import { storeFamilies } from "../../src/operations/metrics/families.js";
 import { TestClock } from "../../src/store/conformance/harness.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
-import { executorOn, org } from "../metrics/support.js";
+import { org, Teller } from "../metrics/support.js";
 import { expectNone, root } from "./source.js";
 
 /** What the HTTP server tells of itself, beside what it tells of the store. */
@@ -23,8 +23,10 @@ const fromScraping = ["job", "instance"];
 async function exposed(): Promise<Map<string, string[]>> {
   const store = openMemoryStore(new TestClock());
   await store.open(org, "demo");
+  const teller = new Teller(store);
+  await teller.call("resources.set", { id: "db" });
   const labelsOf = ({ samples }: Family) => samples.flatMap(({ labels }) => Object.keys(labels));
-  const ofTheStore = (await storeFamilies(executorOn(store), org)).map((family) => ({
+  const ofTheStore = (await storeFamilies(teller.executor, org)).map((family) => ({
     name: family.name,
     type: family.type as string,
     labels: labelsOf(family),

@@ -22,6 +22,17 @@ const noLanding = {
   oldest_review_seconds: null,
 };
 
+const noUsage = {
+  usd: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  usd_per_completed: null,
+  usd_per_landed: null,
+  by_agent_type: {},
+  by_label: {},
+  by_resource: {},
+};
+
 describe.each(drivers)("$name", (driver) => {
   const story = (tell: (teller: Teller, clock: TestClock) => Promise<void>) => () =>
     withStores([driver], async ([store], clock) => {
@@ -47,6 +58,7 @@ describe.each(drivers)("$name", (driver) => {
         throughput: { tasks_per_minute: 0, avg_completion_time_seconds: 0 },
         agents: { active: 0, idle: 0 },
         landing: noLanding,
+        usage: noUsage,
       });
       await teller.call("projects.create", { id: "side" });
       await teller.create(2, { project: "side" });
@@ -85,6 +97,7 @@ describe.each(drivers)("$name", (driver) => {
         throughput: { tasks_per_minute: 0.5, avg_completion_time_seconds: 120 },
         agents: { active: 3, idle: 1 },
         landing: noLanding,
+        usage: noUsage,
       };
       expect(await teller.call("stats.get")).toEqual(own);
       expect(await teller.call("stats.get", { project: "*" })).toEqual({
@@ -160,7 +173,8 @@ describe.each(drivers)("$name", (driver) => {
         answered: 0,
       };
       const landing = { submitted: 0, landed: 0, returned: 0 };
-      const none = { ...work, ...landing, created: 0, queued: 0, oldestReadyMs: null, byAgent: {} };
+      const usage = { usd: 0, inputTokens: 0, outputTokens: 0 };
+      const none = { ...work, ...landing, usage, created: 0, queued: 0, oldestReadyMs: null, byAgent: {} };
       const asked = { avgClaimWaitMs: 2 * minute, avgQuestionWaitMs: 30_000, answered: 1 };
       const shown = await teller.call("metrics.history", { from: at(start + 9 * minute) });
       expect(shown).toEqual({

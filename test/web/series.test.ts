@@ -30,6 +30,7 @@ function historyOf(parts: Partial<Point>[]): History {
     submitted: 0,
     landed: 0,
     returned: 0,
+    usage: { usd: 0, inputTokens: 0, outputTokens: 0 },
     queued: 0,
     oldestReadyMs: null,
     byAgent: {},

@@ -91,3 +91,13 @@ export function phaseTag(phase: string | null): string {
 export function percent(value: number | null): string {
   return value === null ? "" : `${Math.round(value)}%`;
 }
+
+/** `$0.42, 12000 tokens in, 800 tokens out`. What is not known is left out. */
+export function usageText({ usd, inputTokens, outputTokens }: NonNullable<WireTask["usage"]>): string {
+  const parts = [
+    usd === null ? null : `$${usd}`,
+    inputTokens === null ? null : `${inputTokens} tokens in`,
+    outputTokens === null ? null : `${outputTokens} tokens out`,
+  ];
+  return parts.filter((each) => each !== null).join(", ");
+}

@@ -49,6 +49,9 @@ export const metricsHistory = operation({
           submitted: count().describe("Submissions that were handed in"),
           landed: count().describe("Tasks that were completed by a landing"),
           returned: count().describe("Submissions that were sent back"),
+          usage: z
+            .object({ usd: z.number(), inputTokens: z.number(), outputTokens: z.number() })
+            .describe("What attempts have cost, as far as they said; counted when it was reported"),
           ...work(),
           queued: count().describe("Queued tasks at its end"),
           oldestReadyMs: z

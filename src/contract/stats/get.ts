@@ -19,6 +19,9 @@ export type QueueStatus = (typeof queueStatuses)[number];
 
 const count = once(() => z.number().int());
 
+const cost = once(() => ({ usd: z.number(), input_tokens: z.number(), output_tokens: z.number() }));
+const costs = once(() => z.record(z.string(), z.object(cost())));
+
 export const getStats = operation({
   name: "stats.get",
   summary: "Count tasks, throughput and agents",
@@ -79,6 +82,24 @@ export const getStats = operation({
             .describe("How long ago the oldest of them was submitted; null: none waits"),
         })
         .describe("Of projects whose work lands on a branch"),
+      usage: z
+        .object({
+          ...cost(),
+          usd_per_completed: z
+            .number()
+            .nullable()
+            .describe("By completed task; null: none is completed, or none said its cost"),
+          usd_per_landed: z
+            .number()
+            .nullable()
+            .describe("By landed task; null: none has landed, or none said its cost"),
+          by_agent_type: costs(),
+          by_label: costs().describe("A task with several labels counts under each"),
+          by_resource: costs().describe("By resource that the claim used; one of several counts under each"),
+        })
+        .describe(
+          "What attempts have cost, as far as they said. Beyond fifty names of a kind, the rest is under *",
+        ),
     }),
   refusals: [],
   http: { method: "GET", path: "/api/stats" },

@@ -5,7 +5,15 @@ import type { ReportUsageCommand } from "../command.js";
 import type { Draft } from "../draft.js";
 import { lateUsageMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { addedUsage, mergedUsage, resourceOf, sumOfUsage, type Usage, usageFields } from "../resource.js";
+import {
+  addedUsage,
+  isHidden,
+  mergedUsage,
+  resourceOf,
+  sumOfUsage,
+  type Usage,
+  usageFields,
+} from "../resource.js";
 import { stateOf } from "../task.js";
 import { taskNotFound } from "./holder.js";
 import { heldByOther, notClaimed } from "./not-holder.js";
@@ -43,7 +51,13 @@ export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<
     sessionId: lease.sessionId,
     epoch: lease.epoch,
     actor: `agent:${lease.sessionId}`,
-    data: { ...usage, added, agentType: lease.agentType },
+    data: {
+      ...usage,
+      added,
+      agentType: lease.agentType,
+      labels: task.labels,
+      resources: Object.keys(lease.uses ?? {}).filter((id) => !isHidden(id)),
+    },
   });
   return accept({ epoch: lease.epoch });
 }

@@ -7,7 +7,7 @@ export interface Sample {
   value: number;
 }
 
-/** One metric with all its series. Labels have few values each: never an id. */
+/** One metric with all its series. Labels have few values each: never the id of a task or session. */
 export interface Family {
   name: string;
   type: "counter" | "gauge" | "histogram";

@@ -1,6 +1,7 @@
 // What the store tells of a whole org. The counts come from the recorder; only the ready queue is counted
 // by each scrape, in its index.
 
+import { inUse, openHolds, type Resource, resourcesOf } from "../../core/resource.js";
 import { bounds, type Histogram, type Totals, wholeOrg } from "../../core/tally.js";
 import type { Reads } from "../../core/view.js";
 import type { Executor } from "../execute.js";
@@ -51,6 +52,7 @@ function familiesOf(view: Reads, now: number): Family[] {
       ],
     },
     ...landingFamilies(view, totals, now),
+    ...resourceFamilies(view, totals, now),
   ];
 }
 
@@ -91,6 +93,37 @@ function landingFamilies(view: Reads, totals: Totals, now: number): Family[] {
       "gauge",
       "How long ago the oldest submission that waits for a review was handed in.",
       (oldestReviewMs ?? 0) / 1000,
+    ),
+  ];
+}
+
+/** A resource's id is a label: there are few, and they stay. */
+function resourceFamilies(view: Reads, { cost }: Totals, now: number): Family[] {
+  const resources = resourcesOf(view);
+  const gauge = (name: string, help: string, value: (resource: Resource) => number): Family => ({
+    name,
+    type: "gauge",
+    help,
+    samples: resources.map((each) => ({ labels: { resource: each.id }, value: value(each) })),
+  });
+  return [
+    single("dibs_usage_usd_total", "counter", "What attempts have cost, as far as they said.", cost.usd),
+    {
+      name: "dibs_usage_tokens_total",
+      type: "counter",
+      help: "Tokens that attempts have used, as far as they said.",
+      samples: [
+        { labels: { direction: "input" }, value: cost.inputTokens },
+        { labels: { direction: "output" }, value: cost.outputTokens },
+      ],
+    },
+    gauge(
+      "dibs_resource_in_use",
+      "Units of a resource that open claims hold.",
+      ({ id }) => inUse(view, id).units,
+    ),
+    gauge("dibs_resource_held", "1 while a resource is held, and no claim gets it.", (resource) =>
+      openHolds(resource, now).length > 0 ? 1 : 0,
     ),
   ];
 }

@@ -100,7 +100,7 @@ function workOf(work: AgentWork) {
 }
 
 function pointOf(at: number, bucket: Bucket, oldestReadyMs: number | null): Output["points"][number] {
-  const { created, submitted, landed, returned, queued, byAgent } = bucket;
+  const { created, submitted, landed, returned, cost, queued, byAgent } = bucket;
   const agents = Object.entries(byAgent).map(([name, work]) => [name, workOf(work)]);
   return {
     at: iso(at),
@@ -108,6 +108,7 @@ function pointOf(at: number, bucket: Bucket, oldestReadyMs: number | null): Outp
     submitted,
     landed,
     returned,
+    usage: cost,
     ...workOf(bucket),
     queued,
     oldestReadyMs,

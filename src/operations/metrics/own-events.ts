@@ -51,7 +51,10 @@ export class OwnEvents {
   }
 }
 
-function countable({ data, ...event }: DibsEvent): DibsEvent {
+function countable(whole: DibsEvent): DibsEvent {
+  // What it cost, and for what, is in lists.
+  if (whole.type === "task:usage") return whole;
+  const { data, ...event } = whole;
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
     const isShort = typeof value === "string" && value.length <= wordMax;

@@ -1,8 +1,10 @@
 // S3's figures of a project or of the whole org, from what the recorder has counted.
 
 import { type QueueStatus, queueStatuses } from "../../contract/stats/get.js";
+import type { Cost } from "../../core/cost.js";
 import { limits } from "../../core/limits.js";
 import type { ReadyCount } from "../../core/ready.js";
+import { exact } from "../../core/resource.js";
 import { heldReviews } from "../../core/review.js";
 import { sessionShownMs } from "../../core/session.js";
 import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
@@ -85,6 +87,28 @@ function throughput(view: Reads, project: string, totals: Totals, now: number) {
   };
 }
 
+const wireCost = ({ usd, inputTokens, outputTokens }: Cost) => ({
+  usd,
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+});
+
+const wireCosts = (costs: Record<string, Cost>) =>
+  Object.fromEntries(Object.entries(costs).map(([name, cost]) => [name, wireCost(cost)]));
+
+function usageStats({ cost, completions, landings }: Totals) {
+  // Unknown is not zero.
+  const per = (count: number) => (count === 0 || cost.usd === 0 ? null : exact(cost.usd / count));
+  return {
+    ...wireCost(cost),
+    usd_per_completed: per(completions),
+    usd_per_landed: per(landings),
+    by_agent_type: wireCosts(cost.byAgentType),
+    by_label: wireCosts(cost.byLabel),
+    by_resource: wireCosts(cost.byResource),
+  };
+}
+
 export function stats(view: Reads, project: string | null, now: number) {
   const name = project ?? wholeOrg;
   const totals = totalsIn(view, name, now);
@@ -95,5 +119,6 @@ export function stats(view: Reads, project: string | null, now: number) {
     throughput: throughput(view, name, totals, now),
     agents: countSessions(view, project, now),
     landing: landingStats(view, totals, project, now),
+    usage: usageStats(totals),
   };
 }

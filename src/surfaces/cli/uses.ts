@@ -25,8 +25,3 @@ export function usesOf(context: Context): Record<string, number> | undefined {
   }
   return uses;
 }
-
-export const usesText = (uses: Readonly<Record<string, number>>): string =>
-  Object.entries(uses)
-    .map(([id, units]) => (units === 1 ? id : `${id}=${units}`))
-    .join(", ");

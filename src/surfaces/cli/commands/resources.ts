@@ -1,3 +1,4 @@
+import { budgetTexts, stateText, unitsText } from "../../../client/view/resources.js";
 import { type Budget, budgetPeriods, budgetUnits } from "../../../contract/resources/set.js";
 import type { WireResource } from "../../../contract/shapes.js";
 import type { Command, SingleCommand } from "../command.js";
@@ -5,7 +6,6 @@ import { type Context, given } from "../context.js";
 import type { Display } from "../print/display.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
-import { ago } from "../print/time.js";
 import { usageError } from "../spec.js";
 
 /** `20usd/day`; an empty value: none. */
@@ -39,35 +39,16 @@ function untilOf(context: Context): string | undefined {
   return new Date(at).toISOString();
 }
 
-export function stateText({ state, holds }: WireResource, now: number): string {
-  if (state !== "held") return state;
-  return holds
-    .map(({ source, until, reason }) => {
-      const end = until === null ? "" : ` until ${until} (${ago(until, now)})`;
-      return `held (${source})${end}${reason === null ? "" : `: ${plain(reason)}`}`;
-    })
-    .join("; ");
-}
-
-export function budgetText({ budgets }: WireResource): string {
-  return budgets
-    .map(({ amount, unit, period, spent }) => `${spent} of ${amount} ${unit}/${period}`)
-    .join(", ");
-}
-
 function listText(resources: WireResource[], display: Display): string {
   if (resources.length === 0) return "No resources. Run: dibs resource set test-db --capacity 2";
   return table(
     resources,
     [
       { head: "RESOURCE", of: ({ id }) => plain(id), max: 32 },
-      {
-        head: "IN USE",
-        of: ({ inUse, capacity }) => (capacity === null ? `${inUse}` : `${inUse}/${capacity}`),
-      },
+      { head: "IN USE", of: unitsText },
       { head: "WAITING", of: ({ waiting }) => String(waiting) },
-      { head: "BUDGET", of: budgetText },
-      { head: "STATE", of: (each) => stateText(each, display.now), grows: true },
+      { head: "BUDGET", of: (each) => budgetTexts(each).join(", ") },
+      { head: "STATE", of: (each) => plain(stateText(each, display.now)), grows: true },
     ],
     display,
   );

@@ -1,8 +1,8 @@
 // One task in full: what it is, who holds it, what came of it, and what the agent is told.
 
-import { priorityText, stateAndStage } from "../../../client/view/words.js";
+import { usesText } from "../../../client/view/resources.js";
+import { priorityText, stateAndStage, usageText } from "../../../client/view/words.js";
 import type { WireTask } from "../../../contract/shapes.js";
-import { usesText } from "../uses.js";
 import type { Display } from "./display.js";
 import { type Field, fieldLines } from "./fields.js";
 import { submissionFields, type WireSubmission } from "./submission.js";
@@ -75,16 +75,6 @@ function fieldsOf(task: WireTask, submission: WireSubmission | undefined, displa
     ["error", task.error && shortened(task.error), "red"],
     ["metadata", task.metadata && JSON.stringify(task.metadata)],
   ];
-}
-
-/** What is not known is left out. */
-function usageText({ usd, inputTokens, outputTokens }: NonNullable<WireTask["usage"]>): string {
-  const parts = [
-    usd === null ? null : `$${usd}`,
-    inputTokens === null ? null : `${inputTokens} tokens in`,
-    outputTokens === null ? null : `${outputTokens} tokens out`,
-  ];
-  return parts.filter((each) => each !== null).join(", ");
 }
 
 type Progress = NonNullable<NonNullable<WireTask["claim"]>["progress"]>;

@@ -7,6 +7,7 @@ import { grouped } from "../../components/number.js";
 import { Empty } from "../../components/parts.js";
 import { useStableList } from "../../components/stable-list.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
+import { Resources } from "./resources.js";
 import { SessionCard } from "./session-card.js";
 import { healths, keyOf, useFleet } from "./use-fleet.js";
 
@@ -42,6 +43,7 @@ export function Fleet() {
         <Tasks counts={live.data?.totals.tasks ?? {}} />
       </div>
       <LoadError live={live} />
+      <Resources now={now} />
       {live.data && stable.shown.length === 0 && <Nobody isFiltered={only !== ""} />}
       <ol className="fleet" aria-label="Sessions" {...stable.list}>
         {stable.shown.map((member) => (

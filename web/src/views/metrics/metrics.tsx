@@ -10,6 +10,7 @@ import { useLive } from "../../data/live.js";
 import { hrefTo, Link, useParam, usePlace } from "../../router.js";
 import { Agents } from "./agents.js";
 import { Chart, type ChartProps } from "./chart.js";
+import { Costs, dollars } from "./costs.js";
 import {
   agentsOf,
   type Column,
@@ -59,6 +60,7 @@ export default function Metrics() {
       <Now stats={stats.data} oldestReadyMs={history.data?.oldestReadyMs} />
       {agent !== "" && <OfOne agent={agent} backHref={hrefOf("")} />}
       {history.data && <Charts history={history.data} range={range} agent={agent} />}
+      {stats.data && <Costs usage={stats.data.usage} />}
       {history.data && <Agents rows={agentsOf(history.data)} agent={agent} hrefOf={hrefOf} />}
     </>
   );
@@ -138,6 +140,15 @@ function Charts({ history, range, agent }: ChartsProps) {
           { name: "failed", tone: "bad", value: (each) => each.failed },
         ]}
       />
+      {isOfAll && columns.some(({ usd }) => usd > 0) && (
+        <Chart
+          {...shared}
+          title="Cost"
+          summary={`${dollars(columns.reduce((sum, { usd }) => sum + usd, 0))} reported`}
+          format={dollars}
+          series={[{ name: "cost", tone: "calm", value: (each) => each.usd }]}
+        />
+      )}
       {isOfAll && <QueueCharts {...shared} oldestReadyMs={history.oldestReadyMs} />}
       <Chart
         {...shared}

@@ -20,6 +20,7 @@ export interface Work {
 export interface Column extends Work {
   at: number;
   created: number;
+  usd: number;
   queued: number;
   oldestReadyMs: number | null;
 }
@@ -48,6 +49,7 @@ function merged(points: readonly Point[], agent: string): Column {
   return {
     at: Date.parse(points[0]!.at),
     created: points.reduce((total, { created }) => total + created, 0),
+    usd: points.reduce((total, { usage }) => total + usage.usd, 0),
     queued: points.at(-1)!.queued,
     oldestReadyMs: ages.length === 0 ? null : Math.max(...ages),
     ...workOf(agent === "" ? points : points.flatMap((point) => didIn(point, agent) ?? [])),

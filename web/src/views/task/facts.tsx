@@ -1,7 +1,9 @@
 // The fields of a task that are neither its texts nor its story.
 
 import type { ReactNode } from "react";
-import { duration } from "../../../../src/client/view/words.js";
+import { usesText } from "../../../../src/client/view/resources.js";
+import { duration, usageText } from "../../../../src/client/view/words.js";
+import { withUnseen } from "../../components/unseen.js";
 import { When } from "../../components/when.js";
 import type { Task } from "../../data/dibs.js";
 import { useNow } from "../../data/live.js";
@@ -28,6 +30,8 @@ export function Facts({ task }: { task: Task }) {
     ["Time limit", task.timeoutMs !== null && duration(task.timeoutMs)],
     ["Assignee", task.assignee],
     ["Agent type", task.agentType],
+    ["Uses", withUnseen(usesText(task.uses)) || null],
+    ["Cost", task.usage && usageText(task.usage)],
     ["Needs", task.requires.length > 0 && task.requires.join(", ")],
     [
       "Correlation",

@@ -1,0 +1,74 @@
+// What the reports of usage add up to: money and tokens, as a whole and by what they were spent on.
+
+import type { DibsEvent } from "./event.js";
+import { exact, type TaskUsage, usageFields } from "./resource.js";
+
+/** Nobody said more than this; what was not reported is not in it. */
+export type Cost = Record<keyof TaskUsage, number>;
+
+const costGroups = ["byAgentType", "byLabel", "byResource"] as const;
+type CostGroup = (typeof costGroups)[number];
+
+export interface CostTotals extends Cost {
+  byAgentType: Record<string, Cost>;
+  byLabel: Record<string, Cost>;
+  byResource: Record<string, Cost>;
+}
+
+/** In each group at most so many names are kept apart; the rest is counted together. */
+export const costNamesMax = 50;
+export const otherNames = "*";
+/** Of sessions that did not say what kind of agent they are. */
+const unknownType = "unknown";
+
+export const noCost = (): Cost => ({ usd: 0, inputTokens: 0, outputTokens: 0 });
+
+export const noCostTotals = (): CostTotals => ({ ...noCost(), byAgentType: {}, byLabel: {}, byResource: {} });
+
+/** What one report has added to what the attempt said before. */
+export function costOf({ data: { added } }: DibsEvent): Cost {
+  const said = (added ?? {}) as Partial<Record<keyof Cost, unknown>>;
+  const cost = noCost();
+  for (const field of usageFields) if (typeof said[field] === "number") cost[field] = said[field];
+  return cost;
+}
+
+export function addCost(sum: Cost, added: Cost): void {
+  for (const field of usageFields) sum[field] = exact(sum[field] + added[field]);
+}
+
+export function countCost(totals: CostTotals, event: DibsEvent): void {
+  const added = costOf(event);
+  addCost(totals, added);
+  const { agentType, labels, resources } = event.data;
+  const names: Record<CostGroup, unknown> = {
+    byAgentType: [agentType ?? unknownType],
+    byLabel: labels,
+    byResource: resources,
+  };
+  for (const group of costGroups) {
+    for (const name of textsIn(names[group])) addCost(namedCost(totals[group], name), added);
+  }
+}
+
+/** Events of an older program do not say it. */
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+
+function namedCost(costs: Record<string, Cost>, wanted: string): Cost {
+  const isFull = Object.keys(costs).length >= costNamesMax;
+  // hasOwn: a label may be called `constructor`.
+  const name = Object.hasOwn(costs, wanted) || !isFull ? wanted : otherNames;
+  const found = Object.hasOwn(costs, name) ? costs[name]! : noCost();
+  // Not by assignment: a label may be called `__proto__`.
+  Object.defineProperty(costs, name, { value: found, enumerable: true, configurable: true, writable: true });
+  return found;
+}
+
+export function copyOfCosts(totals: CostTotals): CostTotals {
+  const copies = costGroups.map((group) => [
+    group,
+    Object.fromEntries(Object.entries(totals[group]).map(([name, cost]) => [name, { ...cost }])),
+  ]);
+  return { ...totals, ...(Object.fromEntries(copies) as Pick<CostTotals, CostGroup>) };
+}
