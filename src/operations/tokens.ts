@@ -51,8 +51,8 @@ class Trusted {
     return known.bearer;
   }
 
-  add(hash: string, bearer: Bearer, ms: number): void {
-    this.bearers.set(hash, { bearer, until: performance.now() + ms });
+  add(hash: string, bearer: Bearer): void {
+    this.bearers.set(hash, { bearer, until: performance.now() + trustMs });
     if (this.bearers.size > trustedMax) this.bearers.delete(this.bearers.keys().next().value!);
   }
 
@@ -93,8 +93,9 @@ export async function verifyToken(executor: Executor, text: string): Promise<Bea
   if (!found || !environment.isSame(found.token.hash, environment.digest(parts.secret))) return null;
   const { id, name, role, expiresAt } = found.token;
   const bearer = { org: parts.org, id, name, role };
-  const ms = expiresAt === null ? trustMs : Math.min(trustMs, expiresAt - found.now);
-  if (trusted.revocations === revocations) trusted.add(hash, bearer, ms);
+  // In the last seconds of its life the store decides each time: only the store's clock knows when it expires.
+  const isLasting = expiresAt === null || expiresAt - found.now > trustMs;
+  if (isLasting && trusted.revocations === revocations) trusted.add(hash, bearer);
   return bearer;
 }
 
