@@ -127,6 +127,24 @@ const bad: [what: string, spoil: (history: History) => void, said: RegExp][] = [
     /claimed with epoch 1 after epoch 3/,
   ],
   [
+    "more units of a resource are granted than there are",
+    (history) => {
+      const { log, tasks } = history;
+      for (const task of tasks) Object.assign(task, { uses: { db: 1 }, dependsOn: [] });
+      withLog(history, [...log.slice(0, 5), ...log.slice(7, 9), ...log.slice(5, 7), ...log.slice(9)]);
+      history.resources = [{ id: "db", capacity: 1, inUse: 0 }];
+    },
+    /2 of 1 units of db were in use at event 7/,
+  ],
+  [
+    "units do not come back",
+    (history) => {
+      for (const task of history.tasks) task.uses = { db: 1 };
+      history.resources = [{ id: "db", capacity: 1, inUse: 1 }];
+    },
+    /1 units of db are in use at the end, and claims hold 0/,
+  ],
+  [
     "a task is completed twice",
     (history) => withLog(history, [...history.log, { ...history.log[6]! }]),
     /0001 was completed twice/,

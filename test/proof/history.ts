@@ -39,6 +39,14 @@ export interface TaskAtEnd {
   state: string;
   dependsOn: string[];
   result: { output: string } | null;
+  /** Units of resources, never edited. */
+  uses?: Record<string, number>;
+}
+
+export interface ResourceAtEnd {
+  id: string;
+  capacity: number | null;
+  inUse: number;
 }
 
 export interface History {
@@ -46,6 +54,8 @@ export interface History {
   log: LogEvent[];
   streams: Stream[];
   tasks: TaskAtEnd[];
+  /** Their capacity was always the same. */
+  resources?: ResourceAtEnd[];
   /** Sessions whose every call is recorded. Absent: all that appear in calls. */
   recorded?: ReadonlySet<string>;
 }
@@ -62,6 +72,7 @@ export function impossible(history: History): string[] {
   checkOrder(history, broken);
   checkKeys(history, broken);
   checkStreams(history, broken);
+  checkResources(history, broken);
   return broken;
 }
 
@@ -410,5 +421,24 @@ function checkStreams({ streams, log }: History, broken: string[]): void {
       if (!inLog || inLog.type !== type || inLog.taskId !== taskId)
         broken.push(`reader ${reader} got event ${seq} as ${type} of ${taskId}, which the log does not have`);
     }
+  }
+}
+
+/** No grant exceeds a capacity, and units come back however a claim ends. */
+function checkResources({ log, tasks, resources = [] }: History, broken: string[]): void {
+  const usesOf = new Map(tasks.map(({ id, uses = {} }) => [id, uses]));
+  for (const { id, capacity, inUse } of resources) {
+    const holders = new Map<string, number>();
+    const total = () => [...holders.values()].reduce((sum, units) => sum + units, 0);
+    for (const { seq, type, taskId } of log) {
+      const units = (taskId !== null && usesOf.get(taskId)?.[id]) || 0;
+      if (taskId === null || units === 0) continue;
+      if (type === "task:claimed") holders.set(taskId, units);
+      if (ends.has(type)) holders.delete(taskId);
+      if (total() > (capacity ?? Number.POSITIVE_INFINITY))
+        broken.push(`${total()} of ${capacity} units of ${id} were in use at event ${seq}`);
+    }
+    if (inUse !== total())
+      broken.push(`${inUse} units of ${id} are in use at the end, and claims hold ${total()}`);
   }
 }

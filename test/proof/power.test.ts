@@ -18,7 +18,7 @@ import { checkStore, open, tempDir } from "../faults/support.js";
 import { seeded } from "../postgres/support.js";
 import { amount, report } from "./figures.js";
 import { type History, impossible } from "./history.js";
-import { Storm } from "./storm.js";
+import { addResource, Storm } from "./storm.js";
 
 const cuts = amount("CUTS", 2);
 const root = resolve(import.meta.dirname, "../..");
@@ -93,6 +93,7 @@ async function lose(
   const disk = new Disk();
   const { path, environment } = disk;
   const first = await open({ path });
+  await addResource(first);
   await first.projects.update({ settings: { maxLost: 1_000 } });
   await first.close();
   disk.settle();

@@ -58,7 +58,15 @@ class Recorded {
 }
 
 export class Storm {
-  readonly figures = { kills: 0, stops: 0, calls: 0, refused: 0, unknown: 0, events: 0 };
+  readonly figures = {
+    kills: 0,
+    stops: 0,
+    calls: 0,
+    refused: 0,
+    unknown: 0,
+    events: 0,
+    "claims with a resource": 0,
+  };
   private readonly directory = tempDir();
   private readonly files: string[] = [];
   private workers: Recorded[] = [];
@@ -177,7 +185,7 @@ export class Storm {
       await child.kill();
     }
     // After the reader: leases still expire, and it gets the events of that.
-    const log = await wholeLog(dibs);
+    const { log, resources } = await logAndResources(dibs);
     const calls: Call[] = [];
     const streams: Stream[] = [];
     for (const file of this.files) {
@@ -188,7 +196,10 @@ export class Storm {
     this.figures.refused += calls.filter(({ refusal }) => refusal !== undefined).length;
     this.figures.unknown += calls.filter(({ end }) => end === undefined).length;
     this.figures.events += log.length;
-    return { calls, log, streams, tasks: await allTasks(dibs) };
+    this.figures["claims with a resource"] += calls.filter(
+      ({ call, answer }) => isClaim(call) && usesScarce(answer),
+    ).length;
+    return { calls, log, streams, tasks: await allTasks(dibs), resources };
   }
 
   private callsIn(file: string): Call[] {
@@ -219,6 +230,9 @@ function streamIn(file: string): Stream {
   return { reader, after, events };
 }
 
+const isClaim = (call: string) => call === "tasks.claim" || call === "tasks.claimNext";
+const usesScarce = (answer: Call["answer"]) => Object.hasOwn(answer?.claim?.uses ?? {}, scarce);
+
 const lastSeq = ({ events, after }: Stream) => events.at(-1)?.seq ?? after;
 
 async function wholeLog(dibs: Dibs): Promise<LogEvent[]> {
@@ -228,6 +242,16 @@ async function wholeLog(dibs: Dibs): Promise<LogEvent[]> {
     if (events.length === 0) return log;
     log.push(...(events as LogEvent[]));
     after = log.at(-1)!.seq;
+  }
+}
+
+/** Of one moment: leases expire meanwhile, and give units back. */
+async function logAndResources(dibs: Dibs): Promise<Pick<History, "log" | "resources">> {
+  for (;;) {
+    const log = await wholeLog(dibs);
+    const { resources } = await dibs.resources.list();
+    const { lastSeq } = await dibs.events.list({ project: "*", limit: 1 });
+    if (lastSeq === (log.at(-1)?.seq ?? 0)) return { log, resources };
   }
 }
 
@@ -241,9 +265,17 @@ async function allTasks(dibs: Dibs): Promise<TaskAtEnd[]> {
   }
 }
 
+const scarce = "test-db";
+
+/** The workers create tasks that use it. */
+export async function addResource(dibs: Dibs): Promise<void> {
+  await dibs.resources.set({ id: scarce, capacity: 2 });
+}
+
 /** Leases expire during a test, and no task fails for good because of that. */
 export async function withShortLeases(dibs: Dibs): Promise<void> {
   const retry = { delayMs: 100, maxDelayMs: 1_000 };
   const claim = { minTtlMs: 100 };
+  await addResource(dibs);
   await dibs.projects.update({ settings: { claim, maxLost: 1_000, maxRetries: 20, retry } });
 }

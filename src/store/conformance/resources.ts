@@ -465,6 +465,43 @@ export function resources(driver: Driver): void {
       expect(await world.next("c")).toBeNull();
     });
 
+    it("200 workers meet a closed window: each fails once at most, no retry is lost, and the first claims at the reset", async (world) => {
+      await resource(world, "llm");
+      const names = Array.from({ length: 200 }, (_, n) => `w${n}`);
+      for (const name of names) {
+        await world.session(name, { uses: { llm: 1 } });
+        await world.task();
+      }
+      // All have claimed before the first one learns it.
+      const held: Hold[] = [];
+      for (const name of names) held.push(await claimed(world, name));
+      const until = world.clock.now() + hour;
+      for (const each of held) {
+        await world.ok(hold("llm", { source: "quota", until, sessionId: each.sessionId }));
+        await world.ok(release(each));
+        expect(await world.next(each.sessionId)).toBeNull();
+      }
+      await expectRetryAt(world, "w7", until);
+      world.clock.advance(hour - 1);
+      expect(await world.next("w7")).toBeNull();
+      world.clock.advance(1);
+      const probe = await claimed(world, "w7");
+      expect(await world.next("w8")).toBeNull();
+      await world.ok({ type: "progress", ...probe, note: "it answers" });
+      await world.complete(probe);
+      for (const name of names.filter((each) => each !== "w7")) {
+        await world.complete(await claimed(world, name));
+      }
+      const attempts = await world.read((view) =>
+        held.flatMap(({ taskId }) => view.attempts(project, taskId, 10)),
+      );
+      const failedBy = attempts.filter(({ end }) => end === "release").map(({ sessionId }) => sessionId);
+      expect(new Set(failedBy).size).toBe(failedBy.length);
+      const tasks = await world.read((view) => held.map(({ taskId }) => view.task(project, taskId)));
+      expect(tasks.filter((task) => task?.state === "completed")).toHaveLength(200);
+      expect(tasks.filter((task) => task!.retryCount + task!.lostCount > 0)).toEqual([]);
+    });
+
     it("a worker holds only what it uses, and for at most 6 hours", async (world) => {
       for (const id of ["llm", "db"]) await resource(world, id);
       await world.session("a", { uses: { llm: 1 } });

@@ -56,7 +56,8 @@ const actions = {
   create: async (n) => {
     const dependsOn = random() < 0.3 && known.length > 0 ? [one(known)] : [];
     const key = random() < 0.3 ? `${name} ${n}` : undefined;
-    const task = { prompt: `${name} step ${n}`, dependsOn };
+    const uses = random() < 0.4 ? { "test-db": random() < 0.2 ? 2 : 1 } : {};
+    const task = { prompt: `${name} step ${n}`, dependsOn, uses };
     const answer = await call("tasks.create", task, key);
     if (key !== undefined && random() < 0.5) await call("tasks.create", task, key);
     if (answer) known = [...known.slice(-20), answer.task.id];
