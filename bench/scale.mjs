@@ -1,4 +1,5 @@
-// What a claim costs as the store grows: 1 k, 100 k and 1 M queued tasks, and 1 M blocked and 1 M finished beside 1 M queued.
+// What a claim costs as the store grows: 1 k, 100 k and 1 M queued tasks, 1 M blocked and 1 M finished beside 1 M queued, and
+// 1 M queued that use ten resources in a hundred combinations, with two of the resources held.
 // The rows are copies of rows that Dibs itself has written, multiplied with SQL; the claims go through the library.
 
 import { join } from "node:path";
@@ -6,6 +7,30 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { median, openDibs, quantile, registerWorkers, remove, round, temporaryDirectory } from "./lib.mjs";
 
 const workers = 32;
+
+const resourceCount = 10;
+const resourceIds = Array.from({ length: resourceCount }, (_, at) => `resource-${at}`);
+const heldCount = 2;
+/** Each is a lane of the queue: one, two or three resources, all different. */
+const combinations = resourceIds
+  .flatMap((one, a) =>
+    resourceIds.slice(a).flatMap((two, b) => resourceIds.slice(a + b).map((three) => [one, two, three])),
+  )
+  .map((ids) => [...new Set(ids)])
+  .filter((ids, at, all) => all.findIndex((other) => other.join() === ids.join()) === at)
+  .slice(0, 100);
+const usesOf = (ids) => Object.fromEntries(ids.map((id) => [id, 1]));
+/** What can be claimed while the others are held. */
+const claimable = combinations.filter((ids) => !ids.some((id) => resourceIds.indexOf(id) < heldCount));
+
+async function withResources(path) {
+  const dibs = await openDibs({ path });
+  for (const id of resourceIds) await dibs.resources.set({ id, capacity: 1000 });
+  const tasks = combinations.map((ids, at) => ({ id: `use-${at}`, prompt: "queued", uses: usesOf(ids) }));
+  await dibs.tasks.batch({ tasks });
+  for (const id of resourceIds.slice(0, heldCount)) await dibs.resources.hold({ id });
+  await dibs.close();
+}
 
 /** A store with one queued, one blocked and one finished task. */
 export async function models(place) {
@@ -48,15 +73,19 @@ function multiply(db, model, count, from) {
   db.exec("COMMIT");
 }
 
-async function storeWith({ queued, blocked = 0, finished = 0 }) {
+async function storeWith({ queued, blocked = 0, finished = 0 }, isUsing = false) {
   const directory = temporaryDirectory();
   const file = join(directory, "dibs.db");
   await models({ path: file });
+  if (isUsing) await withResources(file);
   const db = new DatabaseSync(file);
   db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144");
   if (finished > 0) multiply(db, "finished", finished, 10);
   if (blocked > 0) multiply(db, "blocked", blocked, 10_000_000);
-  multiply(db, "queued", queued, 20_000_000);
+  if (isUsing) {
+    const each = queued / combinations.length;
+    for (const at of combinations.keys()) multiply(db, `use-${at}`, each, 20_000_000 + at * each);
+  } else multiply(db, "queued", queued, 20_000_000);
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   db.close();
   return { directory, dibs: await openDibs({ path: file }) };
@@ -68,7 +97,7 @@ let made = 0;
  * Claims with all workers at once, and measures; then completes them and puts as many new ones in their place. Answers what a
  * claim costs; `completed` is told what a completion does.
  */
-export async function claimGroup(dibs, completed = () => undefined) {
+export async function claimGroup(dibs, completed = () => undefined, more = () => ({})) {
   const start = performance.now();
   const claimed = await Promise.all(
     Array.from({ length: workers }, (_, index) => dibs.tasks.claimNext({ sessionId: `worker-${index}` })),
@@ -82,7 +111,7 @@ export async function claimGroup(dibs, completed = () => undefined) {
   );
   completed(((performance.now() - claimedAt) * 1000) / workers);
   await dibs.tasks.batch({
-    tasks: claimed.map(() => ({ id: `again-${made++}`, prompt: "one more" })),
+    tasks: claimed.map(() => ({ id: `again-${made++}`, prompt: "one more", ...more() })),
   });
   return cost;
 }
@@ -108,10 +137,14 @@ export async function scale({ quick, log }) {
     stores[name] = await storeWith(size);
     log(`  made: ${name}`);
   }
-  const costs = Object.fromEntries(Object.keys(sizes).map((name) => [name, []]));
+  const using = `${nameOf({ queued: million })}, 10 resources in 100 combinations, 2 held`;
+  stores[using] = await storeWith({ queued: million }, true);
+  log(`  made: ${using}`);
+  const anyUses = () => ({ uses: usesOf(claimable[made % claimable.length]) });
+  const costs = Object.fromEntries(Object.keys(stores).map((name) => [name, []]));
   for (let at = 0; at < groups + 5; at++) {
     for (const [name, { dibs }] of Object.entries(stores)) {
-      const cost = await claimGroup(dibs);
+      const cost = await claimGroup(dibs, undefined, name === using ? anyUses : undefined);
       if (at >= 5) costs[name].push(cost);
     }
   }
@@ -119,7 +152,7 @@ export async function scale({ quick, log }) {
     await dibs.close();
     remove(directory);
   }
-  const names = Object.keys(sizes);
+  const names = Object.keys(stores);
   const base = median(costs[names[0]]);
   return {
     microsecondsPerClaim: Object.fromEntries(

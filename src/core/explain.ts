@@ -146,7 +146,7 @@ function withHolders(view: Reads, { project }: Task, reason: Reason): Reason {
   const claims = view
     .openClaims({ project: null, limit: limits.openClaimsMax, readableOnly: true })
     .filter(({ uses }) => uses !== null && ids.some((id) => Object.hasOwn(uses, id)));
-  if (claims.length === 0) return reason;
+  if (claims.length === 0) return withSubmitted(view, project, reason, ids);
   const asking = claims.find(({ state }) => state === "awaiting_response");
   const holders = claims.slice(0, holdersShownMax).map(({ sessionId, taskId }) => `${sessionId} (${taskId})`);
   const more = claims.length > holdersShownMax ? ` and ${claims.length - holdersShownMax} more` : "";
@@ -157,6 +157,21 @@ function withHolders(view: Reads, { project }: Task, reason: Reason): Reason {
     taskIds: claims.slice(0, limits.transitiveMax).map(({ taskId }) => taskId),
     count: claims.length,
     ...(asking ? { fix: `dibs show ${asking.taskId}` } : {}),
+  };
+}
+
+/** An exclusive path is kept by a task that was submitted, until its change has landed or come back. */
+function withSubmitted(view: Reads, project: string, reason: Reason, ids: readonly string[]): Reason {
+  const submitted = { project, states: ["submitted" as const], afterOrdinal: 0, limit: limits.openClaimsMax };
+  const keeper = view
+    .tasks(submitted)
+    .find(({ submission }) => submission?.alone?.some((id) => ids.includes(id)));
+  if (!keeper) return reason;
+  return {
+    ...reason,
+    message: `${reason.message.replace(/\.$/, "")}: task ${keeper.id}, until its change has landed or come back.`,
+    taskIds: [keeper.id],
+    fix: `dibs show ${keeper.id}`,
   };
 }
 

@@ -17,7 +17,7 @@ import {
   usageFields,
 } from "./resource.js";
 import { isOpenChild, isReady, stateOf, type Task } from "./task.js";
-import { namesOf } from "./transitions/account.js";
+import { keptUses, namesOf } from "./transitions/account.js";
 import type { Reads } from "./view.js";
 
 export interface Everything {
@@ -79,7 +79,7 @@ export function brokenInvariants(all: Everything): string[] {
   return broken;
 }
 
-/** R2: what is counted is what the claims hold. */
+/** R2: what is counted is what claims hold, and what submitted tasks keep. */
 function checkResources({ tasks, claims, projects, resources, inUse }: Everything, check: Check): void {
   const known = [...Object.keys(inUse), ...resources.map(({ id }) => id)];
   const counted = new Map<string, InUse>(known.map((id) => [id, { units: 0, named: 0 }]));
@@ -90,16 +90,16 @@ function checkResources({ tasks, claims, projects, resources, inUse }: Everythin
     }
   };
   for (const { uses } of claims) add(uses, "units");
-  for (const task of tasks) add(namesOf(task), "named");
+  for (const task of tasks) {
+    add(namesOf(task), "named");
+    add(keptUses(task), "units");
+  }
   for (const project of projects) add(projectUses(project), "named");
   for (const [id, { units, named }] of counted) {
     const stored = Object.hasOwn(inUse, id) ? inUse[id]! : { units: 0, named: 0 };
-    check(
-      stored.units === units,
-      `R2: resource ${id} counts ${stored.units} units, its claims hold ${units}`,
-    );
+    check(stored.units === units, `R2: resource ${id} counts ${stored.units} units, ${units} are held`);
     check(stored.named === named, `resource ${id} counts ${stored.named} names, there are ${named}`);
-    check(!isHidden(id) || units <= 1, `R1: ${units} claims have ${id} alone`);
+    check(!isHidden(id) || units <= 1, `R1: ${units} tasks have ${id} alone`);
   }
 }
 

@@ -21,6 +21,8 @@ export interface TaskSubmission {
   landing: string | null;
   /** How often changes were requested since a person was last asked; absent: never. */
   rounds?: number;
+  /** Exclusive paths that the task keeps until its change has landed or come back: resources, as its claim held them. */
+  alone?: string[];
 }
 
 export interface Landed {

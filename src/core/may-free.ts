@@ -19,6 +19,9 @@ export function mayFree(changes: Changes, { joinedQueue, session }: Facts): bool
   if (joinedQueue || changes.projects.size > 0) return true;
   // A claim that closes gives its session room for another.
   for (const claim of changes.claims.values()) if (claim === null) return true;
+  // What has landed, or is cancelled, no longer keeps its exclusive paths.
+  for (const { state, submission } of changes.tasks.values())
+    if (submission?.alone && state !== "submitted") return true;
   for (const [key, after] of changes.sessions) if (canDoMore(session(key), after)) return true;
   // Claims that wait with a token end with it; those that heed a breaker, or lack a resource, try again when it has changed.
   for (const { kind, value } of changes.documents.values()) {

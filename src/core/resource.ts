@@ -272,7 +272,12 @@ export function shownUses(uses: Uses): Record<string, number> {
   return Object.fromEntries(Object.entries(uses ?? {}).filter(([id]) => !isHidden(id)));
 }
 
-const shownCount = (uses: Uses) => (uses === null ? 0 : Object.keys(shownUses(uses)).length);
+/** Each claim asks it of every lane: nothing is built. */
+function shownCount(uses: Uses): number {
+  let count = 0;
+  for (const id in uses) if (!isHidden(id)) count++;
+  return count;
+}
 
 const isTooMany = (uses: Uses) => shownCount(uses) > limits.usesMax;
 
@@ -368,9 +373,19 @@ interface Lookups extends Documents {
   claim(project: string, taskId: string): unknown;
 }
 
-/** What can be taken now. Reads the documents once. */
+/** What one resource allows now. */
+interface Allowance {
+  /** Null: no limit. */
+  capacity: number | null;
+  free: number;
+  /** Null: held until it is resumed; undefined: not held. */
+  heldUntil: number | null | undefined;
+}
+
+/** What can be taken now. Reads the documents once, and works out each resource once. */
 export class Availability {
   private readonly config: Config;
+  private readonly allowances = new Map<string, Allowance>();
   private byId: Map<string, Resource> | null = null;
   private inUse: InUseById | null = null;
   private reserved: Reservation[] | null = null;
@@ -384,14 +399,34 @@ export class Availability {
     if (this.config.resources.length > 0) this.inUse = inUsesOf(view);
   }
 
-  private resource(id: string): Resource | undefined {
+  private allowance(id: string): Allowance {
+    const known = this.allowances.get(id);
+    if (known) return known;
     this.byId ??= new Map(this.config.resources.map((each) => [each.id, each]));
-    return this.byId.get(id);
+    const resource = this.byId.get(id);
+    const capacity = resource ? resource.capacity : isHidden(id) ? 1 : null;
+    const allowance = {
+      capacity,
+      free: capacity === null ? Number.POSITIVE_INFINITY : capacity - this.unitsOf(id),
+      heldUntil: resource && heldUntil(resource, this.now),
+    };
+    this.allowances.set(id, allowance);
+    return allowance;
   }
 
   private unitsOf(id: string): number {
     this.inUse ??= inUsesOf(this.view);
     return Object.hasOwn(this.inUse, id) ? this.inUse[id]!.units : 0;
+  }
+
+  /** The usual case, of which each claim asks for every lane. */
+  private isSimplyFree(uses: NonNullable<Uses>): boolean {
+    if (isTooMany(uses) || this.reservations().length > 0) return false;
+    for (const id in uses) {
+      const { free, heldUntil } = this.allowance(id);
+      if (uses[id]! > free || heldUntil !== undefined) return false;
+    }
+    return true;
   }
 
   /** Those that still keep units. */
@@ -425,40 +460,34 @@ export class Availability {
 
   /** The first reason why these units cannot be taken; for the named task, whose own reservation does not count. */
   obstacle(uses: Uses, taskKey: string | null = null): Obstacle | null {
-    if (uses === null) return null;
-    let found: Obstacle | null = null;
-    for (const each of this.eachObstacle(uses, taskKey)) {
-      if (!found || ranks[each.code] < ranks[found.code]) found = each;
-    }
-    return found;
+    if (uses === null || this.isSimplyFree(uses)) return null;
+    return this.obstacles(uses, taskKey)[0] ?? null;
   }
 
   obstacles(uses: Uses, taskKey: string | null = null): Obstacle[] {
-    const found = uses === null ? [] : [...this.eachObstacle(uses, taskKey)];
-    return found.sort((a, b) => ranks[a.code] - ranks[b.code]);
-  }
-
-  private *eachObstacle(uses: NonNullable<Uses>, taskKey: string | null): Generator<Obstacle> {
-    if (isTooMany(uses)) yield { code: "RESOURCE_TOO_SMALL", id: "", until: null };
+    if (uses === null) return [];
+    const found: Obstacle[] = [];
+    if (isTooMany(uses)) found.push({ code: "RESOURCE_TOO_SMALL", id: "", until: null });
     for (const id in uses) {
       const units = uses[id]!;
-      const resource = this.resource(id);
-      const capacity = resource ? resource.capacity : isHidden(id) ? 1 : null;
-      if (capacity !== null && units > capacity) yield { code: "RESOURCE_TOO_SMALL", id, until: null };
-      if (resource) {
-        const until = heldUntil(resource, this.now);
-        if (until !== undefined) yield { code: "RESOURCE_HELD", id, until };
-      }
+      const { capacity, free, heldUntil } = this.allowance(id);
+      if (capacity !== null && units > capacity) found.push({ code: "RESOURCE_TOO_SMALL", id, until: null });
+      if (heldUntil !== undefined) found.push({ code: "RESOURCE_HELD", id, until: heldUntil });
       if (capacity === null || units > capacity) continue;
-      const free = capacity - this.unitsOf(id);
-      if (units > free) yield { code: "RESOURCE_BUSY", id, until: null };
+      if (units > free) found.push({ code: "RESOURCE_BUSY", id, until: null });
       else {
         const reserved = this.reservedFor(id, taskKey);
         if (reserved.by && units > free - reserved.units) {
-          yield { code: "RESOURCE_BUSY", id, until: reserved.by.until, reservedFor: reserved.by.taskId };
+          found.push({
+            code: "RESOURCE_BUSY",
+            id,
+            until: reserved.by.until,
+            reservedFor: reserved.by.taskId,
+          });
         }
       }
     }
+    return found.sort((a, b) => ranks[a.code] - ranks[b.code]);
   }
 
   /** When time alone can next free something: the end of a hold, of a probe or of a reservation. */

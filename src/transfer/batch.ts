@@ -22,7 +22,7 @@ import {
   type Uses,
 } from "../core/resource.js";
 import type { TaskText } from "../core/task.js";
-import { namesOf } from "../core/transitions/account.js";
+import { keptUses, namesOf } from "../core/transitions/account.js";
 import type { IdempotencyRecord } from "../core/view.js";
 import type { Row, Rows } from "./format.js";
 import type { Numbered } from "./read.js";
@@ -58,6 +58,7 @@ export class Sums {
     if (kind === "project") this.count(projectUses({ settings: wholeSettings(row.settings) }), "named");
     if (kind !== "task") return;
     this.count(namesOf(row), "named");
+    this.count(keptUses(row), "units");
     if (row.state === "submitted")
       this.submitted.set(row.project, (this.submitted.get(row.project) ?? 0) + 1);
   }

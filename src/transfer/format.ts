@@ -289,6 +289,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
           firstSubmittedAt: whole,
           landing: orNull(text),
           rounds: optional(whole),
+          alone: optional(listOf(text)),
         }),
       ),
     ),

@@ -9,6 +9,12 @@ import { isOpenChild, isReady, type Task } from "../task.js";
 /** The places that keep a resource from being removed. */
 export const namesOf = (task: Task | undefined): Uses => (task && isOpenChild(task.state) ? task.uses : null);
 
+/** Exclusive paths that a submitted task keeps until its change has landed or come back. */
+export function keptUses(task: Pick<Task, "state" | "submission"> | undefined): Uses {
+  const { alone } = (task?.state === "submitted" && task.submission) || {};
+  return alone ? Object.fromEntries(alone.map((id) => [id, 1])) : null;
+}
+
 export function accountResources(draft: Draft): void {
   const { changes, view } = draft;
   const counted = new Map<string, InUse>();
@@ -26,6 +32,8 @@ export function accountResources(draft: Draft): void {
   const { ordinal } = view.org();
   for (const task of changes.tasks.values()) {
     const before = task.ordinal > ordinal ? undefined : view.task(task.project, task.id);
+    add(keptUses(before), "units", -1);
+    add(keptUses(task), "units", 1);
     if (!task.uses && !before?.uses) continue;
     add(namesOf(before), "named", -1);
     add(namesOf(task), "named", 1);

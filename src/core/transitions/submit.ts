@@ -17,6 +17,7 @@ import {
 } from "../landing.js";
 import { beginningOf, landerTtlMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isHidden } from "../resource.js";
 import { isSameMachine } from "../session.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
@@ -101,6 +102,8 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
   closeBreaker(draft, claim);
   const commit = changeIn(handedIn);
   const number = (task.submission?.number ?? 0) + 1;
+  // Whoever claims a task with the same path before this change has landed would begin without it.
+  const alone = commit === null ? [] : Object.keys(claim.uses ?? {}).filter(isHidden);
   const submission: Submission = {
     number,
     commit,
@@ -139,6 +142,7 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
       firstSubmittedAt: task.submission?.firstSubmittedAt ?? draft.now,
       landing: null,
       ...(task.submission?.rounds ? { rounds: task.submission.rounds } : {}),
+      ...(alone.length > 0 ? { alone } : {}),
     },
   });
   putSubmission(draft, submitted, submission);

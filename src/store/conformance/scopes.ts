@@ -35,6 +35,31 @@ export function scopes(driver: Driver): void {
       expect(await world.next("c")).toBe(second);
     });
 
+    it("a submitted task keeps its path until its change has landed or come back", async (world) => {
+      await world.settings({ scopes: { exclusive: [lockfile] }, land: { target: "main" } });
+      const files = ["package-lock.json"];
+      const first = await world.hold("a", { files });
+      const second = await world.task({ files });
+      const submit = (held: Hold, commit: string | null) =>
+        world.ok({
+          type: "submit",
+          ...held,
+          ...(commit && { commit, base: "b".repeat(40) }),
+          result: resultOf("done"),
+        });
+      await submit(first, "c".repeat(40));
+      expect(await world.next("b")).toBeNull();
+      expect(await world.explain(second)).toMatchObject([{ code: "RESOURCE_BUSY", taskIds: [first.taskId] }]);
+      await world.ok({ type: "withdraw", taskId: first.taskId });
+      const again = await world.next("b");
+      expect(again).toBe(first.taskId);
+      const { epoch } = await world.claimOf(first.taskId);
+      await submit({ taskId: first.taskId, sessionId: "b", epoch }, "d".repeat(40));
+      expect(await world.next("c")).toBeNull();
+      await world.ok({ type: "cancel", taskId: first.taskId });
+      expect(await world.next("c")).toBe(second);
+    });
+
     it("each glob is a scope of its own", async (world) => {
       await world.settings({ scopes: { exclusive: [lockfile, "migrations/"] } });
       await world.hold("a", { files: ["package-lock.json"] });

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type Driver, minute, org, teller, type World } from "./harness.js";
+import { type Driver, minute, org, resultOf, teller, type World } from "./harness.js";
 
 /** Whether the store reports of these commits that they may free a waiting claim. It reports soon after a commit. */
 async function mayFree(world: World, act: () => Promise<unknown>): Promise<boolean> {
@@ -51,6 +51,15 @@ export function waking(driver: Driver): void {
       const parentId = await world.task();
       const child = await world.hold("b", { parentId });
       await frees(world, "a", () => world.complete(child));
+    });
+
+    it("a submitted task that keeps an exclusive path ends", async (world) => {
+      await world.settings({ scopes: { exclusive: ["a.lock"] }, land: { target: "main" } });
+      const first = await world.hold("b", { files: ["a.lock"] });
+      await world.task({ files: ["a.lock"] });
+      const change = { commit: "c".repeat(40), result: resultOf("done") };
+      await world.ok({ type: "submit", ...first, ...change });
+      await frees(world, "a", () => world.ok({ type: "cancel", taskId: first.taskId }));
     });
 
     it("a task is released", async (world) => {
