@@ -16,6 +16,7 @@ import { pgCycles } from "./pg-cycles.mjs";
 import { pgOrgs } from "./pg-orgs.mjs";
 import { pgScale } from "./pg-scale.mjs";
 import { scale } from "./scale.mjs";
+import { scopes } from "./scopes.mjs";
 
 const all = {
   cycles,
@@ -26,6 +27,7 @@ const all = {
   http,
   cli,
   landing,
+  scopes,
   "pg-cycles": pgCycles,
   "pg-scale": pgScale,
   "pg-orgs": pgOrgs,

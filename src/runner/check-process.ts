@@ -1,9 +1,9 @@
 // Runs one check: without a shell, in a process group, with a timeout, and without secrets.
 
 import { spawn } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { WireProject } from "../contract/shapes.js";
 import { checkEnvironment } from "./check-environment.js";
+import { drain } from "./drain.js";
 import { endGroup } from "./processes.js";
 
 export type Check = WireProject["settings"]["land"]["checks"][number];
@@ -30,7 +30,7 @@ export interface CheckPlace {
 
 /** Between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
-/** A process that left the group can keep the output open. */
+/** How long nothing must come after the end. */
 const drainMs = 1_000;
 
 export async function runCheck({ name, run, timeoutMs }: Command, place: CheckPlace): Promise<CheckRun> {
@@ -72,7 +72,7 @@ export async function runCheck({ name, run, timeoutMs }: Command, place: CheckPl
   const durationMs = Math.round(performance.now() - startedAt);
   if (error === undefined) {
     await end();
-    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
+    await drain([child.stdout, child.stderr], closed, drainMs);
   }
   child.stdout.destroy();
   child.stderr.destroy();

@@ -1,8 +1,8 @@
 // A process group as the runner controls it: a watchdog, then a command and the processes that it starts.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { drain } from "./drain.js";
 import { endGroup, type Machine, signalGroup } from "./processes.js";
 import { type Exit, type StartRequest, Unstartable, type WatchdogMessage } from "./watchdog-messages.js";
 
@@ -19,7 +19,7 @@ export interface GroupOptions {
   machine: Machine;
   /** Between SIGTERM and SIGKILL. */
   killGraceMs: number;
-  /** How long to read output after the group has ended: a process that left the group can keep the pipe open. */
+  /** How long no output must come after the group has ended: a process that left the group can keep the pipe open. */
   drainMs: number;
   /** The watchdog's program; default: the built one beside this file. */
   watchdogFile?: string | undefined;
@@ -105,10 +105,8 @@ export class Group {
     this.watchdog.stdin?.destroy();
     await endGroup(pgid, this.options.killGraceMs, [pid]);
     this.isEnded = true;
-    const late = new AbortController();
-    const drained = sleep(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
-    await Promise.race([this.closed, drained]);
-    late.abort();
+    const { stdout, stderr } = this.output;
+    await drain([stdout, stderr], this.closed, this.options.drainMs);
     this.watchdog.stdout?.destroy();
     this.watchdog.stderr?.destroy();
   }

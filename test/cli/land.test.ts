@@ -55,6 +55,30 @@ describe.each(ways)("%s", (way) => {
   });
 });
 
+test("tasks that change an exclusive path follow one another: each begins with what landed before, and none comes back", async () => {
+  const place = await openRepository(await placeWithStore());
+  await place.says(["project", "set", 'scopes.exclusive=["list.txt"]']);
+  const shared = Array.from({ length: 5 }, (_, n) => ({
+    title: `Line ${n}`,
+    prompt: "x",
+    files: ["list.txt"],
+  }));
+  await place.add(...shared, { title: "Beside", prompt: "x", files: ["beside.txt"] });
+  const script = `case $DIBS_TASK in
+    0006) echo beside > beside.txt;;
+    *) echo "$DIBS_TASK after $(tail -n 1 list.txt)" >> list.txt;;
+  esac`;
+  const { code, out, err } = await place.dibs(["work", "-n", "4", "--until-empty", "--", ...sh(script)]);
+  expect({ code, err }).toMatchObject({ code: 0 });
+  expect(out).toContain("6 completed");
+  expect(err).not.toContain("returned");
+  const lines = place.git("show", "main:list.txt").split("\n").slice(3);
+  const ids = lines.map((line) => line.slice(0, 4));
+  expect([...ids].sort()).toEqual(["0001", "0002", "0003", "0004", "0005"]);
+  expect(lines.slice(1)).toEqual(lines.slice(0, -1).map((line, at) => `${ids[at + 1]} after ${line}`));
+  expect((await place.task("0001")).returnCount).toBe(0);
+});
+
 test("a server in the repository lands what is submitted", async () => {
   const place = await openRepository(await placeWithStore());
   await place.begin(["serve", "--port", "0", "--log-level", "silent"]).says("listening on");
