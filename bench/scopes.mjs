@@ -16,7 +16,7 @@ const agent = `
   sleep 0.5
   number=$(echo "$DIBS_TASK" | sed 's/^0*//')
   if [ $((number % 4)) -eq 1 ]; then
-    sed -i '/^[<=>|]\{7\}/d' ${lockfile}
+    sed -E -i '/^[<=>|]{7}/d' ${lockfile}
     grep -q "$DIBS_TASK" ${lockfile} || echo "$DIBS_TASK" >> ${lockfile}
     git add ${lockfile}
   fi
