@@ -1,6 +1,6 @@
 // Over HTTP on loopback: claim + complete with 64 connections, beside the same in process, beside a bare route of node:http, and with
-// many calls per request; the same with 1, 8 and 512 connections; from an event to a thousand stream readers; and what a thousand
-// waiting claims cost while nothing happens.
+// many calls per request; the same with 1, 8 and 512 connections; latencies at half of the rate; from an event to a thousand stream
+// readers; and what a thousand and ten thousand waiting claims cost while nothing happens.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -213,6 +213,46 @@ async function streamLatency(readers, events) {
   };
 }
 
+/** How long claims and completions take while the server has `share` of the work it can do. */
+async function latencyUnderLoad(perSecond, share, forMs) {
+  const cycles = Math.round((perSecond * share * forMs) / 1000);
+  const gapMs = (1000 * usual) / (perSecond * share);
+  const times = [];
+  let late = 0;
+  await onServer(cycles + usual, usual, async (post, workers) => {
+    const end = performance.now() + forMs;
+    const timed = async (path, body) => {
+      const begun = performance.now();
+      const answer = await post(path, body);
+      times.push(performance.now() - begun);
+      return answer;
+    };
+    await Promise.all(
+      workers.map(async (sessionId, at) => {
+        // Each has its own pace; whoever is late goes on at once, and that is counted.
+        for (let due = performance.now() + (gapMs * at) / usual; due < end; due += gapMs) {
+          const wait = due - performance.now();
+          if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+          else late++;
+          const { claim } = await timed("/api/tasks/claim-next", { sessionId });
+          if (!claim) return;
+          const { taskId, epoch } = claim;
+          await timed(`/api/tasks/${taskId}/complete`, { sessionId, epoch, result: "done" });
+        }
+      }),
+    );
+    return Math.max(1, times.length / 2);
+  });
+  const at = (q) => round(quantile(times, q));
+  return {
+    ofRate: share,
+    p50Ms: at(0.5),
+    p90Ms: at(0.9),
+    p99Ms: at(0.99),
+    late: round(late / (times.length / 2)),
+  };
+}
+
 /** What the server burns per second while so many wait and nothing happens. */
 async function waitingCost(waiters, forMs) {
   const directory = temporaryDirectory();
@@ -282,6 +322,8 @@ export async function http({ quick, log }) {
   const idle = await waitingCost(0, quick ? 2_000 : 10_000);
   const { inProcess: _, ...withServer } = best;
   const waiting = await waitingCost(quick ? 200 : 1_000, quick ? 2_000 : 10_000);
+  const manyWaiting = await waitingCost(quick ? 500 : 10_000, quick ? 2_000 : 10_000);
+  const halfLoaded = await latencyUnderLoad(best.overHttp.perSecond, 0.5, quick ? 2_000 : 10_000);
   return {
     cyclesPerSecond: each(best, ({ perSecond }) => perSecond),
     serverCpuUsPerCycle: each(withServer, ({ serverCpuUs }) => serverCpuUs),
@@ -293,6 +335,19 @@ export async function http({ quick, log }) {
     stream,
     idle,
     waiting,
-    checks: [],
+    manyWaiting,
+    halfLoaded,
+    checks: [
+      {
+        name: "server CPU of a cycle, with many calls per request / with one",
+        ratio: round(best.many.serverCpuUs / best.overHttp.serverCpuUs),
+        atMost: 0.55,
+      },
+      {
+        name: `percent of a core while ${manyWaiting.waiters} claims wait, beyond an idle server`,
+        ratio: round(manyWaiting.cpuPercent - idle.cpuPercent),
+        atMost: 10,
+      },
+    ],
   };
 }
