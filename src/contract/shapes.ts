@@ -559,7 +559,13 @@ const worktreeShape = once(() =>
 const scopesShape = once(() =>
   z.strictObject({
     exclusive: z
-      .array(z.string().min(1).max(exclusiveLengthMax))
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(exclusiveLengthMax)
+          .refine((glob) => !/\p{Cc}/u.test(glob), "must not contain control characters"),
+      )
       .max(exclusiveMax)
       .describe(
         "Globs of paths that one task at a time can change, such as lockfiles and migrations; compared with the files of a task when it is created or edited",

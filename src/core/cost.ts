@@ -10,6 +10,9 @@ const costGroups = ["byAgentType", "byLabel", "byResource"] as const;
 type CostGroup = (typeof costGroups)[number];
 
 export interface CostTotals extends Cost {
+  /** Completed tasks whose cost is known in money, and those of them that landed. */
+  completed: number;
+  landed: number;
   byAgentType: Record<string, Cost>;
   byLabel: Record<string, Cost>;
   byResource: Record<string, Cost>;
@@ -23,7 +26,14 @@ const unknownType = "unknown";
 
 export const noCost = (): Cost => ({ usd: 0, inputTokens: 0, outputTokens: 0 });
 
-export const noCostTotals = (): CostTotals => ({ ...noCost(), byAgentType: {}, byLabel: {}, byResource: {} });
+export const noCostTotals = (): CostTotals => ({
+  ...noCost(),
+  completed: 0,
+  landed: 0,
+  byAgentType: {},
+  byLabel: {},
+  byResource: {},
+});
 
 /** What one report has added to what the attempt said before. */
 export function costOf({ data: { added } }: DibsEvent): Cost {
@@ -37,7 +47,15 @@ export function addCost(sum: Cost, added: Cost): void {
   for (const field of usageFields) sum[field] = exact(sum[field] + added[field]);
 }
 
+/** With the event that makes a task both completed and of known cost. */
+export function countKnown(totals: CostTotals, { data: { costKnown, landed, reason } }: DibsEvent): void {
+  if (costKnown !== true) return;
+  totals.completed++;
+  if (landed === true || reason === "landed") totals.landed++;
+}
+
 export function countCost(totals: CostTotals, event: DibsEvent): void {
+  countKnown(totals, event);
   const added = costOf(event);
   addCost(totals, added);
   const { agentType, labels, resources } = event.data;

@@ -141,22 +141,29 @@ const holdersShownMax = 3;
 /** A query can also see who has the units, and which open question they wait for. */
 function withHolders(view: Reads, { project }: Task, reason: Reason): Reason {
   const { resource } = reason;
-  if (resource === undefined) return reason;
+  // Reserved units are free: the task that they are for is named already.
+  if (resource === undefined || (reason.until ?? null) !== null) return reason;
   const ids = [resource, hiddenId(project, resource)];
   const claims = view
     .openClaims({ project: null, limit: limits.openClaimsMax, readableOnly: true })
     .filter(({ uses }) => uses !== null && ids.some((id) => Object.hasOwn(uses, id)));
   if (claims.length === 0) return withSubmitted(view, project, reason, ids);
+  const nameOf = (held: { project: string; taskId: string }) =>
+    held.project === project ? held.taskId : `${held.taskId} of project ${held.project}`;
   const asking = claims.find(({ state }) => state === "awaiting_response");
-  const holders = claims.slice(0, holdersShownMax).map(({ sessionId, taskId }) => `${sessionId} (${taskId})`);
+  const holders = claims.slice(0, holdersShownMax).map((held) => `${held.sessionId} (${nameOf(held)})`);
   const more = claims.length > holdersShownMax ? ` and ${claims.length - holdersShownMax} more` : "";
-  const question = asking ? ` Task ${asking.taskId} keeps its units while it waits for an answer.` : "";
+  const question = asking ? ` Task ${nameOf(asking)} keeps its units while it waits for an answer.` : "";
+  const [first] = asking ? [asking] : claims;
+  const where = first!.project === project ? "" : ` --project ${first!.project}`;
+  const isExclusive = !claims.some(({ uses }) => Object.hasOwn(uses!, resource));
+  const taskIds = claims.filter((held) => held.project === project).map(({ taskId }) => taskId);
   return {
     ...reason,
     message: `${reason.message.replace(/\.$/, "")}: held by ${holders.join(", ")}${more}.${question}`,
-    taskIds: claims.slice(0, limits.transitiveMax).map(({ taskId }) => taskId),
+    ...(taskIds.length > 0 ? { taskIds: taskIds.slice(0, limits.transitiveMax) } : {}),
     count: claims.length,
-    ...(asking ? { fix: `dibs show ${asking.taskId}` } : {}),
+    ...(asking || isExclusive ? { fix: `dibs show ${first!.taskId}${where}` } : {}),
   };
 }
 
@@ -261,8 +268,11 @@ function causeOf(draft: Draft, task: Task): Cause | null {
       return { rank: causeRanks.lost, says: `${id} is submitted and no lander runs`, fix: reason.fix! };
     case "RESOURCE_TOO_SMALL":
     case "RESOURCE_HELD":
-    case "RESOURCE_BUSY":
-      return { rank: causeRanks.lost, says: `${id} waits for ${reason.resource}`, fix: reason.fix! };
+    case "RESOURCE_BUSY": {
+      const { resource } = reason;
+      const says = resource === undefined ? `${id} uses too many resources` : `${id} waits for ${resource}`;
+      return { rank: causeRanks.lost, says, fix: reason.fix! };
+    }
     case "SCHEDULED":
       return { rank: causeRanks.scheduled, says: `${id} is scheduled for later`, fix: reason.fix! };
     case "IS_GROUP":
@@ -482,8 +492,11 @@ const describe: Record<Blocker, Describe> = {
       return { message, fix: `dibs edit ${task.id} --files ""` };
     }
     if (reservedFor !== undefined) {
-      const message = `Units of resource ${id} are reserved for task ${reservedFor}, which has waited longer.`;
-      return { message, fix: `dibs show ${reservedFor}` };
+      const { project, taskId } = reservedFor;
+      const isOwn = project === task.project;
+      const name = isOwn ? taskId : `${taskId} of project ${project}`;
+      const message = `Units of resource ${id} are reserved for task ${name}, which has waited longer.`;
+      return { message, fix: `dibs show ${taskId}${isOwn ? "" : ` --project ${project}`}` };
     }
     const capacity = resourceOf(draft, id)?.capacity ?? 0;
     const free = Math.max(0, capacity - inUse(draft, id).units);

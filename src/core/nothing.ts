@@ -4,7 +4,7 @@
 import type { Project } from "./project.js";
 import { laneMisfit, laneObstacle, type ReadyCount, type Who } from "./ready.js";
 import { canRead } from "./refusal.js";
-import { Availability } from "./resource.js";
+import { Availability, resourcesOf } from "./resource.js";
 import type { Session } from "./session.js";
 import type { OpenBreaker } from "./transitions/breaker.js";
 import type { OpenCounts, Reads } from "./view.js";
@@ -184,7 +184,7 @@ function fixFor(view: Reads, { project, counts, claimant }: Query, codes: Readon
     )
   )
     return `dibs ready${where}`;
-  if (has("RESOURCE_BUSY")) return "dibs resources";
+  if (has("RESOURCE_BUSY")) return resourcesOf(view).length > 0 ? "dibs resources" : `dibs list${where}`;
   if (has("SUBMITTED") && !has("RUNNING", "CLAIMED")) return `dibs list --status submitted${where}`;
   if (has("BLOCKED") && !has("RUNNING", "CLAIMED", "SCHEDULED", "RETRY_SCHEDULED", "RELEASED_JUST_NOW")) {
     const [first] = blockedTask(view, project.id);

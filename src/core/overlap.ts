@@ -65,22 +65,32 @@ export function reportPaths(draft: Draft, { project, taskId, epoch }: Claim, giv
   draft.putDocument(kind, ofTask(project, taskId), { epoch, paths });
   const index = indexOf(draft, project);
   const others = index.tasks.filter((other) => other.taskId !== taskId);
-  const isPair = ({ tasks }: Overlap, other: Changing) =>
-    tasks.some((each) => each.taskId === taskId) && tasks.some((each) => each.taskId === other.taskId);
+  const isMine = ({ tasks }: Overlap) => tasks.some((each) => each.taskId === taskId);
   const gone = new Set<Changing>();
   const found: Overlap[] = [];
+  const known = new Map(
+    index.overlaps
+      .filter(isMine)
+      .map((overlap) => [overlap.tasks.find((each) => each.taskId !== taskId)!.taskId, overlap]),
+  );
   const mine = new Set(paths);
   for (const other of others) {
     const shared = pathsOf(draft, project, other).filter((path) => mine.has(path));
-    if (shared.length === 0 || index.overlaps.some((known) => isPair(known, other))) continue;
-    if (!isInFlight(draft, project, other)) gone.add(other);
-    else found.push(overlapOf([other, own], shared, draft.now));
+    const before = known.get(other.taskId);
+    if (shared.length === 0) known.delete(other.taskId);
+    else if (!isInFlight(draft, project, other)) gone.add(other);
+    // Announced once for each pair of tasks; what they share now is what is listed.
+    else if (before) {
+      const pair: Overlap["tasks"] = before.tasks[0].taskId === taskId ? [own, other] : [other, own];
+      known.set(other.taskId, overlapOf(pair, shared, before.at));
+    } else found.push(overlapOf([other, own], shared, draft.now));
   }
   const kept = others.filter((other) => !gone.has(other));
   const tasks = [...kept, own].slice(-tasksMax);
   for (const other of [...gone, ...kept.filter((each) => !tasks.includes(each))])
     draft.putDocument(kind, ofTask(project, other.taskId), null);
-  const overlaps = [...index.overlaps, ...found].slice(-pairsMax);
+  const elsewhere = index.overlaps.filter((overlap) => !isMine(overlap));
+  const overlaps = [...elsewhere, ...known.values(), ...found].slice(-pairsMax);
   draft.putDocument(kind, project, { tasks, overlaps } as unknown as DocumentValue);
   for (const overlap of found) announce(draft, project, overlap);
 }

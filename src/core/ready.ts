@@ -230,6 +230,8 @@ export interface Picked {
   soonestAt: number | null;
   /** Something would fit, but for a resource. */
   lacksResource: boolean;
+  /** When the first hold of such a resource ends by itself. */
+  heldUntil: number | null;
   /** The highest task that has long waited for many units at once. */
   starved: Starved | null;
 }
@@ -251,6 +253,7 @@ export function pickNext(view: ReadyTasks, query: PickQuery): Picked {
   const base = usesOfClaim(who, settings);
   let soonestAt: number | null = null;
   let lacksResource = false;
+  let heldUntil: number | null = null;
   const prefixes = lanePrefixes(who, query.labels);
   for (const prefix of prefixes) {
     for (const lane of view.readyLanes(project, prefix)) {
@@ -259,7 +262,13 @@ export function pickNext(view: ReadyTasks, query: PickQuery): Picked {
       const obstacle = uses && resources.obstacle(uses);
       if (obstacle) {
         // A lane can have been left empty.
-        lacksResource ||= hasEntry(view, project, lane);
+        const { code, until } = obstacle;
+        const isEarlier =
+          code === "RESOURCE_HELD" && until !== null && until < (heldUntil ?? Number.POSITIVE_INFINITY);
+        if ((isEarlier || !lacksResource) && hasEntry(view, project, lane)) {
+          lacksResource = true;
+          if (isEarlier) heldUntil = until;
+        }
         if (obstacle.code === "RESOURCE_BUSY" && needsMany(uses)) offerStarved(view, query, lane, starving);
         continue;
       }
@@ -285,6 +294,7 @@ export function pickNext(view: ReadyTasks, query: PickQuery): Picked {
     entry: best.entry,
     soonestAt: best.entry ? null : soonestAt,
     lacksResource,
+    heldUntil: best.entry ? null : heldUntil,
     starved: starving.entry && starvedTask(view, query, starving.entry.id),
   };
 }
@@ -318,15 +328,21 @@ function laneUses(lane: string, prefix: string, base: Uses): Uses {
   return uses === null ? base : sumOfUses(uses, base);
 }
 
-/** The head of each level, if it has waited long enough. */
+const starvedLooksMax = 50;
+
+/** The first of each level that has waited long enough. */
 function offerStarved(view: ReadyTasks, query: PickQuery, lane: string, starving: Best): void {
   const { project, settings, avoid, now } = query;
   for (const level of view.readyLevels(project, lane)) {
     if (!starving.canBeBeatenBy(level)) return;
+    let looked = 0;
     for (const entry of view.readyEntries(project, lane, level)) {
       if (Math.max(entry.notBefore, avoid.get(entry.id) ?? 0) > now) continue;
-      const at = settings.order === "priority" ? entry.k1 : (view.task(project, entry.id)?.readyAt ?? now);
+      const isByPriority = settings.order === "priority";
+      const at = isByPriority ? entry.k1 : (view.task(project, entry.id)?.readyAt ?? now);
       if (now - at >= starvedMs) starving.offer(entry);
+      // By depth the newest comes first, and an older one may be behind it.
+      else if (!isByPriority && ++looked < starvedLooksMax) continue;
       break;
     }
   }

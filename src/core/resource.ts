@@ -356,7 +356,7 @@ export interface Obstacle {
   /** When it ends by itself, if that is known. */
   until: number | null;
   /** Units are free, but reserved for this task. */
-  reservedFor?: string;
+  reservedFor?: { project: string; taskId: string };
 }
 
 /** Freed units are reserved for a task that has been ready for this long. */
@@ -482,7 +482,7 @@ export class Availability {
             code: "RESOURCE_BUSY",
             id,
             until: reserved.by.until,
-            reservedFor: reserved.by.taskId,
+            reservedFor: reserved.by,
           });
         }
       }
@@ -614,6 +614,9 @@ export interface Usage {
 
 /** What all attempts of a task have cost. */
 export type TaskUsage = Omit<Usage, "model">;
+
+/** In money. */
+export const isCostKnown = ({ usage }: { usage: TaskUsage | null }): boolean => usage?.usd != null;
 
 export const usageFields = ["usd", "inputTokens", "outputTokens"] as const;
 const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };

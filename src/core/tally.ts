@@ -8,6 +8,7 @@ import {
   copyOfCosts,
   costOf,
   countCost,
+  countKnown,
   noCost,
   noCostTotals,
 } from "./cost.js";
@@ -211,6 +212,7 @@ function countTotals(totals: Totals, event: DibsEvent): void {
       return;
     case "task:completed":
       if (event.data.notLanded === true) totals.notLanded++;
+      countKnown(totals.cost, event);
       if (!isWork(event)) return;
       totals.completions++;
       enter(totals.durations, bounds.durations, event.data.durationMs);

@@ -11,7 +11,7 @@ import type {
   SetResourceCommand,
 } from "../core/command.js";
 import { limits } from "../core/limits.js";
-import { laneObstacles } from "../core/ready.js";
+import { laneMisfit, laneObstacles, type Who, whoIs } from "../core/ready.js";
 import { accept, assert } from "../core/refusal.js";
 import {
   Availability,
@@ -58,15 +58,28 @@ function wireResource(view: View, resource: Resource, now: number, waiting: numb
   };
 }
 
-/** Ready tasks that lack each resource, of all projects. */
+/** So many sessions of a project are asked what they lack. */
+const askedMax = 200;
+
+/** Ready tasks that lack each resource, by themselves or with every live session that fits them, of all projects. */
 function waitingById(view: Reads, now: number): Map<string, number> {
   const waiting = new Map<string, number>();
   const resources = new Availability(view, now);
   for (const { id, settings, paused } of view.projects({ readableOnly: true })) {
     if (paused) continue;
+    const live = { project: id, live: true, seenSince: now - sessionShownMs, readableOnly: true };
+    const workers = view.sessions({ ...live, limit: askedMax }).map((session) => whoIs(session));
     for (const { lane, ready } of view.readyCounts(id, now)) {
-      const ids = new Set(laneObstacles(lane, { who: null, settings, resources }).map((each) => each.id));
-      for (const lacked of ids) waiting.set(lacked, (waiting.get(lacked) ?? 0) + ready);
+      if (ready === 0) continue;
+      const lackedBy = (who: Who | null) => laneObstacles(lane, { who, settings, resources });
+      let lacked = lackedBy(null);
+      if (lacked.length === 0) {
+        const fitting = workers.filter((who) => laneMisfit(lane, who, settings) === null);
+        const all = fitting.map(lackedBy);
+        if (all.length > 0 && all.every(({ length }) => length > 0)) lacked = all.flat();
+      }
+      for (const each of new Set(lacked.map((obstacle) => obstacle.id)))
+        waiting.set(each, (waiting.get(each) ?? 0) + ready);
     }
   }
   return waiting;

@@ -5,9 +5,9 @@ import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { countProject, whyNothing } from "../core/nothing.js";
 import { overlapReasons } from "../core/overlap.js";
-import { listReady, misfits, wantsOf, whoIs } from "../core/ready.js";
+import { listReady, misfits, usesOfClaim, type Who, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
-import { Availability } from "../core/resource.js";
+import { Availability, ownUses, sumOfUses } from "../core/resource.js";
 import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
 import { type OpenBreaker, openBreakers } from "../core/transitions/breaker.js";
@@ -308,11 +308,13 @@ function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
   const { settings } = view.project(task.project)!;
   const { orphanThresholdMs } = settings.claim;
   const seenSince = now - sessionShownMs;
-  const fits = view
+  const fitting = view
     .sessions({ project: task.project, live: true, seenSince, limit: limits.pageMax })
     .filter((session) => !isSilent(session, orphanThresholdMs, now))
-    .some((session) => misfits(wantsOf(task), whoIs(session), settings).length === 0);
-  if (fits) return null;
+    .map((session) => whoIs(session))
+    .filter((who) => misfits(wantsOf(task), who, settings).length === 0);
+  const [first] = fitting;
+  if (first) return lackOfAll(view, task, fitting, now);
   const wants = [
     task.assignee === null ? null : `assignee ${task.assignee}`,
     task.agentType === null ? null : `agent type ${task.agentType}`,
@@ -327,6 +329,17 @@ function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
         : `No live session fits: it asks for ${wants.join("; ")}.`,
     fix: workerFor(task),
   };
+}
+
+/** Every session that fits uses a resource that it does not get now, such as a held account. */
+function lackOfAll(view: Reads, task: Task, fitting: readonly Who[], now: number): Reason | null {
+  const resources = new Availability(view, now);
+  const { settings } = view.project(task.project)!;
+  const key = `${task.project}/${task.id}`;
+  const lacks = (who: Who) =>
+    resources.obstacle(sumOfUses(ownUses(task), usesOfClaim(who, settings)), key) !== null;
+  if (!fitting.every(lacks)) return null;
+  return explainTask(view, task, fitting[0]!, now).find(({ resource }) => resource !== undefined) ?? null;
 }
 
 /** The command that starts a worker which fits the task. */

@@ -377,10 +377,13 @@ export class Attempt {
     return this.limits.judge({ output: this.output.tail, hasFailed: code !== 0, now: Date.now() });
   }
 
-  /** What a task names by itself, such as a test database, is not the agent's account. */
+  /**
+   * What a task names by itself, such as a test database, is not the agent's account. What the project uses is, where the session
+   * names nothing: else workers with another account would stop, too.
+   */
   private get resources(): string[] {
     const ofSession = Object.keys(this.parts.options.uses ?? {});
-    return [...new Set([...ofSession, ...Object.keys(this.plan?.settings.uses ?? {})])];
+    return ofSession.length > 0 ? ofSession : Object.keys(this.plan?.settings.uses ?? {});
   }
 
   private async giveBack(exit: Exit, limit: Limit): Promise<AttemptEnd> {

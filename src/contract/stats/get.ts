@@ -88,11 +88,8 @@ export const getStats = operation({
           usd_per_completed: z
             .number()
             .nullable()
-            .describe("By completed task; null: none is completed, or none said its cost"),
-          usd_per_landed: z
-            .number()
-            .nullable()
-            .describe("By landed task; null: none has landed, or none said its cost"),
+            .describe("All cost by completed task of known cost; null: there is none"),
+          usd_per_landed: z.number().nullable().describe("The same by landed task"),
           by_agent_type: costs(),
           by_label: costs().describe("A task with several labels counts under each"),
           by_resource: costs().describe("By resource that the claim used; one of several counts under each"),

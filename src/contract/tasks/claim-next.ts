@@ -64,7 +64,11 @@ export const claimNextTask = operation({
         claim: z.null(),
         task: z.null(),
         resumed: z.literal(false),
-        scheduledAt: time().optional().describe("When the next scheduled task that fits becomes ready"),
+        scheduledAt: time()
+          .optional()
+          .describe(
+            "When the next scheduled task that fits becomes ready, or the hold of a resource that it lacks ends",
+          ),
         breaker: breakerShape().optional().describe("Why a claim with `heedBreaker` got nothing"),
         why: nothingShape().optional().describe("Why there is nothing to claim"),
       }),

@@ -30,7 +30,7 @@ export interface Claimed {
 export interface NothingClaimed {
   taskId: null;
   retryAt: number | null;
-  /** When the next task that fits and is scheduled can be claimed. */
+  /** When time alone lets the next task that fits be claimed: it is scheduled, or the hold of a resource ends. */
   scheduledAt?: number;
   /** There is something to claim, but not yet for this agent. */
   breaker?: OpenBreaker;
@@ -90,11 +90,12 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   const breaker = origin && openBreaker(draft, origin);
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
   const query = { project, settings, who, labels, avoid, now: draft.now };
-  const { entry, soonestAt, lacksResource } = pickReserving(draft, query);
+  const { entry, soonestAt, lacksResource, heldUntil } = pickReserving(draft, query);
   if (!entry) {
     const due = earliest(soonestAt, draft.view.nextDue(draft.now));
     const retryAt = lacksResource ? earliest(due, resourcesChangeAt(draft, draft.now)) : due;
-    return accept({ taskId: null, retryAt, ...(soonestAt === null ? {} : { scheduledAt: soonestAt }) });
+    const scheduledAt = earliest(soonestAt, heldUntil);
+    return accept({ taskId: null, retryAt, ...(scheduledAt === null ? {} : { scheduledAt }) });
   }
   if (breaker && draft.now < breaker.probeAt) {
     return accept({ taskId: null, retryAt: breaker.probeAt, breaker });

@@ -4,6 +4,7 @@ import type { Draft } from "../draft.js";
 import { isObjectId } from "../landing.js";
 import { limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isCostKnown } from "../resource.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";
@@ -103,6 +104,7 @@ function finish(draft: Draft, task: Task, held: Claim, result: TaskResult): Comp
       reason: "completed",
       // Of the held claim: who never called start has worked since the claim.
       durationMs: workedMs(held, draft.now),
+      ...(isCostKnown(task) ? { costKnown: true } : {}),
     },
   });
   const freed = setFree(draft, done);

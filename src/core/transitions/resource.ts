@@ -59,15 +59,24 @@ export function setResource(draft: Draft, command: SetResourceCommand): Outcome<
     budgets,
     holds: known?.holds ?? [],
     probe: known?.probe ?? null,
+    ...(known?.pauses ? { pauses: known.pauses } : {}),
     createdAt: known?.createdAt ?? draft.now,
   };
   putResource(draft, resource);
   if (command.budgets) {
     const spent = spentOf(draft, id);
-    const current = budgets.map((budget) => ({
-      ...currentSpent(spent, budget, draft.now),
-      isNoticed: false,
-    }));
+    const before = known?.budgets ?? [];
+    const current = budgets.map((budget) => {
+      const now = currentSpent(spent, budget, draft.now);
+      const isSame = before.some(
+        ({ unit, period, amount }) =>
+          unit === budget.unit && period === budget.period && amount === budget.amount,
+      );
+      // Another amount counts again, also where the old one was waived.
+      return isSame
+        ? now
+        : { ...now, isWaived: false, isNoticed: now.isNoticed && now.spent >= budget.amount };
+    });
     putSpent(draft, id, { ...spent, budgets: current });
     enforceBudgets(draft, resource, draft.org().defaultProject);
   }

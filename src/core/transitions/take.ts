@@ -189,13 +189,19 @@ function noticeSpent(
     return over.includes(budget) ? { ...current, isNoticed: true } : current;
   });
   putSpent(draft, id, { ...spent, budgets: noticed });
+  // All of them: the command replaces what there is.
+  const raised = noticed.map((current, at) => {
+    const budget = budgets[at]!;
+    const amount = over.includes(budget) ? exact(2 * Math.max(budget.amount, current.spent)) : budget.amount;
+    return `--budget ${budgetText({ ...budget, amount })}`;
+  });
   const end = until === null ? "until it is raised" : `until ${minuteText(until)}`;
   draft.notify("BUDGET_SPENT", {
     task: { project, id: null },
     title: `The budget of resource ${id} is spent`,
     message:
       `${over.map(budgetText).join(", ")}: no claim gets the resource ${end}; running tasks continue. ` +
-      `Raise it: dibs resource set ${id} --budget ${budgetText({ ...over[0]!, amount: over[0]!.amount * 2 })}. ` +
+      `Raise it: dibs resource set ${id} ${raised.join(" ")}. ` +
       `Or wait, or run: dibs project pause ${project}`,
   });
 }

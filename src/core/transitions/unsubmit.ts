@@ -22,6 +22,7 @@ import {
 } from "../landing.js";
 import { beginningOf, limits } from "../limits.js";
 import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
+import { isCostKnown } from "../resource.js";
 import { stateOf, type Task } from "../task.js";
 import { requeue } from "./close.js";
 import { setFree } from "./finish.js";
@@ -198,6 +199,7 @@ export function landTask(draft: Draft, task: Task, own: string | null, landing: 
       from: "submitted",
       durationMs,
       ...(isNotLanded(done) ? { notLanded: true } : {}),
+      ...(isCostKnown(done) ? { costKnown: true } : {}),
     },
   });
   const known = draft.record(project, sessionId);

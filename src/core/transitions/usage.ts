@@ -7,6 +7,7 @@ import { lateUsageMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import {
   addedUsage,
+  isCostKnown,
   isHidden,
   mergedUsage,
   resourceOf,
@@ -45,6 +46,8 @@ export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<
       countUnknown(draft, id, -1);
     charge(draft, resource, { usd: added.usd ?? 0, tokens }, project);
   }
+  const after = draft.task(project, taskId)!;
+  const isNewlyKnown = after.state === "completed" && isCostKnown(after) && !isCostKnown(task);
   draft.emit("task:usage", {
     project,
     taskId,
@@ -56,6 +59,7 @@ export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<
       added,
       agentType: lease.agentType,
       labels: task.labels,
+      ...(isNewlyKnown ? { costKnown: true, landed: after.landed !== null } : {}),
       resources: Object.keys(lease.uses ?? {}).filter((id) => !isHidden(id)),
     },
   });

@@ -96,13 +96,12 @@ const wireCost = ({ usd, inputTokens, outputTokens }: Cost) => ({
 const wireCosts = (costs: Record<string, Cost>) =>
   Object.fromEntries(Object.entries(costs).map(([name, cost]) => [name, wireCost(cost)]));
 
-function usageStats({ cost, completions, landings }: Totals) {
-  // Unknown is not zero.
-  const per = (count: number) => (count === 0 || cost.usd === 0 ? null : exact(cost.usd / count));
+function usageStats({ cost }: Totals) {
+  const per = (count: number) => (count === 0 ? null : exact(cost.usd / count));
   return {
     ...wireCost(cost),
-    usd_per_completed: per(completions),
-    usd_per_landed: per(landings),
+    usd_per_completed: per(cost.completed),
+    usd_per_landed: per(cost.landed),
     by_agent_type: wireCosts(cost.byAgentType),
     by_label: wireCosts(cost.byLabel),
     by_resource: wireCosts(cost.byResource),

@@ -228,13 +228,26 @@ const updateProgress: Handler = async (agents, input) => {
     outputTokens: input.output_tokens as number | undefined,
     model: input.model as string | undefined,
   });
-  const { task } = await asHolder(agents, input, async (dibs, holder) => {
+  const hasUsage = Object.keys(usage).length > 0;
+  const isOnlyUsage = hasUsage && input.note === undefined && input.percent === undefined;
+  const saved = await asHolder(agents, input, async (dibs, holder) => {
     const progress = { note: input.note as string | undefined, percent: input.percent as number | undefined };
-    const answer = await dibs.tasks.progress(given({ ...holder, ...progress }));
+    const answer = await dibs.tasks.progress(given({ ...holder, ...progress })).catch((error) => {
+      // What an attempt has cost is taken for a day after its end.
+      if (isOnlyUsage && error instanceof DibsError && error.code === "TASK_NOT_CLAIMED") return null;
+      throw error;
+    });
+    if (answer === null) {
+      await dibs.tasks.usage({ ...holder, ...usage });
+      return null;
+    }
     const isReview = answer.task.state === "submitted";
-    if (Object.keys(usage).length > 0 && !isReview) await dibs.tasks.usage({ ...holder, ...usage });
+    if (hasUsage && !isReview) await dibs.tasks.usage({ ...holder, ...usage });
     return answer;
   });
+  if (saved === null)
+    return [`The cost of your attempt at task ${input.task_id} is saved.`, "Next: claim_task."];
+  const { task } = saved;
   if (task.state === "submitted")
     return [`Your review of task ${task.id} is renewed.`, `Next: ${howToJudge(task.id)}`];
   return [

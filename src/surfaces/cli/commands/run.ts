@@ -2,7 +2,7 @@
 
 import { basename, resolve } from "node:path";
 import type { Dibs } from "../../../client/client.js";
-import type { WireBreaker } from "../../../contract/shapes.js";
+import type { WireBreaker, WireNothing } from "../../../contract/shapes.js";
 import { type StandBy, type Step, standBy } from "../../../lander/index.js";
 import {
   type AttemptEnd,
@@ -210,14 +210,19 @@ const workThrough = async (context: Context, lander: StandBy | null): Promise<nu
   const options = tally.watching(await optionsFor(context, "dibs work"));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, options, context.on("once") ? 1 : (concurrency ?? 1));
+  let lastWhy: WireNothing | undefined;
   const notice = new IdleNotice(parts, !context.on("once") && !context.on("until-idle"));
   const runner = runWork({
     ...options,
     onStart: (claim, task) => {
+      lastWhy = undefined;
       notice.started(task.project, task.id);
       options.onStart?.(claim, task);
     },
-    onNothing: (why) => notice.nothing(why),
+    onNothing: (why) => {
+      lastWhy = why;
+      notice.nothing(why);
+    },
     onEnd: (end) => {
       options.onEnd?.(end);
       notice.ended(end.project, end.taskId);
@@ -239,12 +244,19 @@ const workThrough = async (context: Context, lander: StandBy | null): Promise<nu
   const onStop = () => parts.err(notice.stopText);
   parts.stopping.addEventListener("abort", onStop, { once: true });
   const summary = await runner.done.finally(() => notice.close());
-  if (context.on("until-empty")) return report(context, tally);
+  if (context.on("until-empty")) {
+    const code = await report(context, tally);
+    return lastWhy?.reasons.some(isForPeople) ? 1 : code;
+  }
   if (!context.on("once")) return tally.isHeldBack ? 1 : 0;
   const code = exitOf(summary);
   if (code === nothingToDo) parts.err(notice.nothingText);
   return code;
 };
+
+/** Tasks are ready, and stay so until somebody resumes a resource or makes it larger. */
+const isForPeople = ({ code }: WireNothing["reasons"][number]) =>
+  code === "RESOURCE_HELD" || code === "RESOURCE_TOO_SMALL";
 
 /** What was submitted lands while agents work, if this is the project's repository. */
 async function landerBeside(context: Context): Promise<StandBy> {
