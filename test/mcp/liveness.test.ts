@@ -227,6 +227,22 @@ test(
 );
 
 test(
+  "what an attempt has cost is taken after its end, too",
+  inWorld(async (world) => {
+    await world.dibs.tasks.create({ prompt: "do it" });
+    const agent = await world.agent({ env: { DIBS_SESSION: "ann" } });
+    await agent.do("claim_task", { start: true });
+    expect(await agent.do("update_progress", { task_id: "0001", usd: 0.1 })).toContain("Progress saved");
+    await agent.do("complete_task", { task_id: "0001" });
+    const said = await agent.do("update_progress", { task_id: "0001", usd: 0.4, output_tokens: 50 });
+    expect(said).toContain("The cost of your attempt at task 0001 is saved.");
+    expect(await stateOf(world)).toMatchObject({ usage: { usd: 0.4, outputTokens: 50 } });
+    const late = await agent.do("update_progress", { task_id: "0001", note: "more" }).catch(String);
+    expect(String(late)).not.toContain("saved");
+  }),
+);
+
+test(
   "only who claims is registered: who acts on a task as a stranger is told so, and leaves no session behind",
   inWorld(async (world) => {
     await world.dibs.tasks.create({ prompt: "do it" });

@@ -112,6 +112,32 @@ describe("with a resource that the session uses", () => {
     expect(here.ends.filter(({ outcome }) => outcome === "failed" || outcome === "lost")).toEqual([]);
   });
 
+  test("--until-empty waits for the end of a hold, as for the end of a limit", async () => {
+    const here = await stage();
+    await here.dibs.resources.set({ id: "claude-max-1" });
+    const task = await here.add("work");
+    await here.dibs.resources.hold({ id: "claude-max-1", forMs: 2_000 });
+    const { command } = closedWindow(-1_000);
+    const { done } = here.work({ command, uses: { "claude-max-1": 1 }, untilEmpty: true });
+    expect(await done).toMatchObject({ completed: 1 });
+    expect(await here.task(task.id)).toMatchObject({ state: "completed" });
+  });
+
+  test("the limit of one account holds neither another one nor what the project uses", async () => {
+    const here = await stage();
+    for (const id of ["claude-max-1", "claude-max-2", "ci"]) await here.dibs.resources.set({ id });
+    await here.dibs.projects.update({ settings: { uses: { ci: 1 } } });
+    const task = await here.add("work");
+    const { command } = closedWindow(600_000);
+    here.work({ command, uses: { "claude-max-1": 1 }, sessionId: "one" });
+    await until("the limit was met", () => here.ends.length === 1);
+    const { resources } = await here.dibs.resources.list({});
+    expect(resources.filter(({ state }) => state === "held").map(({ id }) => id)).toEqual(["claude-max-1"]);
+    const open = closedWindow(-1_000).command;
+    here.work({ command: open, uses: { "claude-max-2": 1 }, sessionId: "two" });
+    expect(await here.becomes(task.id, "completed")).toMatchObject({ retryCount: 0 });
+  });
+
   test("a leader can resume it before", async () => {
     const here = await stage();
     await here.dibs.resources.set({ id: "claude-max-1" });

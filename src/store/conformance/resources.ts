@@ -303,6 +303,20 @@ export function resources(driver: Driver): void {
       expect(await world.next("v")).not.toBeNull();
     });
 
+    it("by depth, a newer task of the same kind does not hide the one that has waited", async (world) => {
+      await world.settings({ order: "depth-first" });
+      const held = await crowded(world);
+      const big = await world.task({ uses: { gpu: 2 } });
+      world.clock.advance(11 * minute);
+      await world.task({ uses: { gpu: 2 } });
+      expect(await world.next("z")).toBeNull();
+      await world.task({ uses: { gpu: 1 } });
+      await world.complete(held[0]!);
+      expect(await world.next("z")).toBeNull();
+      await world.complete(held[1]!);
+      expect(await world.next("z")).toBe(big);
+    });
+
     it("explain says for whom units are reserved", async (world) => {
       const [first] = await crowded(world);
       const big = await world.task({ uses: { gpu: 2 } });
@@ -410,6 +424,21 @@ export function resources(driver: Driver): void {
       const until = world.clock.now() + 5 * minute;
       await world.ok(hold("llm", { until }));
       await expectRetryAt(world, "a", until);
+    });
+
+    it("a claim learns when the hold ends that keeps it from every task, also as the time of the next task", async (world) => {
+      for (const id of ["llm", "db"]) await resource(world, id);
+      await world.task({ uses: { llm: 1 } });
+      await world.task({ uses: { db: 1 } });
+      const until = world.clock.now() + 5 * minute;
+      await world.ok(hold("llm", { until: until + minute }));
+      await world.ok(hold("db", { until }));
+      const claimNext: Told = { type: "claim-next", sessionId: "a", register: {} };
+      expect(await world.ok(claimNext)).toMatchObject({ taskId: null, scheduledAt: until });
+      await world.ok(hold("db"));
+      expect(await world.ok(claimNext)).toMatchObject({ scheduledAt: until + minute });
+      await world.ok(hold("llm"));
+      expect(await world.ok(claimNext)).not.toHaveProperty("scheduledAt");
     });
 
     it("a hold ends by itself, half open: one claim first, the others after its progress", async (world) => {
@@ -630,6 +659,36 @@ export function resources(driver: Driver): void {
       expect(await world.whyNot(next)).toEqual([]);
       await resource(world, "llm", { budgets: [] });
       expect(await world.whyNot(next)).toEqual([]);
+    });
+
+    it("a budget that was resumed counts again once its amount is changed", async (world) => {
+      const budget = (amount: number) => ({ budgets: [{ amount, unit: "usd", period: "total" }] });
+      await resource(world, "llm", budget(1));
+      const spend = async (usd: number) => {
+        const held = await world.hold("a", { uses: { llm: 1 } });
+        await world.ok({ type: "report-usage", ...held, usd });
+        await world.complete(held);
+      };
+      await spend(2);
+      await world.ok({ type: "resume-resource", id: "llm" });
+      await resource(world, "llm", budget(10));
+      await spend(9);
+      await world.task({ uses: { llm: 1 } });
+      expect(await world.next("a")).toBeNull();
+      expect(await told(world, "BUDGET_SPENT")).toHaveLength(2);
+    });
+
+    it("what the inbox says about a spent budget keeps the others, and is enough", async (world) => {
+      const day = { amount: 1, unit: "usd", period: "day" };
+      const month = { amount: 50, unit: "usd", period: "month" };
+      await resource(world, "llm", { budgets: [day, month] });
+      const held = await world.hold("a", { uses: { llm: 1 } });
+      await world.ok({ type: "report-usage", ...held, usd: 9 });
+      const [notice] = await told(world, "BUDGET_SPENT");
+      expect(notice!.message).toContain("dibs resource set llm --budget 18usd/day --budget 50usd/month.");
+      // Another amount below what is spent is no news.
+      await resource(world, "llm", { budgets: [{ ...day, amount: 2 }, month] });
+      expect(await told(world, "BUDGET_SPENT")).toHaveLength(1);
     });
 
     it("a total budget holds until it is raised", async (world) => {

@@ -100,6 +100,27 @@ export function scopes(driver: Driver): void {
       expect(told[0]!.message).toContain("src/b.ts. Run: dibs conflicts");
     });
 
+    it("a pair is listed with what both change now, also in later attempts, and leaves with the last path", async (world) => {
+      const [first, second] = [await world.hold("a"), await world.hold("b")];
+      await report(world, first, "x", "y");
+      await report(world, second, "x");
+      await report(world, second, "x", "y");
+      expect(await pairs(world)).toEqual([[first.taskId, second.taskId, ["x", "y"]]]);
+      await world.ok({ type: "release", ...second, spread: 0 });
+      expect(await pairs(world)).toEqual([]);
+      await world.ok({ type: "claim", taskId: second.taskId, sessionId: "c", register: {} });
+      const again = {
+        taskId: second.taskId,
+        sessionId: "c",
+        epoch: (await world.claimOf(second.taskId)).epoch,
+      };
+      await report(world, again, "y");
+      expect(await pairs(world)).toEqual([[first.taskId, second.taskId, ["y"]]]);
+      expect(await announced(world)).toHaveLength(1);
+      await report(world, again, "z");
+      expect(await pairs(world)).toEqual([]);
+    });
+
     it("what is handed in still counts, what has ended does not", async (world) => {
       await world.settings({ land: { target: "main", repository: "a".repeat(40) } });
       const [first, second, third] = [await world.hold("a"), await world.hold("b"), await world.hold("c")];

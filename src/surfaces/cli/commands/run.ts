@@ -25,7 +25,7 @@ import { type Command, nothingToDo, type SingleCommand } from "../command.js";
 import { settingFor } from "../config.js";
 import { placeFor, serverNamed } from "../connection.js";
 import { type Context, given } from "../context.js";
-import { IdleNotice } from "../idle-notice.js";
+import { IdleNotice, nothingLine } from "../idle-notice.js";
 import { type Display, displayOf } from "../print/display.js";
 import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
@@ -246,7 +246,9 @@ const workThrough = async (context: Context, lander: StandBy | null): Promise<nu
   const summary = await runner.done.finally(() => notice.close());
   if (context.on("until-empty")) {
     const code = await report(context, tally);
-    return lastWhy?.reasons.some(isForPeople) ? 1 : code;
+    if (!lastWhy?.reasons.some(isForPeople)) return code;
+    parts.err(`${plain(nothingLine(lastWhy))}\n`);
+    return 1;
   }
   if (!context.on("once")) return tally.isHeldBack ? 1 : 0;
   const code = exitOf(summary);

@@ -1,0 +1,47 @@
+// What people are told about resources: who has them, who waits for them, and which command helps.
+
+import { expect, test } from "vitest";
+import { openDesk } from "./desk.js";
+import { placeWithStore, sh } from "./run-place.js";
+
+test("explain names the project of a holder elsewhere, and its command shows that task", async () => {
+  const desk = await openDesk();
+  await desk.says(["init", "--no-agents"]);
+  await desk.says(["resource", "set", "db", "--capacity", "1"]);
+  await desk.says(["project", "create", "other"]);
+  await desk.says(["add", "Theirs", "--project", "other", "--uses", "db"]);
+  await desk.says(["claim", "--start", "--session", "so", "--project", "other"]);
+  await desk.says(["ask", "0001", "Which?", "--session", "so", "--project", "other"]);
+  await desk.says(["add", "Mine"]);
+  await desk.says(["add", "Mine, too", "--uses", "db"]);
+  const [reason] = (await desk.json(["explain", "0002"])).reasons;
+  expect(reason.message).toContain("held by so (0001 of project other)");
+  expect(reason.fix).toBe("dibs show 0001 --project other");
+  expect(reason).not.toHaveProperty("taskIds");
+  expect(await desk.says(reason.fix.split(" ").slice(1))).toContain("Theirs");
+});
+
+test("nobody is sent to a list of resources that is empty", async () => {
+  const desk = await openDesk();
+  await desk.says(["init", "--no-agents"]);
+  await desk.says(["project", "set", 'scopes.exclusive=["package-lock.json"]']);
+  await desk.says(["add", "One", "--files", "package-lock.json"]);
+  await desk.says(["add", "Two", "--files", "package-lock.json"]);
+  await desk.says(["claim", "--session", "a"]);
+  const { why } = await desk.json(["claim", "--session", "b"]);
+  expect(why.fix).toBe("dibs list");
+  const [reason] = (await desk.json(["explain", "0002"])).reasons;
+  expect(reason).toMatchObject({ code: "RESOURCE_BUSY", fix: "dibs show 0001", taskIds: ["0001"] });
+});
+
+test("--until-empty ends with 1 where tasks wait for a hold that only people end", async () => {
+  const place = await placeWithStore();
+  await place.says(["resource", "set", "acct"]);
+  await place.says(["resource", "hold", "acct"]);
+  await place.says(["add", "Work", "--uses", "acct"]);
+  const { code, err, out } = await place.dibs(["work", "--until-empty", "--", ...sh("true")]);
+  expect({ code, text: err + out }).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("held resource"),
+  });
+});
