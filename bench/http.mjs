@@ -229,7 +229,7 @@ async function latencyUnderLoad(perSecond, share, forMs) {
     };
     await Promise.all(
       workers.map(async (sessionId, at) => {
-        // Each has its own pace; whoever is late goes on at once, and that is counted.
+        // Each has its own pace; a late worker goes on at once, and is counted.
         for (let due = performance.now() + (gapMs * at) / usual; due < end; due += gapMs) {
           const wait = due - performance.now();
           if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));

@@ -10,10 +10,10 @@ const logger = new Logger(() => () => undefined);
 
 export const graphilePresets = {
   byDefault: {},
+  // Each job is completed durably before its worker goes on, as a Dibs worker does it; 512 jobs are locked in advance.
+  awaited: { localQueue: { size: 512 } },
   // Its fastest: smaller local queues were slower, longer delays and a local queue of 2 000 jobs not faster. It moves on without
   // waiting for the completion, and so many jobs are locked for this process in advance.
-  /** Each job is completed durably before its worker goes on, as a Dibs worker does it; 512 jobs are locked in advance. */
-  awaited: { localQueue: { size: 512 } },
   batched: { localQueue: { size: 512 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
 };
 

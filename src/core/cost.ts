@@ -3,7 +3,7 @@
 import type { DibsEvent } from "./event.js";
 import { exact, type TaskUsage, usageFields } from "./resource.js";
 
-/** Nobody said more than this; what was not reported is not in it. */
+/** Reported cost; cost that was not reported is unknown, and not in it. */
 export type Cost = Record<keyof TaskUsage, number>;
 
 const costGroups = ["byAgentType", "byLabel", "byResource"] as const;

@@ -321,6 +321,12 @@ export function usesOfClaim(who: Pick<Who, "uses"> | null, settings: Settings): 
   return sumOfUses(who?.uses, projectUses({ settings }));
 }
 
+/** What keeps each of these sessions from a task; empty if one of them gets it, or there is none. */
+export function lackedByAll(fitting: readonly Who[], obstaclesOf: (who: Who) => Obstacle[]): Obstacle[] {
+  const isLackedByAll = fitting.length > 0 && fitting.every((who) => obstaclesOf(who).length > 0);
+  return isLackedByAll ? fitting.flatMap(obstaclesOf) : [];
+}
+
 /** Of a claim of a task in this lane; a lane that is no longer than the prefix uses nothing. */
 function laneUses(lane: string, prefix: string, base: Uses): Uses {
   if (lane.length === prefix.length) return base;

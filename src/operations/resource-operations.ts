@@ -11,7 +11,7 @@ import type {
   SetResourceCommand,
 } from "../core/command.js";
 import { limits } from "../core/limits.js";
-import { laneMisfit, laneObstacles, type Who, whoIs } from "../core/ready.js";
+import { lackedByAll, laneMisfit, laneObstacles, type Who } from "../core/ready.js";
 import { accept, assert } from "../core/refusal.js";
 import {
   Availability,
@@ -30,6 +30,7 @@ import { currentSpent } from "../core/transitions/take.js";
 import type { Reads, View } from "../core/view.js";
 import type { Executor } from "./execute.js";
 import { type CommandCall, forCommand, forQuery } from "./handler.js";
+import { liveWorkers } from "./live-workers.js";
 import { iso, maybeIso, wireAttempt, wireOpenAttempt } from "./render.js";
 
 function wireResource(view: View, resource: Resource, now: number, waiting: number): WireResource {
@@ -58,26 +59,19 @@ function wireResource(view: View, resource: Resource, now: number, waiting: numb
   };
 }
 
-/** So many sessions of a project are asked what they lack. */
-const askedMax = 200;
-
 /** Ready tasks that lack each resource, by themselves or with every live session that fits them, of all projects. */
 function waitingById(view: Reads, now: number): Map<string, number> {
   const waiting = new Map<string, number>();
   const resources = new Availability(view, now);
   for (const { id, settings, paused } of view.projects({ readableOnly: true })) {
     if (paused) continue;
-    const live = { project: id, live: true, seenSince: now - sessionShownMs, readableOnly: true };
-    const workers = view.sessions({ ...live, limit: askedMax }).map((session) => whoIs(session));
+    const workers = liveWorkers(view, id, now);
     for (const { lane, ready } of view.readyCounts(id, now)) {
       if (ready === 0) continue;
       const lackedBy = (who: Who | null) => laneObstacles(lane, { who, settings, resources });
-      let lacked = lackedBy(null);
-      if (lacked.length === 0) {
-        const fitting = workers.filter((who) => laneMisfit(lane, who, settings) === null);
-        const all = fitting.map(lackedBy);
-        if (all.length > 0 && all.every(({ length }) => length > 0)) lacked = all.flat();
-      }
+      const fitting = () => workers.filter((who) => laneMisfit(lane, who, settings) === null);
+      const own = lackedBy(null);
+      const lacked = own.length > 0 ? own : lackedByAll(fitting(), lackedBy);
       for (const each of new Set(lacked.map((obstacle) => obstacle.id)))
         waiting.set(each, (waiting.get(each) ?? 0) + ready);
     }

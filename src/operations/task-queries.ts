@@ -5,10 +5,10 @@ import { idProblem } from "../core/ids.js";
 import { limits } from "../core/limits.js";
 import { countProject, whyNothing } from "../core/nothing.js";
 import { overlapReasons } from "../core/overlap.js";
-import { listReady, misfits, usesOfClaim, type Who, wantsOf, whoIs } from "../core/ready.js";
+import { lackedByAll, listReady, misfits, usesOfClaim, type Who, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
 import { Availability, ownUses, sumOfUses } from "../core/resource.js";
-import { isLive, isSilent, newcomer, type SessionTraits, sessionShownMs } from "../core/session.js";
+import { isLive, newcomer, type SessionTraits } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
 import { type OpenBreaker, openBreakers } from "../core/transitions/breaker.js";
 import { noSuchTask, sessionNotFound } from "../core/transitions/holder.js";
@@ -17,6 +17,7 @@ import type { Reads } from "../core/view.js";
 import { activeFirst } from "./active-first.js";
 import { decodeCursor } from "./cursor.js";
 import { type CallContext, forQuery } from "./handler.js";
+import { liveWorkers } from "./live-workers.js";
 import { recoverTaskAndSessions, recoverTasks } from "./preparations.js";
 import {
   maybeIso,
@@ -306,15 +307,10 @@ function heldBack(view: Reads, task: Task, sessionId: string | undefined, now: n
 /** Advice, not a blocker: the task is claimable, but no live session fits it. */
 function noSessionFits(view: Reads, task: Task, now: number): Reason | null {
   const { settings } = view.project(task.project)!;
-  const { orphanThresholdMs } = settings.claim;
-  const seenSince = now - sessionShownMs;
-  const fitting = view
-    .sessions({ project: task.project, live: true, seenSince, limit: limits.pageMax })
-    .filter((session) => !isSilent(session, orphanThresholdMs, now))
-    .map((session) => whoIs(session))
-    .filter((who) => misfits(wantsOf(task), who, settings).length === 0);
-  const [first] = fitting;
-  if (first) return lackOfAll(view, task, fitting, now);
+  const fitting = liveWorkers(view, task.project, now).filter(
+    (who) => misfits(wantsOf(task), who, settings).length === 0,
+  );
+  if (fitting.length > 0) return lackOfAll(view, task, fitting, now);
   const wants = [
     task.assignee === null ? null : `assignee ${task.assignee}`,
     task.agentType === null ? null : `agent type ${task.agentType}`,
@@ -336,9 +332,9 @@ function lackOfAll(view: Reads, task: Task, fitting: readonly Who[], now: number
   const resources = new Availability(view, now);
   const { settings } = view.project(task.project)!;
   const key = `${task.project}/${task.id}`;
-  const lacks = (who: Who) =>
-    resources.obstacle(sumOfUses(ownUses(task), usesOfClaim(who, settings)), key) !== null;
-  if (!fitting.every(lacks)) return null;
+  const lackedBy = (who: Who) =>
+    resources.obstacles(sumOfUses(ownUses(task), usesOfClaim(who, settings)), key);
+  if (lackedByAll(fitting, lackedBy).length === 0) return null;
   return explainTask(view, task, fitting[0]!, now).find(({ resource }) => resource !== undefined) ?? null;
 }
 

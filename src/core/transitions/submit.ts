@@ -102,7 +102,7 @@ function handIn(draft: Draft, task: Task, held: Claim, result: TaskResult, hande
   closeBreaker(draft, claim);
   const commit = changeIn(handedIn);
   const number = (task.submission?.number ?? 0) + 1;
-  // Whoever claims a task with the same path before this change has landed would begin without it.
+  // A task with the same path that is claimed before this change has landed would begin without it.
   const alone = commit === null ? [] : Object.keys(claim.uses ?? {}).filter(isHidden);
   const submission: Submission = {
     number,

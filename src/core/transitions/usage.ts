@@ -8,9 +8,9 @@ import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
 import {
   addedUsage,
   isCostKnown,
-  isHidden,
   mergedUsage,
   resourceOf,
+  shownUses,
   sumOfUsage,
   type Usage,
   usageFields,
@@ -60,7 +60,7 @@ export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<
       agentType: lease.agentType,
       labels: task.labels,
       ...(isNewlyKnown ? { costKnown: true, landed: after.landed !== null } : {}),
-      resources: Object.keys(lease.uses ?? {}).filter((id) => !isHidden(id)),
+      resources: Object.keys(shownUses(lease.uses)),
     },
   });
   return accept({ epoch: lease.epoch });

@@ -15,6 +15,7 @@ import { Confirm } from "../../components/confirm.js";
 import { LoadError } from "../../components/load-error.js";
 import { grouped } from "../../components/number.js";
 import { Badge } from "../../components/parts.js";
+import { Reason } from "../../components/reason.js";
 import { withUnseen } from "../../components/unseen.js";
 import { When } from "../../components/when.js";
 import { dibs } from "../../data/dibs.js";
@@ -154,7 +155,6 @@ const lasting: [lasts: string, text: string][] = [
   ["6h", "6 hours"],
   ["1d", "1 day"],
 ];
-const reasonLengthMax = 1000;
 
 const msOf = (lasts: string) => Number.parseInt(lasts, 10) * unitMs[lasts.at(-1)!]!;
 
@@ -194,14 +194,7 @@ function Hold({ id, onClose, onDone }: { id: string } & DialogProps) {
           ))}
         </select>
       </label>
-      <label className="field">
-        Reason (optional)
-        <input
-          value={reason}
-          maxLength={reasonLengthMax}
-          onChange={(event) => setReason(event.target.value)}
-        />
-      </label>
+      <Reason value={reason} onChange={setReason} />
     </Confirm>
   );
 }

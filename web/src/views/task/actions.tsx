@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type Action, cliFor, curlFor, type Details } from "../../../../src/client/view/commands.js";
 import { Confirm } from "../../components/confirm.js";
 import { CopyText, Dialog } from "../../components/parts.js";
+import { Reason } from "../../components/reason.js";
 import { dibs, type Task } from "../../data/dibs.js";
 import { useProjectToName } from "../../data/projects.js";
 
@@ -17,20 +18,9 @@ interface ActionProps {
   onClose: () => void;
 }
 
-const reasonLengthMax = 1000;
-
 export const isOver = ({ state }: Pick<Task, "state">) => /^(?:completed|failed|cancelled)$/.test(state);
 export const isEditable = ({ state }: Pick<Task, "state">) => state !== "completed";
 export const isRetryable = ({ state }: Pick<Task, "state">) => state === "failed" || state === "cancelled";
-
-function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  return (
-    <label className="field">
-      Reason (optional)
-      <input value={value} maxLength={reasonLengthMax} onChange={(event) => onChange(event.target.value)} />
-    </label>
-  );
-}
 
 export function Cancel({ task, onClose }: ActionProps) {
   const { id, project, title, openChildren, claim } = task;
