@@ -55,9 +55,8 @@ export interface Document {
   value: Record<string, unknown> | null;
 }
 
-export function documentKey(kind: string, key: string): string {
-  return `${kind}/${key}`;
-}
+/** `kind/key`; a kind contains no slash. */
+export const documentKey: (kind: string, key: string) => string = keyOf;
 
 export interface Changes {
   /** If its `eventMin` is higher than before, the events below it go. */

@@ -102,8 +102,8 @@ export function blockers(task: Task, { claim, project, who, resources, now }: Si
   if (project.paused) found.push("PROJECT_PAUSED");
   if (who) found.push(...misfits(wantsOf(task), who, project.settings));
   if (!claim && task.type === "task") {
-    const codes = obstaclesOf(task, project, who, resources).map(({ code }) => code);
-    found.push(...new Set(codes));
+    for (const { code } of obstaclesOf(task, project, who, resources))
+      if (!found.includes(code)) found.push(code);
   }
   return found;
 }

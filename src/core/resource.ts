@@ -239,22 +239,21 @@ export const globOf = (id: string) => id.slice(id.indexOf("/", 1) + 1);
 
 /** Units in the order of their ids, so that equal ones are written equally; null for none. */
 export function normalUses(uses: Readonly<Record<string, number>> | null | undefined): Uses {
-  const entries = Object.entries(uses ?? {}).filter(([, units]) => units > 0);
-  if (entries.length === 0) return null;
+  let isEmpty = true;
+  for (const id in uses) isEmpty &&= uses[id]! <= 0;
+  // The usual case, which each claim asks several times: nothing is built.
+  if (isEmpty) return null;
+  const entries = Object.entries(uses!).filter(([, units]) => units > 0);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export const isSameUses = (a: Uses, b: Uses): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-export function sumOfUses(...all: readonly (Uses | undefined)[]): Uses {
-  const given = all.filter((each) => each !== null && each !== undefined);
-  if (given.length === 0) return null;
-  if (given.length === 1) return given[0]!;
-  const sum: Record<string, number> = {};
-  for (const uses of given) {
-    for (const [id, units] of Object.entries(uses)) {
-      sum[id] = (Object.hasOwn(sum, id) ? sum[id]! : 0) + units;
-    }
+export function sumOfUses(a: Uses | undefined, b: Uses | undefined): Uses {
+  if (!a || !b) return a ?? b ?? null;
+  const sum: Record<string, number> = { ...a };
+  for (const [id, units] of Object.entries(b)) {
+    sum[id] = (Object.hasOwn(sum, id) ? sum[id]! : 0) + units;
   }
   return normalUses(sum);
 }
@@ -269,7 +268,7 @@ export const projectUses = ({ settings }: Pick<Project, "settings">): Uses => no
 
 /** Without the resources that Dibs uses by itself. */
 export function shownUses(uses: Uses): Record<string, number> {
-  return Object.fromEntries(Object.entries(uses ?? {}).filter(([id]) => !isHidden(id)));
+  return uses === null ? {} : Object.fromEntries(Object.entries(uses).filter(([id]) => !isHidden(id)));
 }
 
 /** Each claim asks it of every lane: nothing is built. */
@@ -385,7 +384,7 @@ interface Allowance {
 /** What can be taken now. Reads the documents once, and works out each resource once. */
 export class Availability {
   private readonly config: Config;
-  private readonly allowances = new Map<string, Allowance>();
+  private allowances: Map<string, Allowance> | null = null;
   private byId: Map<string, Resource> | null = null;
   private inUse: InUseById | null = null;
   private reserved: Reservation[] | null = null;
@@ -400,8 +399,9 @@ export class Availability {
   }
 
   private allowance(id: string): Allowance {
-    const known = this.allowances.get(id);
+    const known = this.allowances?.get(id);
     if (known) return known;
+    this.allowances ??= new Map();
     this.byId ??= new Map(this.config.resources.map((each) => [each.id, each]));
     const resource = this.byId.get(id);
     const capacity = resource ? resource.capacity : isHidden(id) ? 1 : null;

@@ -169,7 +169,7 @@ export const taskCommands = {
   }),
   "tasks.claim": forCommand("tasks.claim", {
     run: claimNamed,
-    command: ({ waitMs: _, ...input }, context): ClaimCommand => ({
+    command: (input, context): ClaimCommand => ({
       type: "claim",
       ...input,
       project: project(input, context),
@@ -186,10 +186,11 @@ export const taskCommands = {
     isRemembered: ({ claim }) => claim !== null,
     run: (executor, call) =>
       call.input.kind === "review" ? claimNextReview(executor, call) : claimNext(executor, call),
-    command: ({ kind, ...input }, context) => {
-      const by = { ...input, project: project(input, context), register: registration(input, context) };
-      if (kind === "review") return { type: "claim-review", ...by, candidates: context.candidates ?? [] };
-      return { type: "claim-next", ...by };
+    command: (input, context) => {
+      const by = { project: project(input, context), register: registration(input, context) };
+      if (input.kind === "review")
+        return { type: "claim-review", ...input, ...by, candidates: context.candidates ?? [] };
+      return { type: "claim-next", ...input, ...by };
     },
     answer: (view, value, command, now) => {
       if (value.taskId === null) return nothingClaimed(value);

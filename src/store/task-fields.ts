@@ -159,23 +159,24 @@ export function toTask(row: Row, ordinal: number): Task {
   return task;
 }
 
-// The fields are compared one by one: two changes may have the same instant, so `updatedAt` does not tell.
-const compared = all.filter(([, field]) => field.in !== "key");
-const groupOf = (field: Found) => field.group ?? null;
-const namesWhere = (isMeant: (group: Group | null) => boolean) =>
-  compared.filter(([, field]) => isMeant(groupOf(field))).map(([name]) => name);
-const others = namesWhere((group) => group === null);
-const onlyFreed = namesWhere((group) => group === "freed");
-const onlyMoved = namesWhere((group) => group === "moved");
+const groups = new Map<string, Group | null>(
+  all.flatMap(([name, field]) => (field.in === "key" ? [] : [[name, field.group ?? null]])),
+);
 
-function isSame(before: Task, after: Task, names: readonly Name[]): boolean {
-  for (const name of names) if (before[name] !== after[name]) return false;
-  return true;
-}
-
-/** How a change of a task is written. */
+/**
+ * How a change of a task is written. The fields are compared one by one: two changes may have the same instant, so `updatedAt`
+ * does not tell.
+ */
 export function changeOf(before: Task, after: Task): "moved" | "freed" | "whole" {
-  if (!isSame(before, after, others)) return "whole";
-  if (isSame(before, after, onlyFreed)) return "moved";
-  return isSame(before, after, onlyMoved) ? "freed" : "whole";
+  let isMoved = false;
+  let isFreed = false;
+  for (const name in after) {
+    if (before[name as Name] === after[name as Name]) continue;
+    const group = groups.get(name);
+    if (group === null) return "whole";
+    isMoved ||= group === "moved";
+    isFreed ||= group === "freed";
+  }
+  if (!isFreed) return "moved";
+  return isMoved ? "whole" : "freed";
 }

@@ -17,9 +17,11 @@ export function keptUses(task: Pick<Task, "state" | "submission"> | undefined): 
 
 export function accountResources(draft: Draft): void {
   const { changes, view } = draft;
-  const counted = new Map<string, InUse>();
+  // Most decisions change no count.
+  let counted: Map<string, InUse> | null = null;
   const add = (uses: Uses | undefined, of: keyof InUse, sign: 1 | -1) => {
     for (const id in uses) {
+      counted ??= new Map();
       const count = counted.get(id) ?? { units: 0, named: 0 };
       const change = of === "units" ? uses[id]! : 1;
       counted.set(id, { ...count, [of]: count[of] + sign * change });
@@ -45,7 +47,7 @@ export function accountResources(draft: Draft): void {
     add(before && projectUses(before), "named", -1);
     add(projectUses(project), "named", 1);
   }
-  if (counted.size > 0) countUse(draft, counted);
+  if (counted) countUse(draft, counted);
 }
 
 function split(key: Key): [string, string] {

@@ -89,7 +89,8 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
     : null;
   const breaker = origin && openBreaker(draft, origin);
   const avoid = session.avoid.length === 0 ? nothing : avoided(session);
-  const query = { project, settings, who, labels, avoid, now: draft.now };
+  const resources = new Availability(draft, draft.now);
+  const query: PickQuery = { project, settings, who, labels, avoid, now: draft.now, resources };
   const { entry, soonestAt, lacksResource, heldUntil } = pickReserving(draft, query);
   if (!entry) {
     const due = earliest(soonestAt, draft.view.nextDue(draft.now));
@@ -106,7 +107,7 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
     claim: draft.claim(project, task.id),
     project: draft.project(project),
     who,
-    resources: new Availability(draft, draft.now),
+    resources: query.resources,
     now: draft.now,
   });
   assert(blocked.length === 0, `ready task ${entry.id} is claimable, not ${blocked}`);
@@ -115,17 +116,18 @@ export function claimNext(draft: Draft, command: ClaimNextCommand): Outcome<Clai
   return accept({ taskId: entry.id, resumed: false });
 }
 
-/** A task that has long waited for many units at once gets what is freed from now on. */
-function pickReserving(draft: Draft, query: Omit<PickQuery, "resources">): Picked {
+/** A task that has long waited for many units at once gets what is freed from now on; then the query's resources are the new ones. */
+function pickReserving(draft: Draft, query: PickQuery): Picked {
   const { now } = query;
-  const picked = pickReadable(draft, { ...query, resources: new Availability(draft, now) });
+  const picked = pickReadable(draft, query);
   if (!picked.starved) return picked;
   const rankOf = (each: Reservation) => {
     const task = draft.task(each.project, each.taskId);
     return task ? rankOfTask(task, draft.project(each.project).settings, now) : 0;
   };
   if (!reserve(draft, picked.starved, rankOf, now)) return picked;
-  return pickReadable(draft, { ...query, resources: new Availability(draft, now) });
+  query.resources = new Availability(draft, now);
+  return pickReadable(draft, query);
 }
 
 /** So many unreadable tasks are passed over at the head of the queue; the next one fails the claim. */

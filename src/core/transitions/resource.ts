@@ -125,7 +125,7 @@ function workerProblem(draft: Draft, command: HoldResourceCommand, until: number
   const session = draft.session(project, sessionId);
   if (!isLive(session)) return sessionNotFound(sessionId);
   const held = draft.view.claimsOf(project, sessionId).map(({ uses }) => uses);
-  const uses = sumOfUses(session.uses, projectUses(draft.project(project)), ...held);
+  const uses = [projectUses(draft.project(project)), ...held].reduce(sumOfUses, session.uses);
   if (!uses || !Object.hasOwn(uses, id)) {
     return refuse("FORBIDDEN", `Session ${sessionId} does not use resource ${id}, so it cannot hold it.`, {
       hint: "A leader can hold any resource.",

@@ -52,8 +52,9 @@ const granted = {
   acknowledged: false,
 } satisfies Partial<Claim>;
 const constant = { state: "'claimed'", heartbeat_count: "0", acknowledged: "0" };
-const isGrantedField = (field: string): field is keyof typeof granted => field in granted;
-const sharedByGranted = changing.part((field) => field !== "sessionId" && !isGrantedField(field));
+const grantedFields = Object.keys(granted) as (keyof typeof granted)[];
+const isShared = (field: string) => field !== "sessionId" && !(field in granted);
+const sharedByGranted = changing.part(isShared);
 
 const { columns } = layout;
 const sql = {
@@ -105,8 +106,7 @@ export function list({ db, org }: Scope, { project, sessionId, limit, readableOn
 }
 
 function isAsGranted(claim: Claim): boolean {
-  for (const field in granted) if (isGrantedField(field) && claim[field] !== granted[field]) return false;
-  return true;
+  return grantedFields.every((field) => claim[field] === granted[field]);
 }
 
 export function write(scope: Scope, claims: Iterable<OfTask<Change<Claim>>>): void {
