@@ -50,6 +50,8 @@ export interface SubmissionDiff {
   reviewPaths: string[];
   /** The same for the same changes, wherever they are applied. */
   patchId: string | null;
+  /** The target has had the change since it was looked at first. */
+  onTarget?: boolean;
 }
 
 /** How many agents can give a review back, or lose it, before a person is asked. */
@@ -57,9 +59,9 @@ const unfinishedMax = 3;
 /** Nobody asks for reviews: after this time a person is. */
 const unaskedMs = 10 * 60_000;
 
-/** Whose approval a submission needs. A change that is on the target already, merged by somebody else, needs none. */
-export function reviewNeed({ settings: { land } }: Project, { commit, diff }: Submission): ReviewSetting {
-  if (commit !== null && diff?.fileCount === 0) return "none";
+/** Whose approval a submission needs. A change that somebody else has merged needs none; one that never changed anything does. */
+export function reviewNeed({ settings: { land } }: Project, { diff }: Submission): ReviewSetting {
+  if (diff?.onTarget) return "none";
   return diff && diff.reviewPaths.length > 0 ? "human" : land.review;
 }
 

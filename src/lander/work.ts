@@ -2,6 +2,7 @@
 // records the intent, moves the target, verifies and reports.
 
 import type { Dibs } from "../client/client.js";
+import { globMatcher } from "../common/glob.js";
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
@@ -546,11 +547,12 @@ export class Work {
             entries.push({ queued, commit, tip: commit, tree: merged.tree });
             return { entries, hasReturned: false, toReview: diff };
           }
+          if (entries.length > 0 && (await this.isProtected(queued.commit, sight, land))) continue;
           found.push({ queued, diff });
         }
         tip = commit;
       } else if (isToBeReviewed) {
-        // It is on the target already.
+        // It changes nothing there.
         await this.recordForReview(queued, emptyDiff(tip), sight);
         return { entries: [], hasReturned: true };
       }
@@ -561,6 +563,14 @@ export class Work {
     }
     for (const { queued, diff } of found) await this.recordDiff(queued, diff, sight);
     return { entries, hasReturned: false };
+  }
+
+  /** Its branch changes a path that needs a person. What has the same change before it in the chain may never land. */
+  private async isProtected(commit: string, sight: Sight, { reviewPaths }: Land): Promise<boolean> {
+    const { path: cwd } = this.worktree!;
+    const base = await mergeBase(cwd, sight.tip, commit);
+    const changed = base === null ? [] : await changedPaths(cwd, base, commit);
+    return changed.map(({ path }) => path).some(globMatcher(reviewPaths));
   }
 
   private async candidate(committer: Committer, candidate: Candidate): Promise<string | Hold> {

@@ -115,7 +115,7 @@ function wireReview(
 
 function wireDiff(diff: Submission["diff"]): WireSubmission["diff"] {
   if (!diff) return null;
-  const { patchId: _, ...rest } = diff;
+  const { patchId: _, onTarget: _isMerged, ...rest } = diff;
   return rest;
 }
 

@@ -387,6 +387,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
           deletions: whole,
           reviewPaths: listOf(text),
           patchId: orNull(text),
+          onTarget: optional(flag),
         }),
       ),
     ),

@@ -198,3 +198,32 @@ test("an agent reviews what another one submitted, and the author cannot", async
   expect(await reviewing()).toBeUndefined();
   expect(await stage.land()).toMatchObject({ landed: 1 });
 });
+
+test("a commit that changes nothing is no way around the review", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const empty = git(stage.root, "commit-tree", "main^{tree}", "-p", "main", "-m", "done");
+  const tip = await stage.submitCommit(stage.tip);
+  const none = await stage.submitCommit(empty);
+  expect(await stage.land()).toMatchObject({ landed: 0 });
+  for (const taskId of [tip, none])
+    expect(await stage.submission({ taskId })).toMatchObject({ stage: "review", approved: false });
+});
+
+test("a protected path does not land with a branch that was looked at on top of another one", async () => {
+  const stage = await Stage.open({ land: { checks: [noBad] } });
+  const one = await stage.handIn({ "package.json": "{}\n" });
+  await stage.land();
+  await stage.dibs.tasks.approve({ taskId: one.taskId, submission: 1 });
+  const two = await stage.handIn({ "b.txt": "b\n" }, { from: one.branch });
+  let isWithdrawn = false;
+  await stage.land({
+    before: async (effect: string) => {
+      if (effect !== "intent" || isWithdrawn) return;
+      isWithdrawn = true;
+      await stage.dibs.tasks.withdraw({ taskId: one.taskId });
+    },
+  } as never);
+  expect(isWithdrawn).toBe(true);
+  expect(stage.has("main", "package.json")).toBe(false);
+  expect(await stage.submission(two)).toMatchObject({ stage: "review", reviewNeeded: "human" });
+});

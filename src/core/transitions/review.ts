@@ -46,7 +46,11 @@ export function recordDiff(draft: Draft, command: RecordDiffCommand): Outcome<{ 
   if ("ok" in submission) return submission;
   const isNew = submission.diff === null;
   const reviews = isNew ? inherited(draft, task, submission, diff) : [];
-  const looked = { ...submission, diff, reviews: [...submission.reviews, ...reviews] };
+  const looked = {
+    ...submission,
+    diff: isOnTarget(submission.diff, diff) ? { ...diff, onTarget: true } : diff,
+    reviews: [...submission.reviews, ...reviews],
+  };
   putSubmission(draft, task, looked);
   putPatch(draft, task, { submission: submission.number, ...patch });
   const approved = isApproved(draft.project(project), looked);
@@ -64,6 +68,10 @@ export function recordDiff(draft: Draft, command: RecordDiffCommand): Outcome<{ 
   }
   return accept({ approved });
 }
+
+/** It changed something when it was looked at first, and nothing now: somebody else has merged it. */
+const isOnTarget = (before: SubmissionDiff | null, { fileCount }: Pick<SubmissionDiff, "fileCount">) =>
+  before !== null && fileCount === 0 && (before.fileCount > 0 || before.onTarget === true);
 
 /** A new submission with the same changes has the approval of the one before. */
 function inherited(

@@ -152,12 +152,22 @@ export function reviews(driver: Driver): void {
       expect(await stage(world, hold.taskId)).toBe("review");
     });
 
+    it("so is a commit that changes nothing", async (world) => {
+      await reviewing(world, "human");
+      const { taskId } = await submitted(world);
+      for (let round = 0; round < 2; round++) {
+        expect(await inspected(world, taskId, 1, { fileCount: 0 })).toEqual({ approved: false });
+        expect(await stage(world, taskId)).toBe("review");
+      }
+    });
+
     it("a merge outside of Dibs ends the review", async (world) => {
       await reviewing(world, "human");
       const { taskId } = await submitted(world);
       await inspected(world, taskId);
       expect(await asked(world)).toHaveLength(1);
-      await inspected(world, taskId, 1, { fileCount: 0 });
+      for (let round = 0; round < 2; round++)
+        expect(await inspected(world, taskId, 1, { fileCount: 0 })).toEqual({ approved: true });
       expect(await asked(world)).toEqual([]);
       expect(await intent(world, taskId)).toMatchObject({ ok: true });
     });
