@@ -296,7 +296,7 @@ export function review(draft: Draft, command: ReviewCommand): Outcome<Reviewed> 
   const session = command.sessionId === undefined ? null : draft.session(project, command.sessionId);
   if (session !== null && !isLive(session)) return sessionNotFound(command.sessionId!);
   const repeated = sameVerdict(draft, task, command);
-  if (repeated) return accept({ approved: repeated });
+  if (repeated) return accept(repeated);
   const submission = openSubmission(draft, task, command.submission);
   if ("ok" in submission) return submission;
   const refusal =
@@ -342,17 +342,21 @@ function withoutOpen(draft: Draft, submission: Submission): Submission {
 }
 
 /** The same reviewer said the same of this submission before. */
-function sameVerdict(
-  draft: Draft,
-  task: Task,
-  command: ReviewCommand,
-): { approved: boolean }["approved"] | null {
+function sameVerdict(draft: Draft, task: Task, command: ReviewCommand): Reviewed | null {
+  const { verdict, comment } = command;
   const submission = submissionOf(draft, task, command.submission);
   const by = reviewerName(draft, command);
-  const isSame = submission?.reviews.some((each) => each.by === by && each.verdict === command.verdict);
-  if (!submission || !isSame) return null;
-  return command.verdict === "approve" && isApproved(draft.project(task.project), submission);
+  const isSame = (each: Review) =>
+    each.by === by &&
+    each.verdict === verdict &&
+    // Other words about an old version would get lost.
+    (verdict === "approve" || each.comment === commentFrom(comment));
+  if (!submission?.reviews.some(isSame)) return null;
+  return { approved: verdict === "approve" && isApproved(draft.project(task.project), submission) };
 }
+
+const commentFrom = (text: string | undefined) =>
+  text === undefined ? null : beginningOf(text, limits.detailLengthMax);
 
 const reviewerName = (draft: Draft, { sessionId }: ReviewCommand) =>
   sessionId === undefined ? draft.context.actor : `agent:${sessionId}`;
@@ -421,7 +425,7 @@ function withVerdict(
   const { verdict, comment, sessionId = null, own = false } = command;
   const given = {
     verdict,
-    comment: comment === undefined ? null : beginningOf(comment, limits.detailLengthMax),
+    comment: commentFrom(comment),
     verdictAt: draft.now,
     // Only a person can say so.
     own: own && sessionId === null,

@@ -218,6 +218,30 @@ export function reviews(driver: Driver): void {
       expect((await submission(world, taskId)).reviews).toHaveLength(1);
     });
 
+    it("requested changes that are reported again answer the same; other words come too late", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world);
+      await inspected(world, taskId);
+      const { epoch } = (await claimReview(world, "b", taskId)) as { epoch: number };
+      const given = review(taskId, "request-changes", { sessionId: "b", epoch, comment: "rename it" });
+      expect(await world.ok(given)).toEqual({ approved: false });
+      expect(await world.ok(given)).toEqual({ approved: false });
+      await world.refused("STALE_SUBMISSION", { ...given, comment: "and test it" });
+      expect(await world.look(taskId)).toMatchObject({ now: "queued", returnCount: 1 });
+      expect((await submission(world, taskId)).reviews).toHaveLength(1);
+    });
+
+    it("so does an agent's approval where a person's is needed, too", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world);
+      const { epoch } = (await claimReview(world, "b", taskId)) as { epoch: number };
+      await inspected(world, taskId, 1, { reviewPaths: ["package.json"] });
+      const given = review(taskId, "approve", { sessionId: "b", epoch });
+      expect(await world.ok(given)).toEqual({ approved: false });
+      expect(await world.ok(given)).toEqual({ approved: false });
+      expect((await submission(world, taskId)).reviews).toHaveLength(1);
+    });
+
     it("after too many rounds a person is asked once, and the answer begins again", async (world) => {
       await reviewing(world, "human", { reviewRoundsMax: 1 });
       const { taskId } = await submitted(world);
