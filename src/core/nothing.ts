@@ -92,15 +92,23 @@ export function whyNothing(view: Reads, query: Query): WhyNothing {
     const count = found[code] ?? 0;
     return count > 0 ? [{ code, count, message: texts[code](count) }] : [];
   });
-  if (project.paused) reasons.push({ code: "PROJECT_PAUSED", message: texts.PROJECT_PAUSED() });
+  if (project.paused) reasons.push(paused);
   if (reasons.length === 0) reasons.push({ code: "NO_OPEN_TASKS", message: texts.NO_OPEN_TASKS() });
-  const fix = fixFor(view, query, new Set(reasons.map(({ code }) => code)));
-  return {
-    message: `Nothing to claim: ${reasons.map(({ message }) => message).join(", ")}. Run: ${fix}`,
-    fix,
-    reasons,
-  };
+  return saying(reasons, fixFor(view, query, new Set(reasons.map(({ code }) => code))));
 }
+
+const paused: NothingReason = { code: "PROJECT_PAUSED", message: texts.PROJECT_PAUSED() };
+
+/** Of a claim of a review, which looks at no tasks. */
+export const whyPaused = (project: Project): WhyNothing => saying([paused], resumeFix(project));
+
+const resumeFix = ({ id }: Project) => `dibs project resume ${id}`;
+
+const saying = (reasons: NothingReason[], fix: string): WhyNothing => ({
+  message: `Nothing to claim: ${reasons.map(({ message }) => message).join(", ")}. Run: ${fix}`,
+  fix,
+  reasons,
+});
 
 type Counts = Partial<Record<NothingCode, number>>;
 
@@ -165,7 +173,7 @@ function countRetried(view: Reads, { project, counts, now }: Query): number {
 function fixFor(view: Reads, { project, counts, claimant }: Query, codes: ReadonlySet<NothingCode>): string {
   const has = (...any: NothingCode[]) => any.some((code) => codes.has(code));
   const where = project.id === view.org().defaultProject ? "" : ` --project ${project.id}`;
-  if (has("PROJECT_PAUSED")) return `dibs project resume ${project.id}`;
+  if (has("PROJECT_PAUSED")) return resumeFix(project);
   if (has("SESSION_AT_CAPACITY")) return `dibs in-flight --session ${claimant?.session.id}${where}`;
   if (has("AGENT_HELD_BACK", "AWAITING_RESPONSE")) return `dibs inbox${where}`;
   if (has("RESOURCE_HELD", "RESOURCE_TOO_SMALL")) return "dibs resources";

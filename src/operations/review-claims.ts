@@ -4,6 +4,7 @@ import { Wake } from "../common/wake.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import { landingOrder } from "../core/landing.js";
+import { whyPaused } from "../core/nothing.js";
 import { stageOf } from "../core/review.js";
 import type { Executor } from "./execute.js";
 import type { CommandCall } from "./handler.js";
@@ -34,8 +35,8 @@ export async function claimNextReview(executor: Executor, call: ClaimNext): Prom
       const answer =
         isFirst || candidates.length > 0 ? (await executor.transact(call, candidates)).answer : null;
       const leftMs = until - monotonicMs();
-      if (answer?.claim || leftMs <= 0 || signals.some((signal) => signal.aborted))
-        return answer ?? nothing();
+      if (answer?.claim) return answer;
+      if (leftMs <= 0 || signals.some((signal) => signal.aborted)) return nothing(executor, call);
       await wake.wait(Math.min(retryMs, leftMs));
     }
   } finally {
@@ -44,7 +45,12 @@ export async function claimNextReview(executor: Executor, call: ClaimNext): Prom
   }
 }
 
-const nothing = (): Answer => ({ success: true, claim: null, task: null, resumed: false });
+/** Of a paused project with the reason, as every claim. */
+async function nothing({ store }: Executor, { caller, input }: ClaimNext): Promise<Answer> {
+  const answer = { success: true, claim: null, task: null, resumed: false } as const;
+  const project = await store.read(caller.org, (view) => view.project(input.project ?? caller.project));
+  return project?.paused && input.why !== false ? { ...answer, why: whyPaused(project) } : answer;
+}
 
 /** Submitted tasks that wait for a review, in the order of landing. */
 function candidatesFor({ store }: Executor, { caller, input }: ClaimNext): Promise<string[]> {

@@ -178,7 +178,7 @@ class CommandRunner implements Runner {
     const answer = await this.untilAnswered(() => session.known(claim));
     if (!answer) return null;
     if (!answer.claim || !answer.task) {
-      const why = review && waitMs === 0 ? noReview : answer.why;
+      const why = answer.why ?? (review && waitMs === 0 ? noReview : undefined);
       if (why) this.options.onNothing?.(why);
       return { claimed: null, ...answer, isLanding: await this.isLanding(answer) };
     }

@@ -208,6 +208,24 @@ test("the author's session cannot review, nor another one of its token", async (
   );
 });
 
+test("a paused project gives no reviews, and says so, although a lander is alive", async () => {
+  const { place, dibs } = await repository(await placeWithStore());
+  const id = await submitted(place, dibs);
+  const { task } = await dibs.tasks.create({ title: "Not looked at yet", prompt: "x" });
+  await place.says(["work", "--once", "--no-land", "--", ...sh("echo new > new.ts")]);
+  await place.says(["project", "pause"]);
+  expect((await dibs.tasks.submission({ taskId: task.id })).submission.stage).toBe("checking");
+  const asked = await place.dibs(reviewer(verdict("approve", "Fine"), "--once"));
+  expect([asked.code, asked.err]).toEqual([
+    5,
+    expect.stringContaining("project paused. Run: dibs project resume"),
+  ]);
+  await place.dibs(reviewer(verdict("approve", "Fine"), "--until-empty"));
+  expect(await reviewsOf(dibs, id)).toEqual([]);
+  await place.says(["project", "resume"]);
+  expect((await place.dibs(reviewer(verdict("approve", "Fine"), "--once"))).code).toBe(0);
+});
+
 test("a relative command is the reviewer's own, not the submission's", async () => {
   const { place, dibs } = await repository(await placeWithStore());
   const { task } = await dibs.tasks.create({ title: "Replace the reviewer", prompt: "x" });

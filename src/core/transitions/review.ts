@@ -148,22 +148,23 @@ export function claimReview(draft: Draft, command: ClaimReviewCommand): Outcome<
     renewHeld(draft, first, command.ttlMs ?? first.review.ttlMs);
     return accept({ ...first.held, resumed: true });
   }
+  if (draft.project(project).paused) return accept({ taskId: null });
+  // An author that asks in vain is no reviewer, although it reviews what comes next: after a while a person is asked.
   let isOfUse = true;
   for (const taskId of command.candidates) {
     const task = draft.task(project, taskId);
     const submission = task?.state === "submitted" ? submissionOf(draft, task) : null;
     if (!task || !submission || !isFree(draft, task, submission)) continue;
     if (!canReview(draft, task, submission, session)) {
-      isOfUse = false;
+      if (submission.reviewNotice === null) isOfUse = false;
       continue;
     }
-    noteAsked(draft, project, draft.now);
+    if (isOfUse) noteAsked(draft, project, draft.now);
     const epoch = grantReview(draft, task, submission, session, command.ttlMs);
     const review: HeldReview = { taskId, submission: submission.number, epoch };
     recordReviews(draft, session, [...held.map((each) => each.held), review]);
     return accept({ ...review, resumed: false });
   }
-  // An author that asks in vain is no reviewer: after a while a person is asked.
   if (isOfUse) noteAsked(draft, project, draft.now);
   return accept({ taskId: null });
 }

@@ -435,6 +435,31 @@ export function reviews(driver: Driver): void {
       expect(await asked(world)).toEqual([]);
     });
 
+    it("a reviewer of others does not hide that nobody can review its own work", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world, "author", { priority: 100 });
+      for (let count = 0; count < 3; count++) {
+        const other = await submitted(world, "colleague");
+        world.clock.advance(5 * minute);
+        expect(await claimReview(world, "author", taskId, other.taskId)).toMatchObject({
+          taskId: other.taskId,
+        });
+        await world.ok(review(other.taskId, "approve", { sessionId: "author" }));
+      }
+      expect(await world.read((view, now) => withoutReviewer(view, now).map(({ id }) => id))).toEqual([
+        taskId,
+      ]);
+    });
+
+    it("a paused project gives none", async (world) => {
+      await reviewing(world, "agent");
+      const { taskId } = await submitted(world);
+      await world.ok({ type: "update-project", paused: true });
+      expect(await claimReview(world, "b", taskId)).toEqual({ taskId: null });
+      await world.ok({ type: "update-project", paused: false });
+      expect(await claimReview(world, "b", taskId)).toMatchObject({ taskId });
+    });
+
     it("nobody has asked for reviews for ten minutes: a person is asked", async (world) => {
       await reviewing(world, "agent");
       const { taskId } = await submitted(world);

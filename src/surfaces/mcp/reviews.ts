@@ -6,6 +6,7 @@ import { gatherReview } from "../../client/brief/review-facts.js";
 import type { Dibs } from "../../client/client.js";
 import { Ending } from "../../common/abort.js";
 import { DibsError } from "../../contract/error.js";
+import type { WireNothing } from "../../contract/shapes.js";
 import type { AgentSessions } from "./agent-sessions.js";
 import { type Arguments, waitMsOf } from "./arguments.js";
 
@@ -39,7 +40,7 @@ export async function claimReview(
     const broken = new Ending([signal, agents.signal]);
     const { signal: ended } = broken;
     const claimed = await dibs.tasks.claimNext(wish, { signal: ended }).finally(() => broken.release());
-    if (!claimed.claim) return noReview(waitMs);
+    if (!claimed.claim) return noReview(waitMs, "why" in claimed ? claimed.why : undefined);
     const { claim, task, resumed } = claimed;
     const { taskId, sessionId, epoch } = claim;
     const submission = "review" in claimed ? claimed.review : undefined;
@@ -64,9 +65,9 @@ export async function claimReview(
   });
 }
 
-function noReview(waitMs: number): string[] {
+function noReview(waitMs: number, why: WireNothing | undefined): string[] {
   return [
-    "No submission waits for a review by you.",
+    why?.message ?? "No submission waits for a review by you.",
     ...(waitMs > 0 ? [`Waited ${waitMs / 1000} s.`] : []),
     "Next: claim_task with kind review and wait_seconds 50 to wait for one, or stop if you expect none.",
   ];
