@@ -191,7 +191,7 @@ const cleanedBeginning = (text: string) => cleaned(text.slice(0, charactersMax))
 const brief = (text: string) => oneLine(cleanedBeginning(text));
 
 /** Label and text of all that says why an attempt did not succeed. */
-function failureTexts(attempt: Attempt, { submissions }: History): [string, string][] {
+function failureTexts(attempt: Attempt, { submissions }: Pick<History, "submissions">): [string, string][] {
   const submission = submissions.find(({ epoch }) => epoch === attempt.epoch) ?? null;
   const { error, lateResult } = attempt;
   const texts: [string, string | null | undefined][] = [
@@ -203,6 +203,9 @@ function failureTexts(attempt: Attempt, { submissions }: History): [string, stri
     .map(([label, text]): [string, string] => [label, cleanedEnd(text ?? "")])
     .filter(([, text]) => text !== "");
 }
+
+export const hasFailed = (attempt: Attempt, submissions: readonly Submission[]): boolean =>
+  failureTexts(attempt, { submissions }).length > 0;
 
 function returnLabel({ end, reviews }: Submission): string {
   if (end?.reason !== "changes-requested") return oneLine(end?.reason ?? "returned");

@@ -2,7 +2,7 @@
 // none, and costs no lookup.
 
 import type { WireClaim, WireTask } from "../contract/shapes.js";
-import { type Answered, type History, handoverText } from "../core/handover.js";
+import { type Answered, type History, handoverText, hasFailed } from "../core/handover.js";
 import { landingPlace, newestLandings, submissionOf } from "../core/landing.js";
 import { logKey, logKind, toLog } from "../core/log.js";
 import type { Task } from "../core/task.js";
@@ -46,7 +46,9 @@ async function extended<T extends Claimed>(
 }
 
 const attemptsMax = 5;
-const submissionsMax = 4;
+/** An attempt has at most one. */
+const submissionsMax = attemptsMax;
+const searchedMax = 50;
 
 /** Before the attempt with this epoch: the answer of a claim can be repeated after its end. */
 function historyOf(view: Reads, task: Task, epoch: number): History | null {
@@ -63,14 +65,29 @@ function historyOf(view: Reads, task: Task, epoch: number): History | null {
     .filter((submission) => submission !== null)
     .filter(isEarlier);
   const isConflict = submissions.some(({ end }) => end?.reason === "conflict");
+  const older = attempts.some((each) => hasFailed(each, submissions))
+    ? null
+    : failureBefore(view, task, attempts.at(-1)!.epoch);
   return {
     attemptCount: Math.max(attempts.length, newest.epoch),
-    attempts,
-    submissions,
+    attempts: [...attempts, ...(older ? [older.attempt] : [])],
+    submissions: [...submissions, ...(older?.submissions ?? [])],
     log: log ? toLog(log).text : null,
     answers: answersOf(view, task),
     landed: isConflict ? landedBefore(view, task) : [],
   };
+}
+
+/** Attempts that only gave the task back do not hide why an earlier one failed. */
+function failureBefore(view: Reads, task: Task, epoch: number) {
+  for (const attempt of view.attempts(task.project, task.id, searchedMax)) {
+    if (attempt.epoch >= epoch) continue;
+    const number = attempt.answer?.submission;
+    const own = number === undefined ? null : submissionOf(view, task, number);
+    const submissions = own ? [own] : [];
+    if (hasFailed(attempt, submissions)) return { attempt, submissions };
+  }
+  return null;
 }
 
 const eventsMax = 1_000;

@@ -235,6 +235,39 @@ test("a claim that waits, and one that is repeated with its key, have it as well
   expect(await claim()).toMatchObject({ claim: { epoch: 3 }, handover });
 });
 
+test("many attempts that gave the task back do not hide the newest failure", async () => {
+  const dibs = await open();
+  const giveBack = async (times: number) => {
+    for (let count = 0; count < times; count++) {
+      const { handover } = await dibs.tasks.claim(by(`s${count}`));
+      await dibs.tasks.release({ taskId: "0001", sessionId: `s${count}`, reason: "stopped" });
+      if (count > 0) expect(handover).toContain("the port was taken");
+    }
+  };
+  await dibs.tasks.claim(by("ann"));
+  await dibs.tasks.fail({ taskId: "0001", sessionId: "ann", error: "the port was taken" });
+  await giveBack(7);
+  expect((await dibs.tasks.claim(by("eve"))).handover).toContain(
+    "\nattempt 8: by s6, released: stopped\nattempt 1, error: the port was taken\n",
+  );
+});
+
+test("nor do submissions that were withdrawn", async () => {
+  const dibs = await open();
+  const { epoch, opened, submit } = await landing(dibs);
+  await submit("0001", "bob");
+  const id = await opened([{ taskId: "0001", submission: 1 }]);
+  const detail = "Check test exited with code 1.";
+  await dibs.landings.returned({ id, epoch, taskId: "0001", submission: 1, reason: "check-failed", detail });
+  for (let count = 0; count < 6; count++) {
+    await submit("0001", "bob");
+    await dibs.tasks.withdraw({ taskId: "0001" });
+    const { handover } = await dibs.tasks.claim(by("eve"));
+    expect(handover).toContain(`\nattempt 1, check-failed: ${detail}\n`);
+    await dibs.tasks.release({ taskId: "0001", sessionId: "eve" });
+  }
+});
+
 const commit = (digit: string) => digit.repeat(40);
 
 async function landing(dibs: Dibs) {
