@@ -419,15 +419,11 @@ export class Work {
 
   /**
    * Submissions that wait for a review, once per commit of the target: whether one conflicts with it by now, or was merged by
-   * somebody else, which ends its review. Empty ones need no merge and no check to be reviewed.
+   * somebody else, which ends its review.
    */
   private async lookAtReviewed(queue: Queued[], sight: Sight): Promise<boolean> {
     for (const queued of queue) {
       if (queued.approved || queued.stage === "held") continue;
-      if (queued.commit === null && !queued.inspected) {
-        await this.recordForReview(queued, emptyDiff(sight.tip), sight);
-        return true;
-      }
       if (!queued.inspected || queued.commit === null) continue;
       if (this.reviewed.get(keyOf(queued)) === sight.tip) continue;
       if (this.reviewed.size > keptMax) this.reviewed.clear();
@@ -499,6 +495,10 @@ export class Work {
         continue;
       }
       if (queued.commit === null) {
+        if (isToBeReviewed && !queued.approved) {
+          await this.recordForReview(queued, emptyDiff(tip), sight);
+          return { entries: [], hasReturned: true };
+        }
         entries.push({ queued, commit: null, tip, tree });
         continue;
       }

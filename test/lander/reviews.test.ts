@@ -227,3 +227,15 @@ test("a protected path does not land with a branch that was looked at on top of 
   expect(stage.has("main", "package.json")).toBe(false);
   expect(await stage.submission(two)).toMatchObject({ stage: "review", reviewNeeded: "human" });
 });
+
+test("an empty submission that came while everything was held is reviewed as well", async () => {
+  const stage = await Stage.open({ land: { review: "human" } });
+  const empty = await stage.handIn(null);
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  git(stage.root, "bisect", "start");
+  expect((await stage.land()).held).toHaveLength(1);
+  git(stage.root, "bisect", "reset");
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [] });
+  for (const each of [empty, one])
+    expect(await stage.submission(each)).toMatchObject({ stage: "review", diff: {} });
+});
