@@ -309,6 +309,18 @@ export function submittedDocument(project: string, count: number): Document {
   return { kind: submittedKind, key: project, value: { count } };
 }
 
+const pageMax = 1000;
+
+/** All of a project, page by page. */
+export function* submittedTasks(view: Pick<Reads, "tasks">, project: string): Generator<Task> {
+  for (let afterOrdinal = 0; ; ) {
+    const page = view.tasks({ project, states: ["submitted"], afterOrdinal, limit: pageMax });
+    yield* page;
+    if (page.length < pageMax) return;
+    afterOrdinal = page.at(-1)!.ordinal;
+  }
+}
+
 /** Projects whose submissions no lander picks up, and nobody was told yet. */
 export function withoutLander(view: Reads, now: number): Project[] {
   return view.projects({ readableOnly: true }).filter((project) => {

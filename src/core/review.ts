@@ -2,7 +2,15 @@
 // task stays submitted; people need no lease. All reviews of a submission are part of its document.
 
 import { keyOf } from "./changes.js";
-import { holdOf, isLeaseLive, landingPlace, leaseOf, type Submission, submissionOf } from "./landing.js";
+import {
+  holdOf,
+  isLeaseLive,
+  landingPlace,
+  leaseOf,
+  type Submission,
+  submissionOf,
+  submittedTasks,
+} from "./landing.js";
 import type { Project, ReviewSetting } from "./project.js";
 import { isLive, type Session } from "./session.js";
 import type { Task } from "./task.js";
@@ -247,19 +255,15 @@ export function needsPerson(
   );
 }
 
-const pageMax = 1000;
-
 /** Submitted tasks whose review no inbox item asks for, and somebody should be asked. */
 export function withoutReviewer(view: Reads, now: number): Task[] {
   return view
     .projects({ readableOnly: true })
     .filter(({ settings: { land } }) => land.target !== null)
     .flatMap((project) =>
-      view
-        .tasks({ project: project.id, states: ["submitted"], afterOrdinal: 0, limit: pageMax })
-        .filter((task) => {
-          const submission = submissionOf(view, task);
-          return submission !== null && needsPerson(view, project, submission, now);
-        }),
+      [...submittedTasks(view, project.id)].filter((task) => {
+        const submission = submissionOf(view, task);
+        return submission !== null && needsPerson(view, project, submission, now);
+      }),
     );
 }

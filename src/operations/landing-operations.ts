@@ -33,6 +33,7 @@ import {
   patchOf,
   type Submission,
   submissionOf,
+  submittedTasks,
 } from "../core/landing.js";
 import { accept, assert, refuse } from "../core/refusal.js";
 import { isApproved, isReviewLive, type Review, reviewNeed, stageOf } from "../core/review.js";
@@ -141,22 +142,11 @@ export function wireSubmission(view: View, task: Task, submission: Submission, n
 }
 
 function submittedIn(view: Reads, place: LandingPlace): Task[] {
-  const projects = view
+  return view
     .projects({ readableOnly: true })
-    .filter(({ settings }) => landsOn(settings.land, place));
-  const tasks: Task[] = [];
-  for (const { id } of projects) {
-    for (let afterOrdinal = 0; ; ) {
-      const page = view.tasks({ project: id, states: ["submitted"], afterOrdinal, limit: pageMax });
-      tasks.push(...page);
-      if (page.length < pageMax) break;
-      afterOrdinal = page.at(-1)!.ordinal;
-    }
-  }
-  return tasks;
+    .filter(({ settings }) => landsOn(settings.land, place))
+    .flatMap(({ id }) => [...submittedTasks(view, id)]);
 }
-
-const pageMax = 1000;
 
 function wireQueued(view: View, task: Task, now: number) {
   const submission = submissionOf(view, task);

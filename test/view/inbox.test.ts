@@ -111,3 +111,20 @@ test("the command that helps is the end of a message", () => {
   });
   expect(helpIn("The index is locked.")).toEqual({ text: "The index is locked.", command: null });
 });
+
+test("a review is asked for however many submissions are before it", async () => {
+  const dibs = await store();
+  const land = { target: "main", repository: "a".repeat(40) };
+  await dibs.projects.update({ id: "shop", settings: { land } });
+  const many = Array.from({ length: 1_001 }, (_, at) => `t${at}`);
+  await dibs.tasks.batch({ tasks: many.map((id) => ({ id, prompt: id })) });
+  await dibs.sessions.register({ id: "agent", capacity: 1_000 });
+  for (const taskId of many) {
+    await dibs.tasks.claim({ taskId, sessionId: "agent", start: true });
+    await dibs.tasks.submit({ taskId, sessionId: "agent", commit: "b".repeat(40) });
+  }
+  await dibs.projects.update({ id: "shop", settings: { land: { review: "human" } } });
+  await dibs.notifications.inbox({ project: "shop" });
+  const { notifications } = await dibs.notifications.list({ project: "shop", unread: true, limit: 1 });
+  expect(notifications).toMatchObject([{ type: "REVIEW_NEEDED", taskId: many.at(-1) }]);
+});
