@@ -67,6 +67,20 @@ describe.each(everyStoreName)("claim-next on %s", (store) => {
     });
   });
 
+  test("a claim of a task that was attempted before says why that failed, by claim-next and by id", async () => {
+    const here = await desk();
+    await here.session("other");
+    const id = await here.running("worker");
+    must(await here.post(`/api/tasks/${id}/fail`, { sessionId: "worker", error: "The port was taken." }));
+    here.clock.advance(minutes(60));
+    const handover = expect.stringContaining("error: The port was taken.");
+    expect(await next(here, "other")).toMatchObject({ claim: { taskId: id, epoch: 2 }, handover });
+    must(await here.post(`/api/tasks/${id}/release`, { sessionId: "other" }));
+    expect(must(await here.post(`/api/tasks/${id}/claim`, { sessionId: "worker" })).handover).toEqual(
+      expect.stringContaining("attempt 1, error: The port was taken."),
+    );
+  });
+
   test("an agent that forgot what it holds is given it again, not a second one", async () => {
     const here = await desk();
     await here.session("worker");
