@@ -78,6 +78,28 @@ test("a verdict on an old version is refused, and an agent's terminal gives an a
   expect(await reviewsOf(dibs, "0001")).toEqual([]);
 });
 
+test("a held landing is in the inbox with its reason and the command that helps, until it has ended", async () => {
+  const { directory, dibs } = await prepared();
+  const { project } = await dibs.projects.get({});
+  const place = { repository: project.settings.land.repository!, target: "main" };
+  const { lease } = await dibs.landings.lease({ ...place, holder: "test" });
+  const { epoch } = lease;
+  const { landing } = await dibs.landings.open({ ...place, epoch, tasks: [] });
+  const held = (holds: { reason: string; message: string; fix: string }[]) =>
+    dibs.landings.held({ id: landing.id, epoch, holds: holds.map((hold) => ({ ...hold, tasks: [] })) });
+  await held([
+    { reason: "TARGET_BUSY", message: "main is being\u001b[2J rebased.", fix: "git rebase --abort" },
+  ]);
+  const terminal = watch({ directory, args: ["--view", "inbox"], columns: 120 });
+  await terminal.shows("Landing on main is held", /main is being.* rebased\. Run: git rebase --abort/);
+  terminal.press("m");
+  await terminal.shows(/stays|not held any more/);
+  await held([]);
+  await terminal.shows("Nothing needs you.");
+  terminal.press("q");
+  expect(await terminal.ended).toBe(0);
+});
+
 test("a hostile patch is shown as text, and a line of a megabyte is cut", async () => {
   const { directory, dibs } = await prepared();
   const patch = `+\u001b[2J\u001b]0;title\u0007 red\n+if (admin\u202e) grant\n+${"x".repeat(1_000_000)}\n`;
