@@ -1,7 +1,58 @@
-// What the reports of usage add up to: money and tokens, as a whole and by what they were spent on.
+// What attempts have cost, as their agents report it, and what the reports add up to: by task, as a whole,
+// and by what it was spent on.
 
 import type { DibsEvent } from "./event.js";
-import { exact, type TaskUsage, usageFields } from "./resource.js";
+
+/** Sums of money and minutes stay exact: millionths. */
+export const exact = (amount: number): number => Math.round(amount * 1e6) / 1e6;
+
+/** What an attempt has cost so far. Null: nobody said. */
+export interface Usage {
+  usd: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  model: string | null;
+}
+
+/** What all attempts of a task have cost. */
+export type TaskUsage = Omit<Usage, "model">;
+
+/** In money. */
+export const isCostKnown = ({ usage }: { usage: TaskUsage | null }): boolean => usage?.usd != null;
+
+export const usageFields = ["usd", "inputTokens", "outputTokens"] as const;
+const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };
+
+const larger = (a: number | null, b: number | null | undefined) =>
+  b === null || b === undefined ? a : a === null ? b : Math.max(a, b);
+
+/** Reports are cumulative: the largest wins, so that a repeated or late one adds nothing. */
+export function mergedUsage(before: Usage | null, report: Partial<Usage>): Usage {
+  const { usd, inputTokens, outputTokens, model } = before ?? noUsage;
+  return {
+    usd: larger(usd, report.usd == null ? null : exact(report.usd)),
+    inputTokens: larger(inputTokens, report.inputTokens),
+    outputTokens: larger(outputTokens, report.outputTokens),
+    model: report.model ?? model,
+  };
+}
+
+/** What the report has added. */
+export function addedUsage(before: Usage | null, after: Usage): TaskUsage {
+  const added = (field: (typeof usageFields)[number]) => {
+    const [was, is] = [before?.[field] ?? null, after[field]];
+    return is === null || is === was ? null : exact(is - (was ?? 0));
+  };
+  return { usd: added("usd"), inputTokens: added("inputTokens"), outputTokens: added("outputTokens") };
+}
+
+export function sumOfUsage(sum: TaskUsage | null, added: TaskUsage): TaskUsage {
+  const of = (field: (typeof usageFields)[number]) => {
+    const [was, more] = [sum?.[field] ?? null, added[field]];
+    return more === null ? was : exact((was ?? 0) + more);
+  };
+  return { usd: of("usd"), inputTokens: of("inputTokens"), outputTokens: of("outputTokens") };
+}
 
 /** Reported cost; cost that was not reported is unknown, and not in it. */
 export type Cost = Record<keyof TaskUsage, number>;

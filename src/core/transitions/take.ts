@@ -3,13 +3,13 @@
 
 import { minuteText } from "../calendar.js";
 import type { Attempt, Claim } from "../claim.js";
+import { exact, type Usage } from "../cost.js";
 import type { Draft } from "../draft.js";
 import {
   type Budget,
   type BudgetSpent,
   type BudgetUnit,
   dropReservation,
-  exact,
   isHalfOpen,
   isHidden,
   liveProbe,
@@ -23,7 +23,6 @@ import {
   resourceOf,
   type Spent,
   spentOf,
-  type Usage,
   withoutPauses,
 } from "../resource.js";
 

@@ -2,19 +2,11 @@
 
 import type { Attempt, Claim } from "../claim.js";
 import type { ReportUsageCommand } from "../command.js";
+import { addedUsage, isCostKnown, mergedUsage, sumOfUsage, type Usage, usageFields } from "../cost.js";
 import type { Draft } from "../draft.js";
 import { lateUsageMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import {
-  addedUsage,
-  isCostKnown,
-  mergedUsage,
-  resourceOf,
-  shownUses,
-  sumOfUsage,
-  type Usage,
-  usageFields,
-} from "../resource.js";
+import { resourceOf, shownUses } from "../resource.js";
 import { stateOf } from "../task.js";
 import { taskNotFound } from "./holder.js";
 import { heldByOther, notClaimed } from "./not-holder.js";

@@ -1,10 +1,9 @@
 // S3's figures of a project or of the whole org, from what the recorder has counted.
 
 import { type QueueStatus, queueStatuses } from "../../contract/stats/get.js";
-import type { Cost } from "../../core/cost.js";
+import { type Cost, exact } from "../../core/cost.js";
 import { limits } from "../../core/limits.js";
 import type { ReadyCount } from "../../core/ready.js";
-import { exact } from "../../core/resource.js";
 import { heldReviews } from "../../core/review.js";
 import { sessionShownMs } from "../../core/session.js";
 import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
