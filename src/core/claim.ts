@@ -67,6 +67,8 @@ export interface Attempt extends Lease {
   result: TaskResult | null;
   error: string | null;
   lateResult: LateResult | null;
+  /** Resources whose budgets count it as an attempt of unknown cost. */
+  unreported: readonly string[] | null;
   /** What the closing call answered, so that its repetition answers the same. */
   answer: AttemptAnswer | null;
 }

@@ -334,6 +334,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     result: orNull(result),
     error: orNull(text),
     lateResult: orNull(object<LateResult>({ at: whole, result: orNull(result), error: orNull(text) })),
+    unreported: unlessUsual<Attempt["unreported"]>(null, orNull(listOf(id) as Shape<readonly string[]>)),
     answer: orNull(
       object<AttemptAnswer>({
         unblocked: optional(listOf(id)),
