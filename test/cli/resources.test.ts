@@ -45,3 +45,22 @@ test("--until-empty ends with 1 where tasks wait for a hold that only people end
     text: expect.stringContaining("held resource"),
   });
 });
+
+test("--until-empty --label looks only at holds of tasks with the label", async () => {
+  const place = await placeWithStore();
+  await place.says(["resource", "set", "acct"]);
+  await place.says(["resource", "hold", "acct"]);
+  await place.says(["add", "Work", "--uses", "acct", "--label", "docs"]);
+  const work = (label: string) =>
+    place.dibs(["work", "--until-empty", "--label", label, "--", ...sh("true")]);
+  const held = await work("docs");
+  expect({ code: held.code, text: held.err + held.out }).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("Nothing to claim: 1 waits for a held resource. Run: dibs resources"),
+  });
+  const other = await work("web");
+  expect({ code: other.code, text: other.err + other.out }).toMatchObject({
+    code: 0,
+    text: expect.not.stringContaining("held resource"),
+  });
+});

@@ -246,8 +246,7 @@ const workThrough = async (context: Context, lander: StandBy | null): Promise<nu
   const summary = await runner.done.finally(() => notice.close());
   if (context.on("until-empty")) {
     const code = await report(context, tally);
-    // The reasons count all tasks of the project, not only those with the labels.
-    if (context.texts("label") !== undefined || !lastWhy?.reasons.some(isForPeople)) return code;
+    if (!lastWhy?.reasons.some(isForPeople)) return code;
     parts.err(`${plain(nothingLine(lastWhy))}\n`);
     return 1;
   }
