@@ -1,6 +1,7 @@
 // What attempts have cost, as their agents report it, and what the reports add up to: by task, as a whole,
 // and by what it was spent on.
 
+import { dayText } from "./calendar.js";
 import type { DibsEvent } from "./event.js";
 
 /** Sums of money and minutes stay exact: millionths. */
@@ -67,11 +68,14 @@ export interface CostTotals extends Cost {
   byAgentType: Record<string, Cost>;
   byLabel: Record<string, Cost>;
   byResource: Record<string, Cost>;
+  /** By the day of the report, in UTC; the last ones. */
+  byDay: Record<string, Cost>;
 }
 
 /** In each group at most so many names are kept apart; the rest is counted together. */
 export const costNamesMax = 50;
 export const otherNames = "*";
+export const costDaysMax = 31;
 /** Of sessions that did not say what kind of agent they are. */
 const unknownType = "unknown";
 
@@ -84,6 +88,7 @@ export const noCostTotals = (): CostTotals => ({
   byAgentType: {},
   byLabel: {},
   byResource: {},
+  byDay: {},
 });
 
 /** What one report has added to what the attempt said before. */
@@ -118,6 +123,15 @@ export function countCost(totals: CostTotals, event: DibsEvent): void {
   for (const group of costGroups) {
     for (const name of textsIn(names[group])) addCost(namedCost(totals[group], name), added);
   }
+  totals.byDay = withDay(totals.byDay, dayText(event.at), added);
+}
+
+function withDay(costs: Record<string, Cost>, day: string, added: Cost): Record<string, Cost> {
+  const cost = costs[day] ?? noCost();
+  addCost(cost, added);
+  if (costs[day]) return costs;
+  const days = Object.entries({ ...costs, [day]: cost }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(days.slice(-costDaysMax));
 }
 
 /** Events of an older program do not say it. */
@@ -135,9 +149,9 @@ function namedCost(costs: Record<string, Cost>, wanted: string): Cost {
 }
 
 export function copyOfCosts(totals: CostTotals): CostTotals {
-  const copies = costGroups.map((group) => [
+  const copies = ([...costGroups, "byDay"] as const).map((group) => [
     group,
     Object.fromEntries(Object.entries(totals[group]).map(([name, cost]) => [name, { ...cost }])),
   ]);
-  return { ...totals, ...(Object.fromEntries(copies) as Pick<CostTotals, CostGroup>) };
+  return { ...totals, ...(Object.fromEntries(copies) as Pick<CostTotals, CostGroup | "byDay">) };
 }

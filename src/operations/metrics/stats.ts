@@ -104,6 +104,8 @@ function usageStats({ cost }: Totals) {
     by_agent_type: wireCosts(cost.byAgentType),
     by_label: wireCosts(cost.byLabel),
     by_resource: wireCosts(cost.byResource),
+    // Databases that keep JSON as such forget the order of its fields.
+    by_day: wireCosts(Object.fromEntries(Object.entries(cost.byDay).sort(([a], [b]) => (a < b ? -1 : 1)))),
   };
 }
 
