@@ -280,10 +280,11 @@ function shownCount(uses: Uses): number {
 
 const isTooMany = (uses: Uses) => shownCount(uses) > limits.usesMax;
 
-export function resourceNotFound(id: string): Refusal {
+/** `path`: the field that names it. */
+export function resourceNotFound(id: string, path?: string): Refusal {
   return refuse("RESOURCE_NOT_FOUND", `Resource ${id.slice(0, 200)} not found.`, {
     hint: `Run: dibs resource set ${idProblem(id) === null ? id : "<id>"}, or dibs resources`,
-    details: { resource: id.slice(0, 200) },
+    details: { resource: id.slice(0, 200), ...(path === undefined ? {} : { path }) },
   });
 }
 
@@ -302,7 +303,7 @@ export function usesProblem(
   }
   for (const id of Object.keys(normal)) {
     const resource = resourceOf(view, id);
-    if (!resource) return resourceNotFound(id);
+    if (!resource) return resourceNotFound(id, path);
     const units = sum![id]!;
     if (resource.capacity !== null && units > resource.capacity) {
       return invalidUses(

@@ -1,5 +1,7 @@
 // What people are told about resources: who has them, who waits for them, and which command helps.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDesk } from "./desk.js";
 import { placeWithStore, sh } from "./run-place.js";
@@ -63,4 +65,36 @@ test("--until-empty --label looks only at holds of tasks with the label", async 
     code: 0,
     text: expect.not.stringContaining("held resource"),
   });
+});
+
+test("uses of a plan are units of its tasks; an unknown resource is reported with its line", async () => {
+  const desk = await openDesk();
+  await desk.says(["init", "--no-agents"]);
+  const plan = (uses: object) =>
+    writeFileSync(
+      join(desk.directory, "plan.json"),
+      JSON.stringify([{ title: "One" }, { title: "Two", uses }], null, 1),
+    );
+  plan({ db: 2 });
+  for (const more of [[], ["--yes"], ["--yes", "--name", "again"]]) {
+    const unknown = await desk.dibs(["plan", "plan.json", ...more]);
+    expect(unknown).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("plan.json:5: Resource db not found. (RESOURCE_NOT_FOUND)\nRun: dibs resource set db"),
+    });
+  }
+  await desk.says(["resource", "set", "db", "--capacity", "1"]);
+  const tooMany = await desk.dibs(["plan", "plan.json", "--yes", "--json"]);
+  expect(JSON.parse(tooMany.out + tooMany.err)).toMatchObject({
+    error: "VALIDATION_FAILED",
+    message: "plan.json:5: A claim would need 2 units of resource db, which has 1.",
+    line: 5,
+  });
+  plan({ db: 1 });
+  expect(await desk.says(["plan", "plan.json"])).toContain("Two  uses db");
+  await desk.says(["plan", "plan.json", "--yes"]);
+  expect((await desk.json(["show", "0002"])).task).toMatchObject({ prompt: "Two", uses: { db: 1 } });
+  plan({});
+  await desk.says(["plan", "plan.json", "--yes"]);
+  expect((await desk.json(["show", "0002"])).task.uses).toEqual({});
 });
