@@ -80,7 +80,9 @@ test("uses of a plan are units of its tasks; an unknown resource is reported wit
     const unknown = await desk.dibs(["plan", "plan.json", ...more]);
     expect(unknown).toMatchObject({
       code: 3,
-      err: expect.stringContaining("plan.json:5: Resource db not found. (RESOURCE_NOT_FOUND)\nRun: dibs resource set db"),
+      err: expect.stringContaining(
+        "plan.json:5: Resource db not found. (RESOURCE_NOT_FOUND)\nRun: dibs resource set db",
+      ),
     });
   }
   await desk.says(["resource", "set", "db", "--capacity", "1"]);
@@ -97,4 +99,28 @@ test("uses of a plan are units of its tasks; an unknown resource is reported wit
   plan({});
   await desk.says(["plan", "plan.json", "--yes"]);
   expect((await desk.json(["show", "0002"])).task.uses).toEqual({});
+});
+
+test("what is wrong with a hold or a budget is said by the names of flags", async () => {
+  const desk = await openDesk();
+  await desk.says(["init", "--no-agents"]);
+  await desk.says(["resource", "set", "db", "--capacity", "3"]);
+  const refused = async (...argv: string[]) => {
+    const { code, err } = await desk.dibs(["resource", ...argv]);
+    expect(code).toBe(2);
+    return err;
+  };
+  expect(await refused("hold", "db", "--until", "yesterday")).toContain(
+    "--until must be a time or a duration, not 'yesterday'.",
+  );
+  expect(await refused("hold", "db", "--until", "2h", "--for", "2h")).toContain(
+    "--until and --for cannot be combined.",
+  );
+  expect(await refused("set", "db", "--budget", "0usd/day")).toMatch(/must be more than 0/);
+  expect(await desk.says(["resource", "hold", "db", "--until", "2h"])).toContain("held db until ");
+  await desk.says(["add", "One", "--uses", "db=2"]);
+  await desk.says(["add", "Two", "--uses", "db=2"]);
+  await desk.says(["resource", "resume", "db"]);
+  await desk.says(["claim", "--session", "a"]);
+  expect((await desk.json(["explain", "0002"])).reasons[0].message).toContain("1 is free");
 });
