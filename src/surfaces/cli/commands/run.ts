@@ -112,10 +112,10 @@ function limitPatternOf(context: Context): RegExp | undefined {
   if (text === undefined) return undefined;
   try {
     return new RegExp(text, "m");
-  } catch (error) {
+  } catch {
     throw usageError(
-      `--limit-pattern: ${(error as Error).message}.`,
-      "Write a JavaScript regular expression.",
+      `--limit-pattern must be a regular expression of JavaScript, not '${text}'.`,
+      "For example: --limit-pattern 'quota exceeded'",
     );
   }
 }
