@@ -124,3 +124,20 @@ test("what is wrong with a hold or a budget is said by the names of flags", asyn
   await desk.says(["claim", "--session", "a"]);
   expect((await desk.json(["explain", "0002"])).reasons[0].message).toContain("1 is free");
 });
+
+test("what a project uses, and its exclusive paths, are set and unset", async () => {
+  const desk = await openDesk();
+  await desk.says(["init", "--no-agents"]);
+  await desk.says(["resource", "set", "ci"]);
+  const settings = async (...argv: string[]) =>
+    (await desk.json(["project", "set", ...argv])).project.settings;
+  expect((await settings("uses", '{"ci": 1}')).uses).toEqual({ ci: 1 });
+  expect((await settings("uses=")).uses).toEqual({});
+  expect(await desk.dibs(["project", "set", "uses", "ci"])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("Run: dibs project set uses '{\"ci\": 1}'"),
+  });
+  const exclusive = ["package-lock.json", "migrations/**"];
+  expect((await settings("scopes.exclusive", exclusive.join(","))).scopes.exclusive).toEqual(exclusive);
+  expect((await settings("scopes.exclusive=")).scopes.exclusive).toEqual([]);
+});
