@@ -16,6 +16,7 @@ const typeWord = (type: string) => typeWords[type] ?? article(type);
 
 const plainer: [RegExp, string | ((found: string, first: string, second: string) => string)][] = [
   [/Too small: expected string to have >=1 characters?/g, "must not be empty"],
+  [/Too small: expected \w+ to be >(-?[\d.]+)/g, "must be more than $1"],
   [/Too small: expected \w+ to (?:be|have) >=?\s?(-?[\d.]+)(?: \w+)?/g, "must be at least $1"],
   [/Too big: expected (?:array|string) to have <=(\d+) (\w+)/g, "must have at most $1 $2"],
   [/Too big: expected \w+ to be <=?\s?(-?[\d.]+)/g, "must be at most $1"],

@@ -41,10 +41,16 @@ export function daysOf({ year, month, day }: CivilDate): number {
   return era * daysPer400Years + dayOfEra - daysTo1970;
 }
 
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** `2026-01-31`. */
+export function dayText(ms: number): string {
+  const { year, month, day } = dateOf(Math.floor(ms / dayMs));
+  return `${year}-${two(month)}-${two(day)}`;
+}
+
 /** `2026-01-31T12:00Z`, to the minute. */
 export function minuteText(ms: number): string {
-  const { year, month, day } = dateOf(Math.floor(ms / dayMs));
   const minutes = Math.floor((((ms % dayMs) + dayMs) % dayMs) / 60_000);
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${year}-${two(month)}-${two(day)}T${two(Math.floor(minutes / 60))}:${two(minutes % 60)}Z`;
+  return `${dayText(ms)}T${two(Math.floor(minutes / 60))}:${two(minutes % 60)}Z`;
 }

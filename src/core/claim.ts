@@ -1,8 +1,9 @@
 // A claim is one attempt to work on a task: a lease with a fencing number, the epoch. Open claims are few and hot;
 // a closed one becomes an attempt, which nothing updates later but a late result for a human to see.
 
+import type { Usage } from "./cost.js";
 import type { ClaimSettings } from "./project.js";
-import type { Usage, Uses } from "./resource.js";
+import type { Uses } from "./resource.js";
 import type { TaskResult } from "./task.js";
 
 export type HeldState = "claimed" | "running" | "awaiting_response";
@@ -66,6 +67,8 @@ export interface Attempt extends Lease {
   result: TaskResult | null;
   error: string | null;
   lateResult: LateResult | null;
+  /** Resources whose budgets count it as an attempt of unknown cost. */
+  unreported: readonly string[] | null;
   /** What the closing call answered, so that its repetition answers the same. */
   answer: AttemptAnswer | null;
 }

@@ -1,7 +1,59 @@
-// What the reports of usage add up to: money and tokens, as a whole and by what they were spent on.
+// What attempts have cost, as their agents report it, and what the reports add up to: by task, as a whole,
+// and by what it was spent on.
 
+import { dayText } from "./calendar.js";
 import type { DibsEvent } from "./event.js";
-import { exact, type TaskUsage, usageFields } from "./resource.js";
+
+/** Sums of money and minutes stay exact: millionths. */
+export const exact = (amount: number): number => Math.round(amount * 1e6) / 1e6;
+
+/** What an attempt has cost so far. Null: nobody said. */
+export interface Usage {
+  usd: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  model: string | null;
+}
+
+/** What all attempts of a task have cost. */
+export type TaskUsage = Omit<Usage, "model">;
+
+/** In money. */
+export const isCostKnown = ({ usage }: { usage: TaskUsage | null }): boolean => usage?.usd != null;
+
+export const usageFields = ["usd", "inputTokens", "outputTokens"] as const;
+const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };
+
+const larger = (a: number | null, b: number | null | undefined) =>
+  b === null || b === undefined ? a : a === null ? b : Math.max(a, b);
+
+/** Reports are cumulative: the largest wins, so that a repeated or late one adds nothing. */
+export function mergedUsage(before: Usage | null, report: Partial<Usage>): Usage {
+  const { usd, inputTokens, outputTokens, model } = before ?? noUsage;
+  return {
+    usd: larger(usd, report.usd == null ? null : exact(report.usd)),
+    inputTokens: larger(inputTokens, report.inputTokens),
+    outputTokens: larger(outputTokens, report.outputTokens),
+    model: report.model ?? model,
+  };
+}
+
+/** What the report has added. */
+export function addedUsage(before: Usage | null, after: Usage): TaskUsage {
+  const added = (field: (typeof usageFields)[number]) => {
+    const [was, is] = [before?.[field] ?? null, after[field]];
+    return is === null || is === was ? null : exact(is - (was ?? 0));
+  };
+  return { usd: added("usd"), inputTokens: added("inputTokens"), outputTokens: added("outputTokens") };
+}
+
+export function sumOfUsage(sum: TaskUsage | null, added: TaskUsage): TaskUsage {
+  const of = (field: (typeof usageFields)[number]) => {
+    const [was, more] = [sum?.[field] ?? null, added[field]];
+    return more === null ? was : exact((was ?? 0) + more);
+  };
+  return { usd: of("usd"), inputTokens: of("inputTokens"), outputTokens: of("outputTokens") };
+}
 
 /** Reported cost; cost that was not reported is unknown, and not in it. */
 export type Cost = Record<keyof TaskUsage, number>;
@@ -16,11 +68,14 @@ export interface CostTotals extends Cost {
   byAgentType: Record<string, Cost>;
   byLabel: Record<string, Cost>;
   byResource: Record<string, Cost>;
+  /** By the day of the report, in UTC; the last ones. */
+  byDay: Record<string, Cost>;
 }
 
 /** In each group at most so many names are kept apart; the rest is counted together. */
 export const costNamesMax = 50;
 export const otherNames = "*";
+export const costDaysMax = 31;
 /** Of sessions that did not say what kind of agent they are. */
 const unknownType = "unknown";
 
@@ -33,6 +88,7 @@ export const noCostTotals = (): CostTotals => ({
   byAgentType: {},
   byLabel: {},
   byResource: {},
+  byDay: {},
 });
 
 /** What one report has added to what the attempt said before. */
@@ -67,6 +123,15 @@ export function countCost(totals: CostTotals, event: DibsEvent): void {
   for (const group of costGroups) {
     for (const name of textsIn(names[group])) addCost(namedCost(totals[group], name), added);
   }
+  totals.byDay = withDay(totals.byDay, dayText(event.at), added);
+}
+
+function withDay(costs: Record<string, Cost>, day: string, added: Cost): Record<string, Cost> {
+  const cost = costs[day] ?? noCost();
+  addCost(cost, added);
+  if (costs[day]) return costs;
+  const days = Object.entries({ ...costs, [day]: cost }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(days.slice(-costDaysMax));
 }
 
 /** Events of an older program do not say it. */
@@ -84,9 +149,9 @@ function namedCost(costs: Record<string, Cost>, wanted: string): Cost {
 }
 
 export function copyOfCosts(totals: CostTotals): CostTotals {
-  const copies = costGroups.map((group) => [
+  const copies = ([...costGroups, "byDay"] as const).map((group) => [
     group,
     Object.fromEntries(Object.entries(totals[group]).map(([name, cost]) => [name, { ...cost }])),
   ]);
-  return { ...totals, ...(Object.fromEntries(copies) as Pick<CostTotals, CostGroup>) };
+  return { ...totals, ...(Object.fromEntries(copies) as Pick<CostTotals, CostGroup | "byDay">) };
 }

@@ -500,7 +500,7 @@ const describe: Record<Blocker, Describe> = {
     }
     const capacity = resourceOf(draft, id)?.capacity ?? 0;
     const free = Math.max(0, capacity - inUse(draft, id).units);
-    const message = `It needs ${uses?.[id] ?? 0} of the ${capacity} units of resource ${id}; ${free} are free.`;
+    const message = `It needs ${uses?.[id] ?? 0} of the ${capacity} units of resource ${id}; ${free} ${free === 1 ? "is" : "are"} free.`;
     return { message, fix: "dibs resources" };
   }),
   ON_OTHER_HOST: misfit(

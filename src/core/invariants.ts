@@ -1,6 +1,7 @@
 // I1–I9, and R2 and R4 of resources, as code, over a whole store at one instant. Test rigs call this after every step.
 
 import type { Attempt, AttemptEnd, Claim } from "./claim.js";
+import { sumOfUsage, type TaskUsage, usageFields } from "./cost.js";
 import type { DibsEvent, EventType } from "./event.js";
 import { isArchival } from "./moves.js";
 import type { Org, Project } from "./project.js";
@@ -11,10 +12,7 @@ import {
   projectUses,
   type Resource,
   resourcesOf,
-  sumOfUsage,
-  type TaskUsage,
   type Uses,
-  usageFields,
 } from "./resource.js";
 import { isOpenChild, isReady, stateOf, type Task } from "./task.js";
 import { keptUses, namesOf } from "./transitions/account.js";

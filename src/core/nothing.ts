@@ -2,7 +2,7 @@
 // users in it: agents read it as ours.
 
 import type { Project } from "./project.js";
-import { laneMisfit, laneObstacle, type ReadyCount, type Who } from "./ready.js";
+import { laneMisfit, laneObstacle, lanePrefix, type ReadyCount, type Who } from "./ready.js";
 import { canRead } from "./refusal.js";
 import { Availability, resourcesOf } from "./resource.js";
 import type { Session } from "./session.js";
@@ -123,30 +123,62 @@ function reasonCounts(view: Reads, query: Query): Counts {
     FAILED: open.failed,
   };
   const resources = new Availability(view, now);
+  const hasLabels = labels !== undefined && labels.length > 0;
+  const meant = hasLabels ? labelledCounts(view, project.id, labels, now) : counts.ready;
+  let meantReady = 0;
   let fitting = 0;
+  for (const { lane, ready } of meant) {
+    const misfit = who && laneMisfit(lane, who, project.settings);
+    const code = misfit ?? laneObstacle(lane, { who, settings: project.settings, resources })?.code;
+    if (code) found[code] = (found[code] ?? 0) + ready;
+    else fitting += ready;
+    meantReady += ready;
+  }
+  let ready = 0;
   let scheduled = 0;
-  let unblocked = 0;
   for (const lane of counts.ready) {
-    const misfit = who && laneMisfit(lane.lane, who, project.settings);
-    const code = misfit ?? laneObstacle(lane.lane, { who, settings: project.settings, resources })?.code;
-    if (code) found[code] = (found[code] ?? 0) + lane.ready;
-    else fitting += lane.ready;
+    ready += lane.ready;
     scheduled += lane.scheduled;
-    unblocked += lane.ready + lane.scheduled;
   }
   const retried = scheduled > 0 ? countRetried(view, query) : 0;
   const released = claimant?.session.avoid.filter(({ until }) => until > now).length ?? 0;
-  const hasLabels = labels !== undefined && labels.length > 0;
   return {
     ...found,
-    BLOCKED: (open.queued ?? 0) - unblocked,
+    BLOCKED: (open.queued ?? 0) - ready - scheduled,
     SCHEDULED: scheduled - retried,
     RETRY_SCHEDULED: retried,
-    OTHER_LABELS: hasLabels ? fitting : 0,
-    RELEASED_JUST_NOW: hasLabels || project.paused ? 0 : Math.min(released, fitting),
+    OTHER_LABELS: ready - meantReady,
     // The pause says it all.
-    READY: hasLabels || project.paused ? 0 : fitting - Math.min(released, fitting),
+    RELEASED_JUST_NOW: project.paused ? 0 : Math.min(released, fitting),
+    READY: project.paused ? 0 : fitting - Math.min(released, fitting),
   };
+}
+
+/** So many ready tasks with a label are counted; the rest counts as those with other labels. */
+const labelledMax = 1_000;
+
+/** Ready tasks that have one of the labels, each once. */
+function labelledCounts(
+  view: Reads,
+  project: string,
+  labels: readonly string[],
+  now: number,
+): Pick<ReadyCount, "lane" | "ready">[] {
+  const counted = new Set<string>();
+  const lanes: Pick<ReadyCount, "lane" | "ready">[] = [];
+  for (const label of labels) {
+    for (const lane of view.readyLanes(project, lanePrefix(label))) {
+      const before = counted.size;
+      for (const level of view.readyLevels(project, lane)) {
+        for (const { id, notBefore } of view.readyEntries(project, lane, level)) {
+          if (notBefore <= now) counted.add(id);
+          if (counted.size >= labelledMax) break;
+        }
+      }
+      lanes.push({ lane, ready: counted.size - before });
+    }
+  }
+  return lanes;
 }
 
 /** So many rows of the queue are searched for tasks that wait for a retry; others count as scheduled. */

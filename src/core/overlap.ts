@@ -29,8 +29,11 @@ export interface Overlap {
   tasks: readonly [Changing, Changing];
   /** The first few of them. */
   paths: string[];
+  /** 0: they no longer do, but the pair was announced. */
   count: number;
   at: number;
+  /** The event that announced it, of the second task. */
+  seq: number;
 }
 
 interface Index {
@@ -77,13 +80,14 @@ export function reportPaths(draft: Draft, { project, taskId, epoch }: Claim, giv
   for (const other of others) {
     const shared = pathsOf(draft, project, other).filter((path) => mine.has(path));
     const before = known.get(other.taskId);
-    if (shared.length === 0) known.delete(other.taskId);
-    else if (!isInFlight(draft, project, other)) gone.add(other);
+    if (shared.length === 0) {
+      if (before) known.set(other.taskId, { ...before, paths: [], count: 0 });
+    } else if (!isInFlight(draft, project, other)) gone.add(other);
     // Announced once for each pair of tasks; what they share now is what is listed.
     else if (before) {
       const pair: Overlap["tasks"] = before.tasks[0].taskId === taskId ? [own, other] : [other, own];
-      known.set(other.taskId, overlapOf(pair, shared, before.at));
-    } else found.push(overlapOf([other, own], shared, draft.now));
+      known.set(other.taskId, { ...before, tasks: pair, ...shownOf(shared) });
+    } else found.push(announce(draft, project, [other, own], shared));
   }
   const kept = others.filter((other) => !gone.has(other));
   const tasks = [...kept, own].slice(-tasksMax);
@@ -92,17 +96,13 @@ export function reportPaths(draft: Draft, { project, taskId, epoch }: Claim, giv
   const elsewhere = index.overlaps.filter((overlap) => !isMine(overlap));
   const overlaps = [...elsewhere, ...known.values(), ...found].slice(-pairsMax);
   draft.putDocument(kind, project, { tasks, overlaps } as unknown as DocumentValue);
-  for (const overlap of found) announce(draft, project, overlap);
 }
 
-const overlapOf = (tasks: Overlap["tasks"], shared: string[], at: number): Overlap => ({
-  tasks,
-  paths: shared.slice(0, pathsShownMax),
-  count: shared.length,
-  at,
-});
+const shownOf = (shared: string[]) => ({ paths: shared.slice(0, pathsShownMax), count: shared.length });
 
-function announce(draft: Draft, project: string, { tasks: [first, second], paths, count }: Overlap): void {
+function announce(draft: Draft, project: string, tasks: Overlap["tasks"], shared: string[]): Overlap {
+  const [first, second] = tasks;
+  const { paths, count } = shownOf(shared);
   draft.emit("task:overlap", {
     project,
     taskId: second.taskId,
@@ -110,11 +110,13 @@ function announce(draft: Draft, project: string, { tasks: [first, second], paths
     actor: "system",
     data: { with: first.taskId, paths, count },
   });
+  const seq = draft.org().eventSeq;
   draft.notify("TASKS_OVERLAP", {
     task: { project, id: second.taskId },
     title: "Tasks change the same files",
     message: `Tasks ${first.taskId} and ${second.taskId} both change ${inWords(paths, count)}. Run: dibs conflicts`,
   });
+  return { tasks, paths, count, at: draft.now, seq };
 }
 
 const namedMax = 3;
@@ -127,8 +129,18 @@ function inWords(paths: readonly string[], count: number): string {
 /** Those whose tasks are both in flight, the latest first. */
 export function overlapsIn(view: Looks, project: string): Overlap[] {
   return indexOf(view, project)
-    .overlaps.filter(({ tasks }) => tasks.every((each) => isInFlight(view, project, each)))
+    .overlaps.filter(
+      ({ tasks, count }) => count > 0 && tasks.every((each) => isInFlight(view, project, each)),
+    )
     .reverse();
+}
+
+/** The log has each pair once, with its second task: the numbers of the events that the first task has to show, too. */
+export function overlapEventsOfFirst(view: Looks, project: string, taskId: string): number[] {
+  return indexOf(view, project)
+    .overlaps.filter(({ tasks: [first] }) => first.taskId === taskId)
+    .map(({ seq }) => seq)
+    .sort((a, b) => a - b);
 }
 
 export function overlapReasons(view: Looks, { project, id }: Task): Reason[] {

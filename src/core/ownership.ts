@@ -12,12 +12,14 @@ export function ownerOf(view: Pick<View, "document">, session: Session, now: num
   return session.owner !== null && validToken(view, session.owner, now) ? session.owner : null;
 }
 
-/** The refusal for a caller with this token, if the command speaks for a live session of another one. */
+/** The refusal for a caller with this token, if the command speaks for a session of another one. */
 export function notOwner(view: View, command: Command, token: string, now: number): Refusal | null {
   const id = spokenFor(command);
   if (id === undefined || !("project" in command)) return null;
   const session = view.session(command.project, id);
-  if (!isLive(session) || session.owner === token || ownerOf(view, session, now) === null) return null;
+  // Of an ended session only usage is accepted; under its id another one can register.
+  const isOwned = isLive(session) || (session !== undefined && command.type === "report-usage");
+  if (!isOwned || session.owner === token || ownerOf(view, session, now) === null) return null;
   return refuse("FORBIDDEN", `Session ${id} belongs to another token.`, {
     hint: "Use a session id of your own, or the token that registered it; a leader can act for any session.",
     details: { sessionId: id },

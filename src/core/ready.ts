@@ -429,6 +429,9 @@ export interface ReadyCount {
 /** Each ready task is in one lane without a label; these lanes are between the two, without the second. */
 export const unlabelledLanes = { from: labelEnd, to: itemEnd };
 
+/** Lanes of a label begin with it. */
+export const lanePrefix = (label: string) => label + labelEnd;
+
 /** Why a session cannot claim from a lane; null if it can. */
 export function laneMisfit(lane: string, who: Who, settings: Settings): Misfit | null {
   return misfits(wantsIn(lane), who, settings)[0] ?? null;

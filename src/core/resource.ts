@@ -280,10 +280,11 @@ function shownCount(uses: Uses): number {
 
 const isTooMany = (uses: Uses) => shownCount(uses) > limits.usesMax;
 
-export function resourceNotFound(id: string): Refusal {
+/** `path`: the field that names it. */
+export function resourceNotFound(id: string, path?: string): Refusal {
   return refuse("RESOURCE_NOT_FOUND", `Resource ${id.slice(0, 200)} not found.`, {
     hint: `Run: dibs resource set ${idProblem(id) === null ? id : "<id>"}, or dibs resources`,
-    details: { resource: id.slice(0, 200) },
+    details: { resource: id.slice(0, 200), ...(path === undefined ? {} : { path }) },
   });
 }
 
@@ -302,7 +303,7 @@ export function usesProblem(
   }
   for (const id of Object.keys(normal)) {
     const resource = resourceOf(view, id);
-    if (!resource) return resourceNotFound(id);
+    if (!resource) return resourceNotFound(id, path);
     const units = sum![id]!;
     if (resource.capacity !== null && units > resource.capacity) {
       return invalidUses(
@@ -599,55 +600,4 @@ export function periodAt(period: BudgetPeriod, now: number): { start: number; en
     case "total":
       return { start: 0, end: null };
   }
-}
-
-/** Sums of money and minutes stay exact: millionths. */
-export const exact = (amount: number): number => Math.round(amount * 1e6) / 1e6;
-
-/** What an attempt has cost so far. Null: nobody said. */
-export interface Usage {
-  usd: number | null;
-  inputTokens: number | null;
-  outputTokens: number | null;
-  model: string | null;
-}
-
-/** What all attempts of a task have cost. */
-export type TaskUsage = Omit<Usage, "model">;
-
-/** In money. */
-export const isCostKnown = ({ usage }: { usage: TaskUsage | null }): boolean => usage?.usd != null;
-
-export const usageFields = ["usd", "inputTokens", "outputTokens"] as const;
-const noUsage: Usage = { usd: null, inputTokens: null, outputTokens: null, model: null };
-
-const larger = (a: number | null, b: number | null | undefined) =>
-  b === null || b === undefined ? a : a === null ? b : Math.max(a, b);
-
-/** Reports are cumulative: the largest wins, so that a repeated or late one adds nothing. */
-export function mergedUsage(before: Usage | null, report: Partial<Usage>): Usage {
-  const { usd, inputTokens, outputTokens, model } = before ?? noUsage;
-  return {
-    usd: larger(usd, report.usd == null ? null : exact(report.usd)),
-    inputTokens: larger(inputTokens, report.inputTokens),
-    outputTokens: larger(outputTokens, report.outputTokens),
-    model: report.model ?? model,
-  };
-}
-
-/** What the report has added. */
-export function addedUsage(before: Usage | null, after: Usage): TaskUsage {
-  const added = (field: (typeof usageFields)[number]) => {
-    const [was, is] = [before?.[field] ?? null, after[field]];
-    return is === null || is === was ? null : exact(is - (was ?? 0));
-  };
-  return { usd: added("usd"), inputTokens: added("inputTokens"), outputTokens: added("outputTokens") };
-}
-
-export function sumOfUsage(sum: TaskUsage | null, added: TaskUsage): TaskUsage {
-  const of = (field: (typeof usageFields)[number]) => {
-    const [was, more] = [sum?.[field] ?? null, added[field]];
-    return more === null ? was : exact((was ?? 0) + more);
-  };
-  return { usd: of("usd"), inputTokens: of("inputTokens"), outputTokens: of("outputTokens") };
 }

@@ -2,8 +2,9 @@
 // of the open claim (claim.ts): so claiming, starting and renewing touch one small row and leave the task alone.
 
 import type { Claim } from "./claim.js";
+import type { TaskUsage } from "./cost.js";
 import type { Landed, TaskSubmission } from "./landing.js";
-import type { TaskUsage, Uses } from "./resource.js";
+import type { Uses } from "./resource.js";
 
 export const taskStates = [
   "queued",

@@ -26,6 +26,7 @@ import { noteUnattended, recoverSessions } from "./preparations.js";
 import { iso, wireClaim, wireEvent, wireNotification, wireProject, wireSession, wireTask } from "./render.js";
 import { currentOf, summary } from "./session-summary.js";
 import { endDeadSessions, isGone } from "./sweep.js";
+import { eventsOfTask } from "./task-events.js";
 import { scope } from "./task-queries.js";
 
 function findSession(
@@ -219,7 +220,11 @@ export const eventOperations = {
       const project = scope(view, input.project, context);
       if (!project.ok) return project;
       const { after, taskId, types, limit } = input;
-      const events = view.events({ project: project.value, after, taskId, types, limit });
+      const filter = { after, types, limit };
+      const events =
+        taskId === undefined || project.value === null
+          ? view.events({ ...filter, project: project.value, taskId })
+          : eventsOfTask(view, { ...filter, project: project.value, taskId });
       const { eventSeq, eventMin } = view.org();
       // A page that is not full has read the whole log: continue at its end.
       const nextAfter = events.length === limit ? events.at(-1)!.seq : eventSeq;

@@ -28,6 +28,7 @@ import {
   wireTask,
   wireTaskRow,
 } from "./render.js";
+import { eventsOfTask } from "./task-events.js";
 
 /** A page of tasks is cut at this much text, so that no page of long prompts has a hundred megabytes. */
 const pageTextMax = 4 * 1024 * 1024;
@@ -256,7 +257,7 @@ export const taskQueries = {
       const found = findTask(view, input, context);
       if (!found.ok) return found;
       const { project, id } = found.value;
-      const events = view.events({ project, taskId: id, after: input.after, limit: input.limit });
+      const events = eventsOfTask(view, { project, taskId: id, after: input.after, limit: input.limit });
       // A position beyond the end, as after a restored backup, would miss the next events.
       const nextAfter = events.at(-1)?.seq ?? Math.min(input.after, view.org().eventSeq);
       return accept({ events: events.map(wireEvent), nextAfter });

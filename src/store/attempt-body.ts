@@ -18,6 +18,7 @@ const absent = {
   result: null,
   error: null,
   lateResult: null,
+  unreported: null,
   answer: null,
 } satisfies Partial<Attempt>;
 
@@ -42,6 +43,7 @@ export function attemptBody(attempt: Attempt): string {
     result: attempt.result ?? undefined,
     error: attempt.error ?? undefined,
     lateResult: attempt.lateResult ?? undefined,
+    unreported: attempt.unreported ?? undefined,
     answer: attempt.answer ?? undefined,
   } satisfies { [F in Exclude<keyof Attempt, InColumns>]: Attempt[F] | undefined });
 }

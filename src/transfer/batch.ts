@@ -45,6 +45,7 @@ const omittedOfTask = {
   usage: null,
 };
 const omittedOfLease = { uses: null, usage: null };
+const omittedOfAttempt = { ...omittedOfLease, unreported: null };
 
 /** What belongs to the org as a whole and is known once all rows were read. */
 export class Sums {
@@ -131,7 +132,7 @@ export class Batch {
         return;
       case "attempt":
         this.attempts.set(attemptKey(of.row.project, of.row.taskId, of.row.epoch), {
-          ...omittedOfLease,
+          ...omittedOfAttempt,
           ...of.row,
         });
         return;

@@ -12,6 +12,7 @@ import type {
   LateResult,
   Progress,
 } from "../core/claim.js";
+import type { TaskUsage, Usage } from "../core/cost.js";
 import { type DibsEvent, eventTypes, type Notification, notificationTypes } from "../core/event.js";
 import {
   type CheckResult,
@@ -40,8 +41,6 @@ import {
   type ResourceHold,
   type ResourceRecord,
   type Spent,
-  type TaskUsage,
-  type Usage,
   type Uses,
 } from "../core/resource.js";
 import { type Review, reviewKinds, type SubmissionDiff, verdicts } from "../core/review.js";
@@ -335,6 +334,7 @@ export const shapes: { [K in Kind]: Shape<Rows[K]> } = {
     result: orNull(result),
     error: orNull(text),
     lateResult: orNull(object<LateResult>({ at: whole, result: orNull(result), error: orNull(text) })),
+    unreported: unlessUsual<Attempt["unreported"]>(null, orNull(listOf(id) as Shape<readonly string[]>)),
     answer: orNull(
       object<AttemptAnswer>({
         unblocked: optional(listOf(id)),

@@ -5,6 +5,7 @@ import { approvalText, diffText, reviewText } from "../client/view/reviews.js";
 import {
   ago,
   duration,
+  overlapText,
   percent,
   phaseTag,
   priorityText,
@@ -231,9 +232,11 @@ const eventTones: Partial<Record<WireEvent["type"], Tone>> = {
 function timeline(events: readonly WireEvent[], now: number): Line[] {
   const told = events.filter(({ type }) => type.startsWith("task:"));
   if (told.length === 0) return [];
-  const lines = told.toReversed().map(({ type, at, sessionId, actor, data }): Line => {
+  const lines = told.toReversed().map((event): Line => {
+    const { type, at, sessionId, actor, data } = event;
     const { error, note, percent: done, question, response, reason } = data;
-    const detail = plain(error ?? note ?? question ?? response ?? reason);
+    const overlap = type === "task:overlap" ? overlapText(event) : undefined;
+    const detail = plain(error ?? note ?? question ?? response ?? reason ?? overlap);
     const part = typeof done === "number" ? `${percent(done)} ` : "";
     return [
       { text: ago(at, now).padStart(8), tone: "dim" },

@@ -65,7 +65,8 @@ const meanings: Record<EventType, string> = {
   "task:awaiting-response": "the holder asked a question",
   "task:response-received": "the question was answered",
   "task:usage": "the holder reported what the attempt has cost",
-  "task:overlap": "a runner reported that two tasks in flight change the same files; once per pair",
+  "task:overlap":
+    "a runner reported that two tasks in flight change the same files; once per pair, in the timelines of both",
   "resource:updated": "a resource was set, held, resumed or removed, or a hold ended",
   "task:submitted": "the holder handed in its change, which waits to land",
   "task:review-requested": "the submission passed its checks and waits for a review",

@@ -31,6 +31,7 @@ const noUsage = {
   by_agent_type: {},
   by_label: {},
   by_resource: {},
+  by_day: {},
 };
 
 describe.each(drivers)("$name", (driver) => {

@@ -1,7 +1,7 @@
 // What attempts have cost, on every store: in stats.get, by the minute, and as Prometheus reads it.
 
 import { expect, test } from "vitest";
-import { costNamesMax, countCost, noCostTotals, otherNames } from "../../src/core/cost.js";
+import { costDaysMax, costNamesMax, countCost, noCostTotals, otherNames } from "../../src/core/cost.js";
 import type { DibsEvent } from "../../src/core/event.js";
 import { noTotals, wholeBucket, wholeTotals } from "../../src/core/tally.js";
 import { renderFamilies } from "../../src/operations/metrics/exposition.js";
@@ -37,6 +37,7 @@ test.each(drivers)(
         by_agent_type: {},
         by_label: {},
         by_resource: {},
+        by_day: {},
       });
       const first = await teller.claim("a", { start: true });
       await teller.call("tasks.usage", { ...first, usd: 0.1, inputTokens: 900 });
@@ -69,6 +70,7 @@ test.each(drivers)(
           ["__proto__", cost(0.3, 1000, 50)],
         ],
         by_resource: { "claude-max": cost(0.3, 1000, 50) },
+        by_day: { "2026-01-01": cost(0.8, 1000, 50) },
       });
       expect(await usage({ project: "*" })).toEqual(all);
       const { points } = await teller.call("metrics.history", {});
@@ -81,6 +83,12 @@ test.each(drivers)(
         "dibs_usage_tokens_total output": 50,
         "dibs_resource_in_use claude-max": 0,
       });
+      clock.set(Date.UTC(2026, 0, 2));
+      await teller.call("tasks.usage", { ...second, usd: 0.75 });
+      expect(Object.entries((await usage()).by_day)).toEqual([
+        ["2026-01-01", cost(0.8, 1000, 50)],
+        ["2026-01-02", cost(0.25, 0, 0)],
+      ]);
     });
   },
 );
@@ -101,6 +109,21 @@ test("beyond fifty names of a kind, the rest is counted together", () => {
   expect(Object.keys(totals.byLabel)).toHaveLength(costNamesMax + 1);
   expect(totals.byLabel[otherNames]?.usd).toBe(5);
   expect(totals.usd).toBe(costNamesMax + 5);
+});
+
+test("the last 31 days with a cost are kept, also if the clock goes back", () => {
+  const totals = noCostTotals();
+  const report = (at: number) => {
+    const data = { added: { usd: 1, inputTokens: null, outputTokens: null } };
+    countCost(totals, { type: "task:usage", at, data } as unknown as DibsEvent);
+  };
+  for (let day = 1; day <= 40; day++) report(Date.UTC(2026, 0, day, 23, 59));
+  report(Date.UTC(2026, 0, 40));
+  report(Date.UTC(2026, 0, 1));
+  expect(Object.keys(totals.byDay)).toHaveLength(costDaysMax);
+  expect(Object.entries(totals.byDay)[0]).toMatchObject(["2026-01-10", { usd: 1 }]);
+  expect(Object.entries(totals.byDay).at(-1)).toMatchObject(["2026-02-09", { usd: 2 }]);
+  expect(totals.usd).toBe(42);
 });
 
 test("figures of a program that did not count cost continue from 0, and so do events without names", () => {

@@ -10,6 +10,7 @@ export type Field =
   | "blocks"
   | "requires"
   | "labels"
+  | "uses"
   | "assignee"
   | "agentType"
   | "phase"
@@ -52,6 +53,7 @@ const names: Record<Field, string[]> = {
     "requiert|requiere|benötigt",
   ],
   labels: ["labels|label|tags|tag", "etiquetas|étiquettes|标签|ラベル"],
+  uses: ["uses"],
   assignee: [
     "assignee|assigned to|assignedto|owner",
     "verantwortlich|zuständig|responsable|responsável|负责人|担当|担当者",

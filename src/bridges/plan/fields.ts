@@ -21,7 +21,9 @@ export function fieldLine(line: string): FieldLine | undefined {
   const named = nameAt(line, skipMarks(line));
   const field = named && fieldNamed(named.name);
   if (!field) return undefined;
-  return { field, name: named.name, ...valueAt(line, named.end) };
+  const found = { field, name: named.name, ...valueAt(line, named.end) };
+  // `Uses: the new client` is prose.
+  return field !== "uses" || isPlausible(found) ? found : undefined;
 }
 
 const criteria =
@@ -208,7 +210,7 @@ const groups = new Set(["group", "epic", "milestone", "phase", "section"]);
 export const isGroupWord = (type: string) => groups.has(unwrap(type).toLowerCase());
 
 /** Whether a line of prose that looks like a field can be one: `Type: the user's name` is not. */
-export function isPlausible({ field, value }: FieldLine): boolean {
+export function isPlausible({ field, name, value }: FieldLine): boolean {
   if (field === "type") return isGroupWord(value) || unwrap(value).toLowerCase() === "task";
   if (field === "status") return value.length < 30;
   if (field === "priority") return value.length < 80;
@@ -216,7 +218,30 @@ export function isPlausible({ field, value }: FieldLine): boolean {
     return value !== "" && value.length < 80;
   if (field === "maxRetries") return retries.test(unwrap(value));
   if (field === "timeout") return durationMs(unwrap(value)) !== undefined;
+  // `USES: db`, but `Uses: db=1`: `Uses: React` is about the work.
+  if (field === "uses") {
+    const isSaid = name === name.toUpperCase();
+    const parts = readList(value);
+    return (
+      (isSaid || parts.length > 0) &&
+      parts.every((part) => usesPart.test(part) && (isSaid || part.includes("=")))
+    );
+  }
   return true;
+}
+
+const usesPart = /^[A-Za-z0-9][\w.-]*(?:\s?=\s?\S{1,20})?$/;
+
+/** Units of resources from `db` and `gpu=2`; undefined where one of the texts is neither. */
+export function readUses(parts: readonly string[]): Record<string, number> | undefined {
+  if (!parts.every((part) => usesPart.test(part))) return undefined;
+  const uses: Record<string, number> = {};
+  for (const part of parts) {
+    const [id = "", units = "1"] = part.split("=").map((word) => word.trim());
+    // What is no number is reported with what else the contract rejects.
+    uses[id] = (Object.hasOwn(uses, id) ? uses[id]! : 0) + Number(units);
+  }
+  return uses;
 }
 
 const retries = /^(\d{1,4})(?:\s?(?:x|times|retries))?$/i;
@@ -292,6 +317,12 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
         readList(value).map((label) => label.replace(/^#/, "")),
       );
       return;
+    case "uses": {
+      const uses = readUses(readList(value));
+      if (uses) details.uses = { ...details.uses, ...uses };
+      else keep();
+      return;
+    }
     case "assignee":
     case "agentType":
     case "phase":

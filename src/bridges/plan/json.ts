@@ -13,6 +13,7 @@ import {
   readList,
   readPath,
   readPriority,
+  readUses,
   skipTask,
 } from "./fields.js";
 import { type JsonNode, toJson } from "./json-parse.js";
@@ -195,12 +196,12 @@ class JsonReader {
     const [text = ""] = textsOf(node);
     const { details } = task;
     const keep = () => paragraph(task, `${plain(name.slice(0, 200))}: ${proseOf(node)}`);
-    if (field && !lists.has(field) && node.kind !== "value") {
+    if (field && field !== "uses" && !lists.has(field) && node.kind !== "value") {
       keep();
       return;
     }
     // Of an object in a list only its name is read.
-    if (field && field !== "dependsOn" && !isFlat(node)) keep();
+    if (field && field !== "dependsOn" && field !== "uses" && !isFlat(node)) keep();
     switch (field) {
       case "title":
         if (task.title && text.trim() !== task.title) paragraph(task, text);
@@ -230,6 +231,9 @@ class JsonReader {
         return;
       case "requires":
         add(details, "requires", listOf(node));
+        return;
+      case "uses":
+        this.uses(task, node, keep);
         return;
       case "assignee":
       case "agentType":
@@ -263,6 +267,24 @@ class JsonReader {
         if (silent.has(name.toLowerCase())) this.report.ignoredField(name, proseOf(node));
         else keep();
     }
+  }
+
+  /** `{"db": 1}`, `["db", "gpu=2"]` or `"db, gpu=2"`. */
+  private uses(task: RawTask, node: JsonNode, keep: () => void): void {
+    if (node.kind !== "object") {
+      const uses = isFlat(node) ? readUses(listOf(node)) : undefined;
+      if (uses) task.details.uses = uses;
+      else keep();
+      return;
+    }
+    const uses: Record<string, number> = {};
+    for (const [id, member] of node.members) {
+      const units = member.kind === "value" ? member.value : undefined;
+      if (units === null) continue;
+      if (typeof units === "number") uses[id] = units;
+      else this.report.problem(member.at, `uses.${plain(id.slice(0, 200))} must be a number of units.`);
+    }
+    task.details.uses = uses;
   }
 
   private priority(task: RawTask, text: string, node: JsonNode): void {

@@ -31,6 +31,8 @@ export interface PlannedTask {
   assignee?: string;
   agentType?: string;
   requires?: string[];
+  /** Units by the id of a resource. */
+  uses?: Record<string, number>;
   phase?: string;
   maxRetries?: number;
   timeoutMs?: number;
@@ -121,6 +123,7 @@ export type Details = Pick<
   | "assignee"
   | "agentType"
   | "requires"
+  | "uses"
   | "phase"
   | "maxRetries"
   | "timeoutMs"

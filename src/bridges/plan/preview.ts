@@ -1,5 +1,6 @@
 // What a plan will do, for people: a tree, the waves in which its tasks become claimable, and its longest chain.
 
+import { usesText } from "../../client/view/resources.js";
 import { priorityText } from "../../client/view/words.js";
 import { plain } from "../../common/text.js";
 import { openTasks } from "./batch.js";
@@ -126,6 +127,7 @@ function describe(task: PlannedTask): string {
     priority === 50 ? "" : `[${priorityText(priority)}]`,
     task.parentId === undefined ? "" : `in ${plain(task.parentId)}`,
     waits.length > 0 && !task.done ? `← ${waits.slice(0, 20).join(", ")}` : "",
+    task.uses && !task.done ? `uses ${plain(usesText(task.uses))}` : "",
     task.done ? "(done, left out)" : "",
   ]
     .filter((part) => part !== "")

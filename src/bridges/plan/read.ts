@@ -1,6 +1,7 @@
 // Reads a plan out of whatever a person or a model has written. The formats give tasks with references in words
 // (json.ts, markdown.ts, text.ts); references.ts finds what the words mean; assemble.ts makes the plan and looks for cycles.
 
+import { plainly } from "../../contract/plain.js";
 import { createTasks } from "../../contract/tasks/batch.js";
 import { Asides } from "./asides.js";
 import { assemble } from "./assemble.js";
@@ -101,7 +102,7 @@ function checkInput(plan: Plan, report: Report): void {
   for (const { path, message } of checked.success ? [] : checked.error.issues) {
     const [, index, ...field] = path;
     const line = typeof index === "number" ? lineOf(index) : 1;
-    report.problem({ line, column: 1 }, `${field.join(".") || "This task"} ${message}.`);
+    report.problem({ line, column: 1 }, `${field.join(".") || "This task"} ${plainly(message)}.`);
   }
   for (const [index, { prompt = "", description = "" }] of input.tasks.entries()) {
     if (Math.max(bytesOf(prompt), bytesOf(description)) <= bounds.promptBytesMax) continue;

@@ -1,4 +1,4 @@
-// Blocks of TASK: / DESCRIPTION: / PRIORITY: / FILES: / DEPENDS_ON:, as decomposition prompts ask for them and as models
+// Blocks of TASK: / DESCRIPTION: / PRIORITY: / FILES: / DEPENDS_ON: / USES:, as decomposition prompts ask for them and as models
 // answer: with numbers, headings, bold names, bullets, fences and remarks around them.
 
 import type { Field } from "./field-names.js";
@@ -186,7 +186,7 @@ class TextReader {
 
   private isListing(line: Line): boolean {
     const { field, value } = this.field!;
-    if (!["files", "dependsOn", "requires", "labels"].includes(field)) return false;
+    if (!["files", "dependsOn", "requires", "uses", "labels"].includes(field)) return false;
     const isBullet = /^\s*[-*+•]\s+(?!\[[ xX]\])/.test(line.text.slice(0, 200));
     if (isBullet) return this.isOpen;
     return !this.isAfterBlank && (value === "" || /,\s*$/.test(value.slice(-20)));

@@ -2,7 +2,7 @@
 
 import { durationUnits } from "../../contract/duration.js";
 import { priorityLabel } from "../../contract/priority.js";
-import type { WireTask } from "../../contract/shapes.js";
+import type { WireEvent, WireTask } from "../../contract/shapes.js";
 import type { WireTaskRow } from "../../contract/tasks/rows.js";
 
 /** `3d`, `2h`, `45s`; the largest unit that fits. */
@@ -93,6 +93,13 @@ export function percent(value: number | null): string {
 }
 
 /** `$0.42, 12000 tokens in, 800 tokens out`. What is not known is left out. */
+/** Of an event that two tasks change the same files: it is in the timelines of both. */
+export function overlapText({ taskId, data }: Pick<WireEvent, "taskId" | "data">): string {
+  const paths = Array.isArray(data.paths) ? data.paths : [];
+  const more = typeof data.count === "number" && data.count > paths.length ? " and more" : "";
+  return `${data.with} and ${taskId}: ${paths.join(", ")}${more}`;
+}
+
 export function usageText({ usd, inputTokens, outputTokens }: NonNullable<WireTask["usage"]>): string {
   const parts = [
     usd === null ? null : `$${usd}`,

@@ -93,6 +93,9 @@ export const getStats = operation({
           by_agent_type: costs(),
           by_label: costs().describe("A task with several labels counts under each"),
           by_resource: costs().describe("By resource that the claim used; one of several counts under each"),
+          by_day: costs().describe(
+            "By the day on which it was reported, in UTC; the last 31 on which something was",
+          ),
         })
         .describe(
           "What attempts have cost, as far as they said. Beyond fifty names of a kind, the rest is under *",

@@ -18,7 +18,7 @@ export const reportUsage = operation({
       model: word().optional(),
     }),
   output: () => z.object({ success: success(), attempt: attemptShape() }),
-  refusals: ["TASK_NOT_FOUND", "TASK_NOT_CLAIMED", "NOT_CLAIM_OWNER", "CLAIM_EXPIRED"],
+  refusals: ["TASK_NOT_FOUND", "TASK_NOT_CLAIMED", "NOT_CLAIM_OWNER", "STALE_EPOCH", "CLAIM_EXPIRED"],
   repeatable: true,
   http: { method: "POST", path: "/api/tasks/:taskId/usage" },
   cli: "usage",

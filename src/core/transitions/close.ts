@@ -41,11 +41,12 @@ export function closeClaim(draft: Draft, task: Task, claim: Claim, ending: Endin
     result: ending.result ?? null,
     error: ending.error ?? null,
     lateResult: null,
+    unreported: null,
     answer: ending.answer ?? null,
   };
+  if (claim.uses) attempt.unreported = giveResourcesBack(draft, attempt);
   draft.putAttempt(attempt);
   draft.dropClaim(claim);
-  if (claim.uses) giveResourcesBack(draft, attempt);
   remember(draft, attempt);
   return { ...task, epoch: claim.epoch, startedAt: claim.startedAt, updatedAt: draft.now };
 }

@@ -1,10 +1,10 @@
 import { type Claim, workedMs } from "../claim.js";
 import type { CompleteCommand } from "../command.js";
+import { isCostKnown } from "../cost.js";
 import type { Draft } from "../draft.js";
 import { isObjectId } from "../landing.js";
 import { limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isCostKnown } from "../resource.js";
 import type { Task, TaskResult } from "../task.js";
 import { closeBreaker } from "./breaker.js";
 import { closeClaim, rememberAnswer } from "./close.js";

@@ -78,7 +78,7 @@ export function setResource(draft: Draft, command: SetResourceCommand): Outcome<
         : { ...now, isWaived: false, isNoticed: now.isNoticed && now.spent >= budget.amount };
     });
     putSpent(draft, id, { ...spent, budgets: current });
-    enforceBudgets(draft, resource, draft.org().defaultProject);
+    enforceBudgets(draft, id, draft.org().defaultProject);
   }
   emitChanged(draft, id, known ? "set" : "created");
   return accept({ id });

@@ -3,13 +3,13 @@
 
 import { minuteText } from "../calendar.js";
 import type { Attempt, Claim } from "../claim.js";
+import { exact, type Usage } from "../cost.js";
 import type { Draft } from "../draft.js";
 import {
   type Budget,
   type BudgetSpent,
   type BudgetUnit,
   dropReservation,
-  exact,
   isHalfOpen,
   isHidden,
   liveProbe,
@@ -23,7 +23,6 @@ import {
   resourceOf,
   type Spent,
   spentOf,
-  type Usage,
   withoutPauses,
 } from "../resource.js";
 
@@ -67,14 +66,19 @@ function isProbeOf({ probe }: Resource, { project, taskId, epoch }: Lease): bool
 const worked: ReadonlySet<Attempt["end"]> = new Set(["complete", "submit"]);
 const reporting: ReadonlySet<Attempt["end"]> = new Set(["complete", "submit", "fail"]);
 
-export function giveResourcesBack(draft: Draft, attempt: Attempt): void {
+/** Returns the resources whose budgets count the attempt as one of unknown cost. */
+export function giveResourcesBack(draft: Draft, attempt: Attempt): string[] | null {
+  let unreported: string[] | null = null;
   for (const resource of resourcesIn(draft, attempt)) {
     if (isProbeOf(resource, attempt)) putResource(draft, afterProbe(resource, attempt, draft.now));
     if (resource.budgets.length === 0) continue;
     const minutes = exact(Math.max(0, draft.now - attempt.claimedAt) / 60_000);
-    charge(draft, resource, { minutes }, attempt.project);
-    if (isCostMissing(resource, attempt)) countUnknown(draft, resource.id, 1);
+    charge(draft, resource.id, { minutes }, attempt.project);
+    if (!isCostMissing(resource, attempt)) continue;
+    countUnknown(draft, resource.id, 1);
+    unreported = [...(unreported ?? []), resource.id];
   }
+  return unreported;
 }
 
 /** One that ended without having worked leaves its turn to the next claim. */
@@ -86,7 +90,7 @@ function afterProbe(resource: Resource, { end }: Attempt, now: number): Resource
 }
 
 /** An attempt that worked and did not say what a budget counts. */
-export function isCostMissing({ budgets }: Resource, { end, usage }: Attempt): boolean {
+function isCostMissing({ budgets }: Resource, { end, usage }: Attempt): boolean {
   return reporting.has(end) && budgets.some(({ unit }) => isUnknown(unit, usage));
 }
 
@@ -94,7 +98,20 @@ const isUnknown = (unit: BudgetUnit, usage: Usage | null) =>
   (unit === "usd" && usage?.usd == null) ||
   (unit === "tokens" && usage?.inputTokens == null && usage?.outputTokens == null);
 
-export function countUnknown(draft: Draft, id: string, change: 1 | -1): void {
+/** A late report: what remains of the attempt's resources that count it as one of unknown cost. */
+export function stillUnreported(draft: Draft, attempt: Attempt): Attempt["unreported"] {
+  const remaining = attempt.unreported?.filter((id) => {
+    const resource = resourceOf(draft, id);
+    // Another one of the same id counts from 0.
+    if (!resource || resource.createdAt > attempt.releasedAt) return false;
+    if (isCostMissing(resource, attempt)) return true;
+    countUnknown(draft, id, -1);
+    return false;
+  });
+  return remaining?.length ? remaining : null;
+}
+
+function countUnknown(draft: Draft, id: string, change: 1 | -1): void {
   const spent = spentOf(draft, id);
   putSpent(draft, id, { ...spent, unknown: Math.max(0, spent.unknown + change) });
 }
@@ -115,8 +132,8 @@ function warnOfUnknownCost(draft: Draft, { id, budgets }: Resource, project: str
 type Amounts = Partial<Record<BudgetUnit, number>>;
 
 /** Adds to the budgets of a resource, and holds it when one is spent. */
-export function charge(draft: Draft, resource: Resource, added: Amounts, project: string): void {
-  const { id, budgets } = resource;
+export function charge(draft: Draft, id: string, added: Amounts, project: string): void {
+  const budgets = resourceOf(draft, id)?.budgets ?? [];
   const of = (unit: BudgetUnit) => added[unit] ?? 0;
   const counts = (["usd", "tokens"] as const).some((unit) => of(unit) > 0);
   if (!counts && !budgets.some(({ unit }) => of(unit) > 0)) return;
@@ -132,7 +149,7 @@ export function charge(draft: Draft, resource: Resource, added: Amounts, project
     }),
   };
   putSpent(draft, id, spent);
-  enforceBudgets(draft, resource, project);
+  enforceBudgets(draft, id, project);
 }
 
 /** What a budget has spent in the period that is now. */
@@ -144,8 +161,10 @@ export function currentSpent({ budgets }: Spent, { unit, period }: Budget, now: 
 }
 
 /** The `budget` hold as the budgets are now: put, moved or ended. */
-export function enforceBudgets(draft: Draft, resource: Resource, project: string): void {
-  const { id } = resource;
+export function enforceBudgets(draft: Draft, id: string, project: string): void {
+  // As the decision has left it: its probe may just have ended.
+  const resource = resourceOf(draft, id);
+  if (!resource) return;
   const spent = spentOf(draft, id);
   const over = resource.budgets.filter((budget) => {
     const { spent: amount, isWaived } = currentSpent(spent, budget, draft.now);

@@ -1,6 +1,7 @@
 // What ends a submission: it is landed, returned, withdrawn or cancelled. Everything handed in is kept.
 
 import type { WithdrawCommand } from "../command.js";
+import { isCostKnown } from "../cost.js";
 import type { Draft } from "../draft.js";
 import {
   countSubmitted,
@@ -22,7 +23,6 @@ import {
 } from "../landing.js";
 import { beginningOf, limits } from "../limits.js";
 import { accept, assert, type Outcome, type Refusal, refuse } from "../refusal.js";
-import { isCostKnown } from "../resource.js";
 import { stateOf, type Task } from "../task.js";
 import { requeue } from "./close.js";
 import { setFree } from "./finish.js";

@@ -2,23 +2,15 @@
 
 import type { Attempt, Claim } from "../claim.js";
 import type { ReportUsageCommand } from "../command.js";
+import { addedUsage, isCostKnown, mergedUsage, sumOfUsage, type Usage, usageFields } from "../cost.js";
 import type { Draft } from "../draft.js";
 import { lateUsageMs, limits } from "../limits.js";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.js";
-import {
-  addedUsage,
-  isCostKnown,
-  mergedUsage,
-  resourceOf,
-  shownUses,
-  sumOfUsage,
-  type Usage,
-  usageFields,
-} from "../resource.js";
-import { stateOf } from "../task.js";
+import { resourceOf, shownUses } from "../resource.js";
+import { stateOf, type Task } from "../task.js";
 import { taskNotFound } from "./holder.js";
-import { heldByOther, notClaimed } from "./not-holder.js";
-import { charge, countUnknown, isCostMissing } from "./take.js";
+import { heldByOther, notClaimed, otherEpoch } from "./not-holder.js";
+import { charge, stillUnreported } from "./take.js";
 
 export interface Reported {
   epoch: number;
@@ -34,17 +26,15 @@ export function reportUsage(draft: Draft, command: ReportUsageCommand): Outcome<
   const usage = mergedUsage(lease.usage, reported(command));
   if (JSON.stringify(usage) === JSON.stringify(lease.usage)) return accept({ epoch: lease.epoch });
   const added = addedUsage(lease.usage, usage);
-  if ("end" in lease) draft.putAttempt({ ...lease, usage });
-  else draft.putClaim({ ...lease, usage });
+  if ("end" in lease) {
+    const attempt = { ...lease, usage };
+    draft.putAttempt({ ...attempt, unreported: stillUnreported(draft, attempt) });
+  } else draft.putClaim({ ...lease, usage });
   const isMore = usageFields.some((field) => added[field] !== null);
   if (isMore) draft.putTask({ ...draft.task(project, taskId)!, usage: sumOfUsage(task.usage, added) });
   const tokens = (added.inputTokens ?? 0) + (added.outputTokens ?? 0);
   for (const id in lease.uses) {
-    const resource = resourceOf(draft, id);
-    if (!resource) continue;
-    if ("end" in lease && isCostMissing(resource, lease) && !isCostMissing(resource, { ...lease, usage }))
-      countUnknown(draft, id, -1);
-    charge(draft, resource, { usd: added.usd ?? 0, tokens }, project);
+    if (resourceOf(draft, id)) charge(draft, id, { usd: added.usd ?? 0, tokens }, project);
   }
   const after = draft.task(project, taskId)!;
   const isNewlyKnown = after.state === "completed" && isCostKnown(after) && !isCostKnown(task);
@@ -86,13 +76,35 @@ function leaseOf(draft: Draft, command: ReportUsageCommand): Outcome<Claim | Att
     draft.view.attempts(project, taskId, limits.historyMax).find((each) => each.sessionId === sessionId)
       ?.epoch;
   const attempt = ofEpoch === undefined ? undefined : draft.attempt(project, taskId, ofEpoch);
-  if (!attempt) return claim ? heldByOther(claim, command) : notClaimed(task, sessionId);
+  if (!attempt) return noSuchAttempt(task, claim, command);
   if (attempt.sessionId !== sessionId) {
-    return refuse("NOT_CLAIM_OWNER", `Attempt ${attempt.epoch} of task ${taskId} was not by ${sessionId}.`, {
+    const message = `Attempt ${attempt.epoch} of task ${taskId} was by session ${attempt.sessionId}, not by ${sessionId}.`;
+    return refuse("NOT_CLAIM_OWNER", message, {
+      hint: `Run: dibs usage ${taskId} --session ${attempt.sessionId} --epoch ${attempt.epoch}`,
+      details: { taskId, epoch: attempt.epoch, state: stateOf(task, claim) },
+    });
+  }
+  // Another worker has the id since then: it is not the holder.
+  const session = draft.session(project, sessionId);
+  if (session && session.startedAt > attempt.claimedAt) {
+    const message = `Attempt ${attempt.epoch} of task ${taskId} was by an earlier session ${sessionId}, which has ended.`;
+    return refuse("NOT_CLAIM_OWNER", message, {
+      hint: `Its usage can no longer be reported. Run: dibs show ${taskId}`,
       details: { taskId, epoch: attempt.epoch, state: stateOf(task, claim) },
     });
   }
   return Math.abs(draft.now - attempt.releasedAt) <= lateUsageMs ? accept(attempt) : tooLate(attempt);
+}
+
+function noSuchAttempt(task: Task, claim: Claim | undefined, command: ReportUsageCommand): Refusal {
+  const { taskId, sessionId, epoch } = command;
+  if (claim?.sessionId === sessionId && epoch !== undefined) return otherEpoch(claim, epoch);
+  if (claim) return heldByOther(claim, command);
+  if (epoch === undefined || task.epoch === 0) return notClaimed(task, sessionId);
+  return refuse("STALE_EPOCH", `Task ${taskId} has no attempt ${epoch}; the last one is ${task.epoch}.`, {
+    hint: `Run: dibs show ${taskId}`,
+    details: { taskId, sessionId, epoch: task.epoch },
+  });
 }
 
 function tooLate({ taskId, epoch, releasedAt }: Attempt): Refusal {

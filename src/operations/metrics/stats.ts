@@ -1,10 +1,9 @@
 // S3's figures of a project or of the whole org, from what the recorder has counted.
 
 import { type QueueStatus, queueStatuses } from "../../contract/stats/get.js";
-import type { Cost } from "../../core/cost.js";
+import { type Cost, exact } from "../../core/cost.js";
 import { limits } from "../../core/limits.js";
 import type { ReadyCount } from "../../core/ready.js";
-import { exact } from "../../core/resource.js";
 import { heldReviews } from "../../core/review.js";
 import { sessionShownMs } from "../../core/session.js";
 import { bucketStart, stepMs, type Totals, wholeOrg } from "../../core/tally.js";
@@ -105,6 +104,8 @@ function usageStats({ cost }: Totals) {
     by_agent_type: wireCosts(cost.byAgentType),
     by_label: wireCosts(cost.byLabel),
     by_resource: wireCosts(cost.byResource),
+    // Databases that keep JSON as such forget the order of its fields.
+    by_day: wireCosts(Object.fromEntries(Object.entries(cost.byDay).sort(([a], [b]) => (a < b ? -1 : 1)))),
   };
 }
 

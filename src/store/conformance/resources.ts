@@ -621,6 +621,33 @@ export function resources(driver: Driver): void {
       await world.refused("TASK_NOT_CLAIMED", report({ ...held, taskId: never, epoch: 1 }, { usd: 1 }));
     });
 
+    it("another worker with the id of an ended session reports nothing on its attempts", async (world) => {
+      const held = await world.hold("a");
+      await world.ok({ type: "end-session", sessionId: "a", reason: "session_ended" });
+      await world.ok(report(held, { usd: 1 }));
+      world.clock.advance(1);
+      await world.session("a");
+      const { epoch, ...last } = held;
+      await world.refused("NOT_CLAIM_OWNER", report(held, { usd: 2 }));
+      await world.refused("NOT_CLAIM_OWNER", { type: "report-usage", ...last, usd: 2 });
+      const again = { ...held, epoch: await world.claim(held.taskId, "a") };
+      await world.refused("NOT_CLAIM_OWNER", report(held, { usd: 2 }));
+      await world.ok(report(again, { usd: 0.5 }));
+      expect((await world.look(held.taskId)).usage?.usd).toBe(1.5);
+    });
+
+    it("usage of an attempt that does not exist is refused by its number", async (world) => {
+      const held = await world.hold("a");
+      const wrong = await world.refused("STALE_EPOCH", report({ ...held, epoch: 7 }, { usd: 1 }));
+      expect(wrong.message).toBe(`Task ${held.taskId} has no epoch 7; session a claimed it as epoch 1.`);
+      await world.refused("NOT_CLAIM_OWNER", report({ ...held, sessionId: "b", epoch: 7 }, { usd: 1 }));
+      await world.complete(held);
+      const ended = await world.refused("STALE_EPOCH", report({ ...held, epoch: 7 }, { usd: 1 }));
+      expect(ended.message).toBe(`Task ${held.taskId} has no attempt 7; the last one is 1.`);
+      const other = await world.refused("NOT_CLAIM_OWNER", report({ ...held, sessionId: "b" }, { usd: 1 }));
+      expect(other.message).toBe(`Attempt 1 of task ${held.taskId} was by session a, not by b.`);
+    });
+
     it("a spent budget holds the resource until the period ends, and one inbox item says so", async (world) => {
       await resource(world, "llm", { budgets: [{ amount: 1, unit: "usd", period: "day" }] });
       const held = await world.hold("a", { uses: { llm: 1 } });
@@ -711,6 +738,17 @@ export function resources(driver: Driver): void {
       expect(spent).toMatchObject({ minutes: 6, budgets: [{ spent: 6 }] });
     });
 
+    it("a first claim whose minutes spend a budget leaves no turn behind", async (world) => {
+      await resource(world, "llm", { budgets: [{ amount: 1, unit: "minutes", period: "hour" }] });
+      await world.ok(hold("llm", { source: "quota", forMs: minute }));
+      world.clock.advance(minute);
+      const first = await world.hold("a", { uses: { llm: 1 } }, { start: true });
+      world.clock.advance(2 * minute);
+      await world.complete(first);
+      const found = await world.read((view) => resourceOf(view, "llm"));
+      expect(found).toMatchObject({ probe: null, holds: [{ source: "budget" }] });
+    });
+
     it("usage is charged to what the claim used, not to what was edited since", async (world) => {
       const budgets = [{ amount: 1, unit: "usd", period: "day" }];
       for (const id of ["one", "two"]) await resource(world, id, { budgets });
@@ -733,6 +771,23 @@ export function resources(driver: Driver): void {
       expect(await told(world, "BUDGET_UNKNOWN")).toHaveLength(0);
       for (let n = 0; n < 3; n++) await world.complete(await world.hold("a", { uses: { llm: 1 } }));
       expect(await told(world, "BUDGET_UNKNOWN")).toHaveLength(1);
+    });
+
+    it("a late report of an attempt that no budget counted takes no other attempt's place", async (world) => {
+      await resource(world, "llm");
+      const before = await world.hold("a", { uses: { llm: 1 } });
+      await world.complete(before);
+      await resource(world, "llm", { budgets: [{ amount: 9, unit: "usd", period: "day" }] });
+      const after = await world.hold("a", { uses: { llm: 1 } });
+      await world.complete(after);
+      const unknown = async () => (await world.read((view) => spentOf(view, "llm"))).unknown;
+      await world.ok(report(before, { usd: 0.1 }));
+      expect(await unknown()).toBe(1);
+      await resource(world, "llm", { budgets: [] });
+      await world.ok(report(after, { inputTokens: 5 }));
+      expect(await unknown()).toBe(0);
+      await world.ok(report(after, { usd: 0.1 }));
+      expect(await unknown()).toBe(0);
     });
   });
 }

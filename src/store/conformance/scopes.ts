@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { overlapsIn } from "../../core/overlap.js";
+import { overlapEventsOfFirst, overlapsIn } from "../../core/overlap.js";
 import { type Driver, type Hold, project, resultOf, teller, type World } from "./harness.js";
 
 const lockfile = "**/package-lock.json";
@@ -119,6 +119,21 @@ export function scopes(driver: Driver): void {
       expect(await announced(world)).toHaveLength(1);
       await report(world, again, "z");
       expect(await pairs(world)).toEqual([]);
+      await report(world, again, "y");
+      expect(await pairs(world)).toEqual([[first.taskId, second.taskId, ["y"]]]);
+      expect(await announced(world)).toHaveLength(1);
+    });
+
+    it("the one event of a pair is found from both tasks, also when they change the same files no longer", async (world) => {
+      const [first, second] = [await world.hold("a"), await world.hold("b")];
+      await report(world, first, "x");
+      await report(world, second, "x");
+      await report(world, first, "y");
+      const numbers = (taskId: string) => world.read((view) => overlapEventsOfFirst(view, project, taskId));
+      const [event] = (await world.events()).filter(({ type }) => type === "task:overlap");
+      expect(event).toMatchObject({ taskId: second.taskId, data: { with: first.taskId } });
+      expect(await numbers(first.taskId)).toEqual([event!.seq]);
+      expect(await numbers(second.taskId)).toEqual([]);
     });
 
     it("what is handed in still counts, what has ended does not", async (world) => {

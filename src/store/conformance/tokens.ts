@@ -178,6 +178,16 @@ export function tokens(driver: Driver): void {
       await world.refused("FORBIDDEN", { type: "session-heartbeat", sessionId: "a" }, "mine");
     });
 
+    it("usage of an ended session is reported with its token", async (world) => {
+      await owned(world);
+      const held = await world.hold("a");
+      await world.complete(held);
+      await world.ok({ type: "end-session", sessionId: "a", reason: "session_ended" }, undefined, "mine");
+      await world.refused("FORBIDDEN", { type: "report-usage", ...held, usd: 9 }, "theirs");
+      await world.ok({ type: "report-usage", ...held, usd: 1 }, undefined, "mine");
+      await world.ok({ type: "report-usage", ...held, usd: 2 });
+    });
+
     it("the same id in another project is another session", async (world) => {
       await owned(world);
       await world.ok({ type: "create-project", id: "side" });

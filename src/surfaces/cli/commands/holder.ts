@@ -307,7 +307,10 @@ export const commands: Record<string, SingleCommand> = {
       "output-tokens": { value: "<n>", help: "tokens that the model has written" },
       model: { value: "<name>", help: "model of the agent" },
     },
-    exits: { 1: "held by another session, or ended more than 24 hours ago" },
+    exits: {
+      1: "not claimed, or ended more than 24 hours ago",
+      4: "not allowed, or the attempt of another session",
+    },
     examples: [
       "dibs usage 0001 --usd 0.42 --session agent-1",
       "dibs usage 0001 --input-tokens 120000 --output-tokens 8000 --model opus --session agent-1",

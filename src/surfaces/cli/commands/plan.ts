@@ -47,8 +47,29 @@ const plan: SingleCommand["run"] = async (context) => {
   if (parentId !== undefined) await (await context.existingDibs()).tasks.get({ taskId: parentId });
   const planned = under(read.plan, parentId);
   const name = await nameOf(context, file);
-  return name === undefined ? loadOnce(context, planned) : loadNamed(context, planned, name);
+  const load = name === undefined ? loadOnce(context, planned) : loadNamed(context, planned, name);
+  return load.catch((error: unknown) => {
+    throw withLine(
+      error,
+      file,
+      planned,
+      name === undefined ? toBatch(planned) : toNamedBatch(planned, { name }),
+    );
+  });
 };
+
+/** What only the store can reject, such as an unknown resource, with the line of its task. */
+function withLine(error: unknown, file: string, plan: Plan, { tasks }: NamedBatch): unknown {
+  if (!(error instanceof DibsError)) return error;
+  const [issue] = Array.isArray(error.details.issues) ? error.details.issues : [];
+  const path = String(error.details.path ?? issue?.path ?? "");
+  const index = /^tasks\[(\d+)\]\./.exec(path)?.[1] ?? (path === "uses" ? "0" : undefined);
+  const key = index === undefined ? undefined : tasks[Number(index)]?.key;
+  const line = plan.tasks.find((task) => task.key === key)?.line;
+  if (key === undefined || line === undefined) return error;
+  const { code, message, hint, details } = error;
+  return new DibsError(code, `${plain(file)}:${line}: ${message}`, { hint, details: { ...details, line } });
+}
 
 /** The plan's path in its repository, else below the directory of the store: what others who load it call it, too. */
 async function nameOf(context: Context, file: string): Promise<string | undefined> {
@@ -298,7 +319,7 @@ export const commands: Record<string, SingleCommand> = {
     args: "<file|->",
     summary: "Create tasks from a plan, all of them or none; without --yes only print a preview",
     details:
-      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:. At a terminal it asks for confirmation.\n" +
+      "Reads JSON, Markdown lists (nesting is hierarchy) and blocks of TASK:, DESCRIPTION:, PRIORITY:, FILES:, DEPENDS_ON:, USES:. At a terminal it asks for confirmation.\n" +
       "Unknown, ambiguous and duplicate titles and cycles are reported with their lines, and nothing is added. In JSON and Markdown, subtasks of different parents can share a title, unless another task depends on it by that title.\n" +
       "In a Markdown list with checkboxes, a bullet without one is text of the task above it; on the level of tasks it is a task.\n" +
       "A plan that is loaded again updates its tasks: new ones are added, queued ones are changed, running and ended ones are kept. The name of a plan is its path in the repository; standard input needs --name.",

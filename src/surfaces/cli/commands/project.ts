@@ -35,10 +35,11 @@ function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject
 }
 
 /** Settings that are paths or globs: a bare value is one of them, or several with commas. */
-const lists = ["worktree.copy", "land.reviewPaths"];
+const lists = ["worktree.copy", "land.reviewPaths", "scopes.exclusive"];
 
 /** Settings that cannot be written as a word. */
 const examples: Record<string, string> = {
+  uses: `dibs project set uses '{"ci": 1}'`,
   "worktree.setup": `dibs project set worktree.setup '["npm", "ci"]'`,
   "land.setup": `dibs project set land.setup '{"run": ["npm", "ci"], "paths": ["package-lock.json"]}'`,
   "land.checks": "dibs check add test -- npm test",
@@ -47,7 +48,7 @@ const examples: Record<string, string> = {
 /** A number, a truth, a duration, JSON, or a word; empty: not set. A name that ends with Ms is the unit of a bare number. */
 function typed(key: string, text: string): unknown {
   const isList = lists.includes(key);
-  if (text === "") return isList ? [] : null;
+  if (text === "") return isList ? [] : key === "uses" ? {} : null;
   if (/^[[{]/.test(text)) return json(key, text);
   // Not at the comma of a glob such as *.{js,ts}.
   if (isList) return text.split(/,(?![^{}]*\})/).filter((each) => each !== "");

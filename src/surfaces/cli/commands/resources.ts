@@ -33,10 +33,12 @@ function untilOf(context: Context): string | undefined {
   const text = context.text("until");
   if (text === undefined) return undefined;
   const at = Date.parse(text);
-  if (Number.isNaN(at) || /^\d+$/.test(text)) {
-    return new Date(context.parts.now() + context.duration("until")!).toISOString();
-  }
-  return new Date(at).toISOString();
+  if (!Number.isNaN(at) && !/^\d+$/.test(text)) return new Date(at).toISOString();
+  if (/^\d/.test(text)) return new Date(context.parts.now() + context.duration("until")!).toISOString();
+  throw usageError(
+    `--until must be a time or a duration, not '${text}'.`,
+    "For example: --until 2030-01-31T12:00Z, or --until 2h",
+  );
 }
 
 function listText(resources: WireResource[], display: Display): string {
@@ -62,8 +64,10 @@ const list: SingleCommand["run"] = async (context) => {
 const onResource = (context: Context) => ({ id: context.args[0]! });
 
 const said = (verb: string, { id, state, holds }: WireResource) => {
-  const [until] = holds.map((hold) => hold.until).filter((at) => at !== null);
-  return `${verb} ${plain(id)}${state === "held" && until ? ` until ${until}` : ""}`;
+  const ends = holds.map(({ until }) => until ?? "").sort();
+  // One of them can be without an end.
+  const until = state === "held" && ends[0] !== "" ? ends.at(-1) : undefined;
+  return `${verb} ${plain(id)}${until === undefined ? "" : ` until ${until}`}`;
 };
 
 export const commands: Record<string, Command> = {
@@ -114,6 +118,8 @@ export const commands: Record<string, Command> = {
         },
         examples: ["dibs resource hold test-db --for 30m --reason maintenance"],
         async run(context) {
+          if (context.text("until") !== undefined && context.text("for") !== undefined)
+            throw usageError("--until and --for cannot be combined.");
           const input = given({
             until: untilOf(context),
             forMs: context.duration("for"),

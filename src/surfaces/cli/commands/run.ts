@@ -112,10 +112,10 @@ function limitPatternOf(context: Context): RegExp | undefined {
   if (text === undefined) return undefined;
   try {
     return new RegExp(text, "m");
-  } catch (error) {
+  } catch {
     throw usageError(
-      `--limit-pattern: ${(error as Error).message}.`,
-      "Write a JavaScript regular expression.",
+      `--limit-pattern must be a regular expression of JavaScript, not '${text}'.`,
+      "For example: --limit-pattern 'quota exceeded'",
     );
   }
 }
@@ -246,8 +246,7 @@ const workThrough = async (context: Context, lander: StandBy | null): Promise<nu
   const summary = await runner.done.finally(() => notice.close());
   if (context.on("until-empty")) {
     const code = await report(context, tally);
-    // The reasons count all tasks of the project, not only those with the labels.
-    if (context.texts("label") !== undefined || !lastWhy?.reasons.some(isForPeople)) return code;
+    if (!lastWhy?.reasons.some(isForPeople)) return code;
     parts.err(`${plain(nothingLine(lastWhy))}\n`);
     return 1;
   }

@@ -1,3 +1,4 @@
+import { overlapText } from "../../../client/view/words.js";
 import type { WireEvent } from "../../../contract/shapes.js";
 import type { Display, Style } from "./display.js";
 import { cut, padTo, plain, widthOf } from "./text.js";
@@ -31,7 +32,8 @@ export function eventLine(event: WireEvent, display: Display): string {
   const time = timeText(at, display.now);
   const who = whoOf(event);
   const { title, error, note, question, response, reason, archived } = data;
-  const told = title ?? error ?? note ?? question ?? response ?? reason;
+  const overlap = type === "task:overlap" ? overlapText(event) : undefined;
+  const told = title ?? error ?? note ?? question ?? response ?? reason ?? overlap;
   const detail = plain(archived === true ? "archived" : told);
   const lead = `${String(seq).padStart(6)}  ${time}  `;
   const kind = padTo(type.replace(/^task:/, ""), Math.min(20, display.columns - lead.length));

@@ -51,7 +51,16 @@ function usageRows(usage: Stats["usage"]): [string, string][] {
     ...groups
       .filter(([, costs]) => Object.keys(costs).length > 0)
       .map(([name, costs]): [string, string] => [`  ${name}`, namesText(costs)]),
+    ...daysText(usage.by_day),
   ];
+}
+
+/** The last ones; --json has more. */
+const daysShown = 7;
+
+function daysText(costs: Record<string, Cost>): [string, string][] {
+  const days = Object.entries(costs).slice(-daysShown).reverse();
+  return days.map(([day, cost]) => [`  ${day}`, costText(cost)]);
 }
 
 function namesText(costs: Record<string, Cost>): string {

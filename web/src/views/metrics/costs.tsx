@@ -1,4 +1,4 @@
-// What the attempts have cost since the beginning, as far as they said: by kind of agent, label and resource.
+// What the attempts have cost since the beginning, as far as they said: by kind of agent, label, resource and day.
 
 import { Fragment } from "react";
 import { grouped } from "../../components/number.js";
@@ -49,8 +49,9 @@ export function Costs({ usage }: { usage: Usage }) {
           <tbody>
             <Row name="All" cost={usage} />
             {groups.map(([name, costs]) => (
-              <Group key={name} name={name} costs={costs} />
+              <Group key={name} name={name} costs={mostFirst(costs)} />
             ))}
+            <Group name="Day (UTC)" costs={Object.entries(usage.by_day).reverse()} />
           </tbody>
         </table>
       </div>
@@ -58,20 +59,20 @@ export function Costs({ usage }: { usage: Usage }) {
   );
 }
 
-function Group({ name, costs }: { name: string; costs: Record<string, Cost> }) {
-  const most = Object.entries(costs).sort(
-    ([, a], [, b]) => b.usd - a.usd || b.output_tokens - a.output_tokens,
-  );
-  if (most.length === 0) return null;
+const mostFirst = (costs: Record<string, Cost>) =>
+  Object.entries(costs).sort(([, a], [, b]) => b.usd - a.usd || b.output_tokens - a.output_tokens);
+
+function Group({ name, costs }: { name: string; costs: [name: string, cost: Cost][] }) {
+  if (costs.length === 0) return null;
   return (
     <Fragment>
       <tr>
         <th scope="rowgroup" colSpan={4} className="quiet small">
           {name}
-          {most.length > shownMax && `: the first ${shownMax} of ${most.length}`}
+          {costs.length > shownMax && `: the first ${shownMax} of ${costs.length}`}
         </th>
       </tr>
-      {most.slice(0, shownMax).map(([each, cost]) => (
+      {costs.slice(0, shownMax).map(([each, cost]) => (
         <Row key={each} name={each === allOthers ? "all others" : withUnseen(each)} cost={cost} />
       ))}
     </Fragment>

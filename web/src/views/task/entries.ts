@@ -36,7 +36,7 @@ const why = (data: Data, usual: string) => {
 };
 
 /** What an event says; null for what others on the timeline say better. */
-const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
+const sayings: Record<DibsEvent["type"], (data: Data, taskId: string | null) => Said | null> = {
   "task:created": () => ({ what: "created" }),
   "task:queued": () => null,
   "task:claimed": (data) => ({ what: after("claimed", data.waitedMs), tone: "link" }),
@@ -52,8 +52,8 @@ const sayings: Record<DibsEvent["type"], (data: Data) => Said | null> = {
     text: textOf(response),
   }),
   "task:usage": () => null,
-  "task:overlap": ({ with: other, paths }) => ({
-    what: `changes the same files as ${other}`,
+  "task:overlap": ({ with: first, paths }, second) => ({
+    what: `${first} and ${second} change the same files`,
     tone: "wait",
     text: Array.isArray(paths) ? paths.join(", ") : null,
   }),
@@ -147,13 +147,13 @@ export function entriesOf({ events, attempts, hasOlder, hasNewer }: Story): Entr
   const entries: Entry[] = [];
   let claimed = null as { at: string; epoch: number | null; entry: Entry } | null;
   for (const event of events) {
-    const { seq, type, at, actor, data, epoch } = event;
+    const { seq, type, at, actor, data, epoch, taskId } = event;
     // A claim that is started in one go is one thing to whoever reads it.
     if (type === "task:started" && claimed?.at === at && claimed.epoch === epoch) {
       claimed.entry.what = claimed.entry.what.replace("claimed", "claimed and started");
       continue;
     }
-    const said = sayings[type](data);
+    const said = sayings[type](data, taskId);
     if (said === null) continue;
     const entry: Entry = { key: `e${seq}`, at, who: actor === "system" ? null : actor, ...said };
     if (type === "task:claimed") claimed = { at, epoch, entry };

@@ -128,7 +128,9 @@ export function useHistory(project: string, taskId: string, order: Order): Histo
     void own.begin();
     const offs = [
       stream.onEvent((event) => {
-        if (event.project === project && event.taskId === taskId) own.hear(event);
+        // That two tasks change the same files is one event for both.
+        const isNamed = event.type === "task:overlap" && event.data.with === taskId;
+        if (event.project === project && (event.taskId === taskId || isNamed)) own.hear(event);
       }),
       stream.onReset(() => void own.begin()),
     ];
