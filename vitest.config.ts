@@ -3,21 +3,34 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** They take longest. What is long and comes last is waited for by an idle core. */
 const longest = [
+  "test/lander/crashes",
+  "test/transfer/round-trip",
+  "test/cli/examples",
+  "test/lander/",
+  "test/cli/hand-in",
+  "test/cli/land",
   "test/postgres/conformance",
   "test/dynamodb/conformance",
-  "test/transfer/round-trip",
+  "test/dynamodb/kills",
   "test/package/",
   "test/http/streams-exact",
+  "test/http/security-",
+  "test/faults/bad-types",
   "test/faults/server-stalled",
+  "test/faults/many-processes",
+  "test/docs/commands",
   "test/browser/",
   "test/cli/every",
+  "test/cli/trust",
+  "test/cli/purge",
   "test/mcp/liveness",
-  "test/faults/many-processes",
   "test/proof/",
+  "test/simulation/",
   "test/cli/run-",
   "test/runner/",
   "test/mcp/",
   "test/postgres/",
+  "src/store/sqlite/store",
 ];
 
 class LongestFirst extends BaseSequencer {
