@@ -197,6 +197,10 @@ const ofHolder = new Set([
   "tasks.fail",
   "tasks.release",
 ]);
+/** A leader releases the claim of another session, whose own release is then answered as a repetition. */
+const isForced = ({ input }: Call) => input.force === true;
+const forcedIn = (calls: readonly Call[]) =>
+  new Set(calls.filter((call) => isForced(call) && isPossible(call)).map(({ input }) => input.taskId));
 /** They answer like the first time when they are repeated after the end. */
 const closing = new Set(["tasks.complete", "tasks.fail", "tasks.release"]);
 
@@ -212,7 +216,7 @@ function checkHolders({ calls }: History, lives: Map<string, Life>, broken: stri
     given.set(claim.taskId, known);
   }
   for (const call of calls) {
-    if (!ofHolder.has(call.call) || !isAcknowledged(call)) continue;
+    if (!ofHolder.has(call.call) || !isAcknowledged(call) || isForced(call)) continue;
     const { taskId, sessionId, epoch } = call.input as { taskId: string; sessionId: string; epoch: number };
     const holding = lives.get(taskId)?.holdings.get(epoch);
     if (!holding || holding.sessionId !== sessionId) {
@@ -239,8 +243,9 @@ const endOf: Record<string, (event: LogEvent) => boolean> = {
 function checkEnds({ calls, tasks }: History, lives: Map<string, Life>, broken: string[]): void {
   const atEnd = new Map(tasks.map((task) => [task.id, task]));
   const reports = new Map<string, Call[]>();
+  const forced = forcedIn(calls);
   for (const call of calls) {
-    if (!closing.has(call.call)) continue;
+    if (!closing.has(call.call) || isForced(call)) continue;
     const { taskId, sessionId, epoch } = call.input as { taskId: string; sessionId: string; epoch: number };
     const key = `${call.call} ${taskId} ${sessionId} ${epoch}`;
     reports.set(key, [...(reports.get(key) ?? []), call]);
@@ -264,7 +269,8 @@ function checkEnds({ calls, tasks }: History, lives: Map<string, Life>, broken: 
     for (const { sessionId, epoch, end } of holdings.values()) {
       const call = Object.keys(endOf).find((each) => end && endOf[each]!(end));
       const tried = call && reports.get(`${call} ${taskId} ${sessionId} ${epoch}`);
-      if (tried && !tried.some(isPossible))
+      const byLeader = call === "tasks.release" && forced.has(taskId);
+      if (tried && !tried.some(isPossible) && !byLeader)
         broken.push(
           `${call} of ${name({ sessionId: sessionId!, epoch })} on ${taskId} was refused, and happened`,
         );
@@ -347,11 +353,13 @@ function checkOrder({ calls, log }: History, broken: string[]): void {
     if (!seqs.has(key)) seqs.set(key, event.seq);
   }
   const placed: { start: number; end: number; seq: number; call: Call }[] = [];
+  const forced = forcedIn(calls);
   const seen = new Set<string>();
   for (const call of [...calls].sort((a, b) => a.start - b.start)) {
     // Another call of the holder may have started the task before.
     if (!isAcknowledged(call) || call.end === undefined || call.call === "tasks.start") continue;
-    for (const key of [...expectedEvents(call), ...closingEvent(call)]) {
+    if (call.call === "tasks.release" && forced.has(call.input.taskId)) continue;
+    for (const key of [...expectedEvents(call), ...closingEvent(call, seqs)]) {
       const seq = seqs.get(key);
       if (seq !== undefined && !seen.has(key)) placed.push({ start: call.start, end: call.end, seq, call });
       seen.add(key);
@@ -373,8 +381,12 @@ function checkOrder({ calls, log }: History, broken: string[]): void {
   }
 }
 
-function closingEvent({ call, input, answer }: Call): string[] {
-  if (call === "tasks.complete") return [eventKey("task:completed", input)];
+function closingEvent({ call, input, answer }: Call, seqs: ReadonlyMap<string, number>): string[] {
+  if (call === "tasks.complete") {
+    // Where work lands, it is completed later, by the lander.
+    const submitted = eventKey("task:submitted", input);
+    return [seqs.has(submitted) ? submitted : eventKey("task:completed", input)];
+  }
   if (call === "tasks.release") return [eventKey("task:released", input)];
   if (call === "tasks.fail") {
     return [eventKey(answer.willRetry ? "task:retry-scheduled" : "task:failed", input)];

@@ -1,0 +1,283 @@
+// Carries out a schedule in a world of its own, and says what no correct fleet does.
+
+import { createHash } from "node:crypto";
+import { connectDibs } from "../../../src/client/connect.js";
+import { brokenInvariants, everythingIn } from "../../../src/core/invariants.js";
+import type { DibsEvent } from "../../../src/core/event.js";
+import { dispatch } from "../../../src/operations/dispatch.js";
+import type { Executor } from "../../../src/operations/execute.js";
+import { openMemoryStore } from "../../../src/store/memory/store.js";
+import type { Store } from "../../../src/store/store.js";
+import { type History, impossible, type Stream } from "../../proof/history.js";
+import { brokenLandings } from "./landings.js";
+import { Lander, target } from "./lander.js";
+import { Network } from "./network.js";
+import { act, careless, lead, type Part, read, work } from "./people.js";
+import { Repository } from "./repository.js";
+import type { Decision, Role, Schedule, TaskPlan } from "./schedule.js";
+import { executorOn, org, type Plant, project, Server } from "./server.js";
+import { Process, startOfTime, World } from "./world.js";
+
+export interface Plants {
+  server?: Plant;
+  lander?: "ignores its lease";
+}
+
+export interface Outcome {
+  /** Each as a sentence. */
+  broken: string[];
+  /** The same for the same schedule. */
+  digest: string;
+  figures: Record<string, number>;
+}
+
+/** After the last fault, everything ends within this time. */
+const patienceMs = 15 * 60_000;
+
+export async function runSchedule(schedule: Schedule, plants: Plants = {}): Promise<Outcome> {
+  const fleet = new Fleet(schedule, plants);
+  return fleet.run();
+}
+
+const isA =
+  <W extends Decision["what"]>(what: W) =>
+  (decision: Decision): decision is Extract<Decision, { what: W }> =>
+    decision.what === what;
+
+class Fleet {
+  private readonly world: World;
+  private readonly store: Store;
+  private readonly repository: Repository;
+  private readonly processes = new Map<string, { process: Process; start: () => void }>();
+  private readonly servers: Server[] = [];
+  private readonly streams: Stream[] = [];
+  private readonly network: Network;
+  private readonly plans: ReadonlyMap<string, TaskPlan>;
+  private readonly land: Extract<Decision, { what: "land" }> | undefined;
+  private readonly defects: string[] = [];
+  /** When each event was committed. */
+  private readonly log: { event: DibsEvent; tick: number }[] = [];
+  private readonly examiner: Process;
+  private readonly executor: Executor;
+  private isDone = false;
+
+  constructor(
+    private readonly schedule: Schedule,
+    private readonly plants: Plants,
+  ) {
+    const { number, decisions } = schedule;
+    this.world = new World(number);
+    this.store = openMemoryStore({ now: () => startOfTime + this.world.now });
+    this.repository = new Repository(this.world);
+    this.network = new Network(this.world, this.servers);
+    this.plans = new Map(decisions.filter(isA("task")).map((plan) => [plan.id, plan]));
+    this.land = decisions.find(isA("land"));
+    this.examiner = new Process("examiner", number);
+    this.executor = executorOn(this.store, "examiner");
+  }
+
+  async run(): Promise<Outcome> {
+    const { world, store } = this;
+    await store.open(org, project);
+    store.onChange(org, () => void this.note());
+    world.after(this.examiner, 0, () => void this.begin().catch(this.onDefect));
+    const limitMs = this.faultsEnd + patienceMs + 60_000;
+    await world.run(() => this.isDone || this.defects.length > 0 || world.now > limitMs);
+    return this.outcome();
+  }
+
+  private readonly onDefect = (error: unknown): void => {
+    this.defects.push(`a process failed: ${(error as Error)?.stack ?? error}`);
+  };
+
+  private call(name: Parameters<typeof dispatch>[1], input: object): Promise<any> {
+    return dispatch(this.executor, name, input, { org, project, actor: "user:fleet", role: "admin" });
+  }
+
+  private async note(): Promise<void> {
+    const { length } = this.log;
+    const events = await this.store.read(org, (view) => view.events({ after: length, limit: 1_000 }));
+    const tick = this.world.tick();
+    // Another look can have been quicker.
+    for (const event of events) if (event.seq === this.log.length + 1) this.log.push({ event, tick });
+  }
+
+  private async begin(): Promise<void> {
+    const { world, schedule, land } = this;
+    const claim = { minTtlMs: 1_000, defaultTtlMs: 8_000, startTimeoutMs: 8_000, orphanThresholdMs: 9_000 };
+    const beats = { heartbeatIntervalMs: 2_500, cleanupIntervalMs: 5_000 };
+    const retry = { delayMs: 1_000, maxDelayMs: 3_000 };
+    const landing = land && { target, review: land.review, reviewPaths: [], returnsMax: 3 };
+    await this.call("projects.update", {
+      id: project,
+      settings: { claim: { ...claim, ...beats }, retry, maxRetries: 2, ...(landing ? { land: landing } : {}) },
+    });
+    await this.call("resources.set", { id: "db", capacity: 1 });
+    for (const { role, name } of schedule.decisions.filter(isA("join"))) this.join(role, name);
+    this.join("leader", "leader");
+    for (const decision of schedule.decisions) this.plan(decision);
+    for (;;) {
+      await world.pause(1_000);
+      if (world.now > this.faultsEnd && (await this.isSettled())) break;
+      if (world.now > this.faultsEnd + patienceMs) return;
+    }
+    this.isDone = true;
+  }
+
+  private join(role: Role | "leader", name: string): void {
+    const { world } = this;
+    const process = new Process(name, this.schedule.number);
+    if (role === "server") {
+      const plant = this.plants.server ?? ((request) => request);
+      const server = new Server(world, process, this.store, (what) => this.defects.push(what), plant);
+      this.servers.push(server);
+      this.processes.set(name, { process, start: () => server.start() });
+      return;
+    }
+    const start = () => {
+      process.isDown = false;
+      world.after(process, process.random.below(500), () => void this.live(role, process).catch(this.onDefect));
+    };
+    this.processes.set(name, { process, start });
+    start();
+  }
+
+  private part(process: Process): Part {
+    const { world, repository, plans, land } = this;
+    const dibs = connectDibs({
+      url: "http://fleet",
+      project,
+      fetch: this.network.fetchFor(process),
+      timeoutMs: 3_000,
+      retry: { tries: 4, baseMs: 150 },
+      silenceMs: 12_000,
+    });
+    return { world, process, dibs, repository, plans, lands: land !== undefined };
+  }
+
+  private live(role: Exclude<Role, "server"> | "leader", process: Process): Promise<unknown> {
+    const part = this.part(process);
+    if (role === "worker") return work(part);
+    if (role === "careless") return careless(part);
+    if (role === "reader") return read(part, this.streams);
+    if (role === "leader") return lead(part);
+    const git = new Process(`git of ${process.name} ${process.incarnation}`, this.schedule.number);
+    const ignoresLease = this.plants.lander === "ignores its lease";
+    return new Lander({ ...part, git, ignoresLease }).run();
+  }
+
+  private get faultsEnd(): number {
+    const ends = this.schedule.decisions.map((each) => ("until" in each ? each.until : "from" in each ? each.from : 0));
+    return Math.max(0, ...ends);
+  }
+
+  private plan(decision: Decision): void {
+    const { world, examiner, network } = this;
+    if (decision.what === "cut") network.cuts.push(decision);
+    if (decision.what === "weather") network.weathers.push(decision);
+    if (decision.what === "act") {
+      const person = new Process(`person at ${decision.from}`, this.schedule.number);
+      const { act: what, taskId, from } = decision;
+      world.after(person, from, () => void act(this.part(person), what, taskId).catch(this.onDefect));
+    }
+    if (decision.what !== "stop" && decision.what !== "kill") return;
+    const { name, from, until, what } = decision;
+    const found = this.processes.get(name);
+    if (!found) return;
+    const { process, start } = found;
+    if (what === "stop") {
+      world.after(examiner, from, () => {
+        process.stoppedUntil = Math.max(process.stoppedUntil, until);
+      });
+      return;
+    }
+    world.after(examiner, from, () => {
+      if (process.isDown) return;
+      this.kill(process);
+      world.after(examiner, until - world.now, start);
+    });
+  }
+
+  private kill(process: Process): void {
+    this.world.kill(process);
+    this.network.disconnect(process);
+    const server = this.servers.find((each) => each.process === process);
+    // Most clients learn at once that it is gone; to the others it is silent.
+    for (const reset of server?.exchanges ?? []) if (process.random.chance(70)) reset();
+  }
+
+  private async isSettled(): Promise<boolean> {
+    const tasks = await this.tasks();
+    if (tasks.length < this.plans.size) return false;
+    const states = new Map(tasks.map(({ id, state }) => [id, state]));
+    const byId = new Map(tasks.map((task) => [task.id, task]));
+    const isStuck = (id: string): boolean => {
+      const { state, dependsOn } = byId.get(id)!;
+      return state === "cancelled" || (state === "queued" && dependsOn.some(isStuck));
+    };
+    const readers = this.streams.filter(({ reader }, at) => {
+      return this.streams.findLastIndex((each) => each.reader === reader) === at;
+    });
+    const isRead = readers.every(({ after, events }) => (events.at(-1)?.seq ?? after) === this.log.length);
+    return isRead && [...states.keys()].every((id) => states.get(id) === "completed" || isStuck(id));
+  }
+
+  private async tasks() {
+    // biome-ignore lint/suspicious/noExplicitAny: what the operation answers.
+    return (await this.call("tasks.list", { limit: 1_000 })).tasks as any[];
+  }
+
+  private async outcome(): Promise<Outcome> {
+    const broken = [...this.defects];
+    const { tasks, resources, reasons } = await this.atEnd();
+    const log = this.log.map(({ event }) => event);
+    const history: History = {
+      calls: this.network.calls,
+      log: log as never,
+      streams: this.streams,
+      tasks,
+      resources,
+    };
+    broken.push(...impossible(history));
+    broken.push(...brokenInvariants(await this.store.read(org, everythingIn)));
+    broken.push(...brokenLandings(this.repository, this.log, tasks));
+    if (!this.isDone && this.defects.length === 0) {
+      for (const { id, state } of tasks)
+        if (!["completed", "cancelled"].includes(state))
+          broken.push(`${id} is ${state} long after the last fault: ${reasons.get(id)}`);
+      if (!broken.length) broken.push("the end was not reached");
+    }
+    if (process.env.DBG) { dump(this); const c = new Map<string, number>(); for (const k of calls0(this)) c.set(k, (c.get(k) ?? 0) + 1); console.log(c); }
+    const text = JSON.stringify([history, this.repository.moves, this.world.now]);
+    const digest = createHash("sha256").update(text).digest("hex");
+    const { calls, figures } = this.network;
+    const refused = calls.filter(({ refusal }) => refusal !== undefined).length;
+    const unknown = calls.filter(({ end }) => end === undefined).length;
+    return {
+      broken: [...new Set(broken)],
+      digest,
+      figures: { calls: calls.length, refused, unknown, events: log.length, seconds: this.world.now / 1_000, ...figures },
+    };
+  }
+
+  private async atEnd() {
+    const { world, examiner } = this;
+    const reasons = new Map<string, string>();
+    let found: any;
+    examiner.incarnation++;
+    world.after(examiner, 0, async () => {
+      const tasks = await this.tasks();
+      const { resources } = await this.call("resources.list", {});
+      for (const { id } of tasks) {
+        const explained = await this.call("tasks.explain", { taskId: id });
+        reasons.set(id, explained.reasons.map((each: { message: string }) => each.message).join(" "));
+      }
+      found = { tasks, resources };
+    });
+    await world.run(() => found !== undefined);
+    await this.note();
+    return { ...found, reasons };
+  }
+}
+const calls0 = (f: any) => f.network.calls.map((c: any) => `${c.process} ${c.call} ${c.refusal ?? (c.end ? "ok" : "lost")}`);
+export const dump = (f: any) => { for (const e of f.log) console.log(e.tick, e.event.seq, e.event.type, e.event.taskId, e.event.sessionId, e.event.epoch, e.event.actor, JSON.stringify(e.event.data)); for (const c of f.network.calls) console.log(c.start, c.end, c.process, c.call, JSON.stringify(c.input), c.key, c.refusal ?? (c.answer?.claim ? JSON.stringify(c.answer.claim).slice(0, 80) : "")); };
