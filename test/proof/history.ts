@@ -174,9 +174,13 @@ function checkClaims({ calls, recorded }: History, lives: Map<string, Life>, bro
     else if (holding.sessionId !== sessionId)
       broken.push(`${key} was given to ${sessionId}, and the log says ${holding.sessionId}`);
   }
+  // What a key was given once is all that it was ever given.
+  const known = new Set(calls.filter((call) => claimed(call) !== null).map(({ key }) => key));
+  known.delete(undefined);
   const unanswered = new Set(
     calls
       .filter((call) => /^tasks\.claim/.test(call.call) && isPossible(call) && !isAcknowledged(call))
+      .filter(({ key }) => !known.has(key))
       .map(({ input }) => String(input.sessionId)),
   );
   for (const [taskId, { holdings }] of lives) {
@@ -225,7 +229,8 @@ function checkHolders({ calls }: History, lives: Map<string, Life>, broken: stri
     }
     if (closing.has(call.call)) continue;
     const later = given.get(taskId)?.find((other) => other.epoch > epoch && other.at < call.start);
-    if (later) {
+    // A repeated call with a key answers for the first one.
+    if (later && !(call.key !== undefined && wasTriedBefore(calls, call))) {
       broken.push(
         `${call.call} of ${name({ sessionId, epoch })} on ${taskId} was accepted after epoch ${later.epoch} was given`,
       );
@@ -394,12 +399,17 @@ function closingEvent({ call, input, answer }: Call, seqs: ReadonlyMap<string, n
   return [];
 }
 
-function wasTriedBefore(calls: readonly Call[], { call, input, start, key }: Call): boolean {
-  const claim = /^tasks\.claim/.test(call);
+function wasTriedBefore(calls: readonly Call[], { call, input, start, key, answer }: Call): boolean {
+  const isClaim = (name: string) => /^tasks\.claim/.test(name);
   return calls.some((other) => {
-    if (other.start >= start || other.call !== call || other.refusal !== undefined) return false;
-    if (key !== undefined) return other.key === key;
-    if (claim) return other.input.sessionId === input.sessionId && other.answer === undefined;
+    const isAlike = other.call === call || (isClaim(call) && isClaim(other.call));
+    if (other.start >= start || !isAlike || other.refusal !== undefined) return false;
+    if (key !== undefined && other.key === key) return true;
+    // What is held already is claimed again, by its id or as the next one.
+    const isRenewal = call === "tasks.claim" || answer?.resumed === true;
+    if (isClaim(call) && (key === undefined || isRenewal))
+      return other.input.sessionId === input.sessionId && other.answer === undefined;
+    if (key !== undefined) return false;
     return (
       other.input.taskId === input.taskId &&
       other.input.sessionId === input.sessionId &&

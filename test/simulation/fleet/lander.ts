@@ -46,7 +46,7 @@ export class Lander {
         await this.work().catch(refusedOrLost);
         await lease.giveBack();
       }
-      await world.pause(700);
+      await world.pause(1_500);
     }
   }
 
@@ -57,13 +57,14 @@ export class Lander {
     if (landing?.state === "intended") await this.settle(landing);
     for (;;) {
       this.refuseLost();
-      if (!(await this.round())) await this.parts.world.pause(900);
+      if (!(await this.round())) await this.parts.world.pause(1_000);
     }
   }
 
   /** Any step can be the last one. */
   private async step(): Promise<void> {
-    await this.parts.world.pause(this.parts.process.random.between(1, 60));
+    const { world, process } = this.parts;
+    await world.pause(process.random.below(process.random.chance(20) ? 2_500 : 60));
   }
 
   private refuseLost(): void {

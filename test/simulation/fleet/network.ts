@@ -96,7 +96,7 @@ export class Network {
         isCut ||= this.isLost(process, client);
         if (isCut) return;
         arrivesAt = Math.max(arrivesAt, this.world.now + this.delay(process));
-        toClient(() => pipe.push(text), arrivesAt - this.world.now);
+        this.world.after(client, arrivesAt - this.world.now, () => pipe.push(text));
       };
       this.carry(client, process, () => {
         if (process.isDown) return toClient(() => reject(new TypeError("connection refused")));
@@ -129,10 +129,12 @@ export class Network {
       leave();
       reject(signal.reason);
     });
-    const toClient = (arrive: () => void, ms?: number) => {
+    const toClient = (arrive: () => void, ms = this.delay(server)) => {
       const arriveThere = () => client.incarnation === incarnation && arrive();
-      if (ms === undefined) this.carry(server, client, arriveThere);
-      else this.world.after(client, ms, arriveThere);
+      if (!this.isLost(server, client)) this.world.after(client, ms, arriveThere);
+      // Its connection can break, or stay silent.
+      else if (server.random.chance(60))
+        this.world.after(client, ms, () => reject(new TypeError("connection broken")));
     };
     return { gone: leaving.signal, toClient, close };
   }
@@ -143,19 +145,22 @@ export class Network {
   }
 
   private carry(from: Process, to: Process, arrive: () => void): void {
-    if (this.isLost(from, to)) this.figures.lost++;
-    else this.world.after(to, this.delay(from), arrive);
+    if (!this.isLost(from, to)) this.world.after(to, this.delay(from), arrive);
   }
 
   private isLost(from: Process, to: Process): boolean {
+    const isLost = this.isCut(from, to) || from.random.chance(this.weather()?.losePercent ?? 0);
+    if (isLost) this.figures.lost++;
+    return isLost;
+  }
+
+  private isCut(from: Process, to: Process): boolean {
     const { now } = this.world;
-    const lost = this.weather()?.losePercent ?? 0;
     const isServer = this.servers.some(({ process }) => process === to);
-    const isCut = this.cuts.some(({ a, b, way, ...period }) => {
+    return this.cuts.some(({ a, b, way, ...period }) => {
       const isHere = (a === from.name && b === to.name) || (a === to.name && b === from.name);
       return isHere && isIn(period, now) && (way === "both" || (way === "requests") === isServer);
     });
-    return isCut || (lost > 0 && from.random.chance(lost));
   }
 
   private delay(from: Process): number {

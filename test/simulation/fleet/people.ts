@@ -76,7 +76,7 @@ export async function careless(part: Part): Promise<never> {
       await world.pause(200);
       continue;
     }
-    const ask = { sessionId, resume: random.chance(50), waitMs: random.of([0, 0, 1_500]) };
+    const ask = { sessionId, resume: random.chance(50), waitMs: random.of([0, 1_500, 3_000]) };
     const some = [...part.plans.keys()];
     const claimed =
       random.chance(20) && some.length > 0
@@ -84,7 +84,7 @@ export async function careless(part: Part): Promise<never> {
         : await tried(dibs.tasks.claimNext(ask));
     if (claimed === "SESSION_NOT_FOUND") sessionId = null;
     if (typeof claimed === "string" || !claimed.claim) {
-      await world.pause(random.between(200, 1_500));
+      await world.pause(random.between(500, 2_000));
       continue;
     }
     const { taskId, epoch } = claimed.claim;
@@ -139,7 +139,7 @@ export async function lead({ world, process, dibs, plans }: Part): Promise<never
     while ((await tried(dibs.tasks.create(task))) === "STORE_UNAVAILABLE") await world.pause(500);
   }
   for (;;) {
-    await world.pause(process.random.between(500, 2_500));
+    await world.pause(process.random.between(1_000, 2_500));
     const found = await tried(dibs.tasks.list({ limit: 100 }));
     if (typeof found === "string") continue;
     for (const { id, state, question, submission } of found.tasks) {

@@ -35,7 +35,7 @@ export interface Schedule {
 }
 
 /** Faults begin within this time. */
-const faultsMs = 25_000;
+const faultsMs = 12_000;
 
 /** Without one of each, nothing can be expected. */
 export const needed: readonly Decision[] = [
@@ -56,7 +56,7 @@ export function scheduleOf(number: number): Schedule {
   join("careless", random.below(3));
   join("reader", random.below(2));
   if (lands) join("lander", random.between(1, 2));
-  const tasks = random.between(4, 8);
+  const tasks = random.between(4, 10);
   for (let n = 1; n <= tasks; n++) decisions.push(taskOf(random, n));
   const names = decisions.flatMap((each) => (each.what === "join" ? [each] : []));
   for (let faults = random.below(9); faults > 0; faults--) decisions.push(faultOf(random, names, tasks));
@@ -73,7 +73,7 @@ function taskOf(random: Random, n: number): Decision {
 
 function attemptOf(random: Random): Step[] {
   const steps: Step[] = [];
-  const work = () => steps.push({ work: random.chance(15) ? 12_000 : random.below(2_500) });
+  const work = () => steps.push({ work: random.chance(15) ? 9_000 : random.below(1_200) });
   work();
   if (random.chance(25)) steps.push("progress");
   if (random.chance(20)) steps.push("ask");
@@ -84,17 +84,18 @@ function attemptOf(random: Random): Step[] {
 
 function faultOf(random: Random, joined: { role: Role; name: string }[], tasks: number): Decision {
   const from = random.below(faultsMs);
-  const until = from + (random.chance(40) ? random.between(8_000, 20_000) : random.between(50, 4_000));
-  const { role, name } = random.of(joined);
+  const until = from + (random.chance(40) ? random.between(6_000, 12_000) : random.between(50, 3_000));
+  const landers = joined.filter(({ role }) => role === "lander");
+  const { role, name } = random.of(landers.length > 0 && random.chance(30) ? landers : joined);
   const others = joined.filter((each) => (each.role === "server") !== (role === "server"));
   const kind = random.below(100);
   if (kind < 25) return { what: "stop", name, from, until };
-  if (kind < 50) return { what: "kill", name, from, until };
+  if (kind < 45) return { what: "kill", name, from, until };
   if (kind < 65) {
     const way = random.of(["both", "requests", "answers", "answers"] as const);
     return { what: "cut", a: name, b: random.of(others).name, way, from, until };
   }
-  if (kind < 75) {
+  if (kind < 80) {
     const [losePercent, repeatPercent] = [random.below(40), random.below(20)];
     return { what: "weather", losePercent, repeatPercent, lateMs: random.of([0, 300, 5_000]), from, until };
   }
