@@ -25,6 +25,8 @@ export interface LogEvent {
   sessionId: string | null;
   epoch: number | null;
   data: Record<string, unknown>;
+  /** When it was committed, by the clock of the calls; absent: not known. */
+  committedAt?: number;
 }
 
 /** What one reader received, from after a number on, until its connection ended. */
@@ -89,7 +91,7 @@ function checkLog({ log }: History, broken: string[]): void {
 interface Holding {
   sessionId: string | null;
   epoch: number;
-  from: number;
+  from: LogEvent;
   /** The event that ended it. */
   end: LogEvent | null;
 }
@@ -128,7 +130,7 @@ function livesOf(log: readonly LogEvent[], broken: string[]): Map<string, Life> 
       const last = Math.max(0, ...life.holdings.keys());
       if (epoch <= last) broken.push(`${taskId} was claimed with epoch ${epoch} after epoch ${last}`);
       if (life.completedBy.length > 0) broken.push(`${taskId} was claimed after it was completed`);
-      const holding: Holding = { sessionId, epoch, from: seq, end: null };
+      const holding: Holding = { sessionId, epoch, from: event, end: null };
       life.holdings.set(epoch, holding);
       holders.set(taskId, holding);
     }
@@ -177,15 +179,16 @@ function checkClaims({ calls, recorded }: History, lives: Map<string, Life>, bro
   // What a key was given once is all that it was ever given.
   const known = new Set(calls.filter((call) => claimed(call) !== null).map(({ key }) => key));
   known.delete(undefined);
-  const unanswered = new Set(
-    calls
-      .filter((call) => /^tasks\.claim/.test(call.call) && isPossible(call) && !isAcknowledged(call))
-      .filter(({ key }) => !known.has(key))
-      .map(({ input }) => String(input.sessionId)),
-  );
+  const unanswered = calls
+    .filter((call) => /^tasks\.claim/.test(call.call) && isPossible(call) && !isAcknowledged(call))
+    .filter(({ key }) => !known.has(key));
+  const canBe = ({ input, start }: Call, { sessionId, from: { committedAt } }: Holding) =>
+    input.sessionId === sessionId && (committedAt === undefined || start < committedAt);
   for (const [taskId, { holdings }] of lives) {
-    for (const { sessionId, epoch } of holdings.values()) {
-      if (sessionId === null || !sessions.has(sessionId) || unanswered.has(sessionId)) continue;
+    for (const holding of holdings.values()) {
+      const { sessionId, epoch } = holding;
+      if (sessionId === null || !sessions.has(sessionId)) continue;
+      if (unanswered.some((call) => canBe(call, holding))) continue;
       if (!owners.has(`epoch ${epoch} of ${taskId}`))
         broken.push(`${sessionId} holds epoch ${epoch} of ${taskId}, which it was never given`);
     }

@@ -3,49 +3,36 @@
 
 import { expect, test } from "vitest";
 import { report } from "../proof/figures.js";
-import { type Outcome, type Plants, runSchedule } from "./fleet/run.js";
-import { linesOf, type Schedule, scheduleOf } from "./fleet/schedule.js";
-import type { Plant, Request } from "./fleet/server.js";
-import { type Shrunk, shrink } from "./fleet/shrink.js";
+import { firstFailing, shrink, textOf } from "./fleet/find.js";
+import { runSchedule } from "./fleet/run.js";
+import { scheduleOf } from "./fleet/schedule.js";
 
 const first = Number(process.env.DIBS_SEED ?? 1);
-const count = Number(process.env.DIBS_RUNS ?? 500);
-
-/** The first of so many schedules that fails. */
-async function firstFailing(
-  from: number,
-  count: number,
-  plants: Plants,
-  onOutcome: (outcome: Outcome) => void = () => undefined,
-): Promise<{ schedule: Schedule; outcome: Outcome } | null> {
-  for (let number = from; number < from + count; number++) {
-    const schedule = scheduleOf(number);
-    const outcome = await runSchedule(schedule, plants);
-    onOutcome(outcome);
-    if (outcome.broken.length > 0) return { schedule, outcome };
-  }
-  return null;
-}
-
-const textOf = ({ schedule, outcome: { broken } }: Pick<Shrunk, "schedule" | "outcome">) =>
-  [...linesOf(schedule), ...broken.map((each) => `broken: ${each}`)].join("\n");
+const count = Number(process.env.DIBS_RUNS ?? 400);
 
 test(
   "a fleet under random faults breaks no guarantee, and everything ends when the faults do",
   async () => {
     const figures: Record<string, number> = { schedules: 0 };
     const startedAt = performance.now();
-    const failing = await firstFailing(first, count, {}, (outcome) => {
-      figures.schedules!++;
-      for (const [name, value] of Object.entries(outcome.figures)) figures[name] = (figures[name] ?? 0) + value;
+    const failing = await firstFailing({
+      first,
+      count,
+      onOutcome: (outcome) => {
+        figures.schedules!++;
+        for (const [name, value] of Object.entries(outcome.figures))
+          figures[name] = (figures[name] ?? 0) + value;
+      },
     });
     const minutes = (performance.now() - startedAt) / 60_000;
     report("fleet", figures);
     console.info(`fleet: ${Math.round(figures.schedules! / minutes)} schedules per minute`);
     if (!failing) return;
-    const shrunk = await shrink(failing.schedule, failing.outcome, {});
+    const shrunk = await shrink(failing);
     const again = `DIBS_SEED=${failing.schedule.number} DIBS_RUNS=1 npx vitest run test/simulation/fleet.test.ts`;
-    expect.fail(`${textOf(failing)}\n\nshortened, ${shrunk.tries} tries:\n${textOf(shrunk)}\n\nagain: ${again}`);
+    expect.fail(
+      `${textOf(failing)}\n\nshortened, ${shrunk.tries} tries:\n${textOf(shrunk)}\n\nagain: ${again}`,
+    );
   },
   24 * 60 * 60_000,
 );
@@ -60,46 +47,4 @@ test("the same number gives the same schedule and the same history, byte for byt
   const before = await digests();
   expect(await digests()).toEqual(before);
   expect(new Set(before).size).toBe(numbers.length);
-});
-
-/** In each call, also in one of many that share a request. */
-const inEach =
-  (change: (part: { operation: string; input: Record<string, unknown>; idempotencyKey?: string }) => void): Plant =>
-  ({ operation, input, key }: Request) => {
-    const copy = structuredClone(input);
-    const parts = Array.isArray(copy.calls) ? copy.calls : [];
-    const whole = { operation: operation!.name, input: copy, ...(key === undefined ? {} : { idempotencyKey: key }) };
-    for (const part of [...parts, whole]) change(part);
-    return { operation, input: copy, key: whole.idempotencyKey };
-  };
-
-const plants: [what: string, plants: Plants, said: RegExp][] = [
-  [
-    "a server that does not look at epochs",
-    {
-      server: inEach(({ operation, input }) => {
-        if (/^tasks\.(complete|fail|release)$/.test(operation)) delete input.epoch;
-      }),
-    },
-    /accepted, and is lost/,
-  ],
-  [
-    "a server that forgets idempotency keys",
-    {
-      server: inEach((part) => {
-        delete part.idempotencyKey;
-      }),
-    },
-    /has acted twice|was never given/,
-  ],
-  ["a lander that ignores its lease", { lander: "ignores its lease" }, /^L/],
-];
-
-test.each(plants)("%s is found, and its schedule is shortened to a few lines", async (_what, plants, said) => {
-  const failing = await firstFailing(1, 1_000, plants);
-  expect(failing?.outcome.broken.join("\n")).toMatch(said);
-  const shrunk = await shrink(failing!.schedule, failing!.outcome, plants);
-  expect(shrunk.outcome.broken.join("\n")).toMatch(said);
-  console.info(`${textOf(shrunk)}\nfrom ${failing!.schedule.decisions.length} decisions, ${shrunk.tries} tries`);
-  expect(shrunk.schedule.decisions.length).toBeLessThan(12);
 });

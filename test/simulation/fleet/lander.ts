@@ -19,7 +19,7 @@ export interface LanderParts {
   git: Process;
   dibs: Dibs;
   repository: Repository;
-  /** A planted bug: it moves the target with or without the lease, past the fence. */
+  /** A planted bug: it forces the target to where it wants it, with or without the lease. */
   ignoresLease: boolean;
 }
 
@@ -122,7 +122,13 @@ export class Lander {
       if (problem) {
         if (entries.length > 0) continue;
         const { id } = await this.open([], tip);
-        await dibs.landings.returned({ id, epoch: this.lease.epoch, ...of, reason: problem, detail: problem });
+        await dibs.landings.returned({
+          id,
+          epoch: this.lease.epoch,
+          ...of,
+          reason: problem,
+          detail: problem,
+        });
         await dibs.landings.dropped({ id, epoch: this.lease.epoch });
         return true;
       }
@@ -160,7 +166,15 @@ export class Lander {
     const { epoch } = this.lease;
     const { id } = await this.open([], tip);
     const files = [{ path: "file", insertions: 1, deletions: 0 }];
-    const diff = { base: tip, files, fileCount: 1, insertions: 1, deletions: 0, reviewPaths: [], patchId: null };
+    const diff = {
+      base: tip,
+      files,
+      fileCount: 1,
+      insertions: 1,
+      deletions: 0,
+      reviewPaths: [],
+      patchId: null,
+    };
     await dibs.landings.diff({
       id,
       epoch,

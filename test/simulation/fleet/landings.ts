@@ -9,11 +9,15 @@ interface Noted {
   tick: number;
 }
 
-interface LandedTask extends TaskAtEnd {
+export interface LandedTask extends TaskAtEnd {
   landed?: { commit: string } | null;
 }
 
-export function brokenLandings(repository: Repository, log: readonly Noted[], tasks: LandedTask[]): string[] {
+export function brokenLandings(
+  repository: Repository,
+  log: readonly Noted[],
+  tasks: readonly LandedTask[],
+): string[] {
   const broken: string[] = [];
   const landed = new Map<string, string>();
   for (const { id, landed: of } of repository.history()) {
@@ -26,14 +30,18 @@ export function brokenLandings(repository: Repository, log: readonly Noted[], ta
       return on === taskId && ends.has(type) && data.submission === submission;
     });
     if (ended?.event.type !== "task:landed")
-      broken.push(`L4: submission ${submission} of ${taskId} is on the target: ${ended?.event.type ?? "no end"}`);
+      broken.push(
+        `L4: submission ${submission} of ${taskId} is on the target: ${ended?.event.type ?? "no end"}`,
+      );
   }
   for (const { id, state, landed: record } of tasks) {
     if (state !== "completed" || !record) continue;
-    if (landed.get(id) !== record.commit) broken.push(`L1: ${id} landed as ${record.commit}, not on the target`);
+    if (landed.get(id) !== record.commit)
+      broken.push(`L1: ${id} landed as ${record.commit}, not on the target`);
   }
   for (const { epoch, newest } of repository.moves)
-    if (epoch < newest) broken.push(`L8: the lander of epoch ${epoch} moved the target after epoch ${newest}`);
+    if (epoch < newest)
+      broken.push(`L8: the lander of epoch ${epoch} moved the target after epoch ${newest}`);
   return broken;
 }
 

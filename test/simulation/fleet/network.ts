@@ -27,7 +27,8 @@ export interface Weather extends Period {
 
 export class Network {
   readonly calls: Call[] = [];
-  readonly figures = { requests: 0, lost: 0, repeated: 0 };
+  lost = 0;
+  repeated = 0;
   readonly cuts: Cut[] = [];
   readonly weathers: Weather[] = [];
   private readonly keys = new Map<string, string>();
@@ -54,7 +55,6 @@ export class Network {
   private exchange(client: Process, request: Request, { signal }: RequestInit): Promise<Response> {
     const server = this.serverFor(client);
     const records = this.recorded(client, request);
-    this.figures.requests++;
     return new Promise((resolve, reject) => {
       const { gone, toClient, close } = this.connect(client, server, signal, reject);
       const refuse = (why: string) => toClient(() => reject(new TypeError(`connection ${why}`)));
@@ -76,7 +76,7 @@ export class Network {
         });
       this.carry(client, server.process, () => serve(first));
       if (!client.random.chance(this.weather()?.repeatPercent ?? 0)) return;
-      this.figures.repeated++;
+      this.repeated++;
       this.recorded(client, request);
       this.carry(client, server.process, () => serve(() => undefined));
     });
@@ -150,7 +150,7 @@ export class Network {
 
   private isLost(from: Process, to: Process): boolean {
     const isLost = this.isCut(from, to) || from.random.chance(this.weather()?.losePercent ?? 0);
-    if (isLost) this.figures.lost++;
+    if (isLost) this.lost++;
     return isLost;
   }
 
@@ -228,7 +228,9 @@ class Pipe {
     status: 200,
     ok: true,
     headers: { get: (name: string) => (name === "content-type" ? "text/event-stream" : null) },
-    body: { getReader: () => ({ read: () => this.read(), cancel: async () => this.end(new Error("cancelled")) }) },
+    body: {
+      getReader: () => ({ read: () => this.read(), cancel: async () => this.end(new Error("cancelled")) }),
+    },
   };
 
   push(text: string): void {

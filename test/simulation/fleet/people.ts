@@ -26,7 +26,11 @@ function stepsOf({ plans }: Part, taskId: string, epoch: number): Step[] {
 }
 
 /** Works on the target as it is now, so that the next attempt does not conflict. */
-function resultOf(part: Part, { taskId, epoch, by }: { taskId: string; epoch: number; by: string }, isRed: boolean) {
+function resultOf(
+  part: Part,
+  { taskId, epoch, by }: { taskId: string; epoch: number; by: string },
+  isRed: boolean,
+) {
   const output = `${taskId} by ${by}, epoch ${epoch}`;
   const { repository, plans, lands } = part;
   if (!lands) return { output };
@@ -58,7 +62,11 @@ export async function work(part: Part): Promise<never> {
   }
 }
 
-function handIn(repository: Repository, { output, change, base }: ReturnType<typeof resultOf>, isRed: boolean) {
+function handIn(
+  repository: Repository,
+  { output, change, base }: ReturnType<typeof resultOf>,
+  isRed: boolean,
+) {
   if (!change) return output;
   const content = isRed ? `red ${change.content}` : change.content;
   return { output, commit: repository.change(base!, change.path, content) };

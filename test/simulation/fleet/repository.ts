@@ -81,9 +81,9 @@ export class Repository {
     return true;
   }
 
-  /** False: the target or the fence is another one by now. `past`: a planted bug. */
-  move(from: string, to: string, fence: Repository["fence"], past = false): boolean {
-    if (this.target !== from || (this.fence !== fence && !past)) return false;
+  /** False: the target or the fence is another one by now. */
+  move(from: string, to: string, fence: Repository["fence"], isForced: boolean): boolean {
+    if ((this.target !== from || this.fence !== fence) && !isForced) return false;
     this.moves.push({ tick: this.world.tick(), epoch: fence?.epoch ?? 0, newest: this.newest });
     this.target = to;
     return true;

@@ -2,15 +2,16 @@
 
 import { createHash } from "node:crypto";
 import { connectDibs } from "../../../src/client/connect.js";
-import { brokenInvariants, everythingIn } from "../../../src/core/invariants.js";
+import type { OperationName } from "../../../src/contract/registry.js";
 import type { DibsEvent } from "../../../src/core/event.js";
+import { brokenInvariants, everythingIn } from "../../../src/core/invariants.js";
 import { dispatch } from "../../../src/operations/dispatch.js";
 import type { Executor } from "../../../src/operations/execute.js";
 import { openMemoryStore } from "../../../src/store/memory/store.js";
 import type { Store } from "../../../src/store/store.js";
 import { type History, impossible, type Stream } from "../../proof/history.js";
-import { brokenLandings } from "./landings.js";
 import { Lander, target } from "./lander.js";
+import { brokenLandings, type LandedTask } from "./landings.js";
 import { Network } from "./network.js";
 import { act, careless, lead, type Part, read, work } from "./people.js";
 import { Repository } from "./repository.js";
@@ -90,7 +91,8 @@ class Fleet {
     this.defects.push(`a process failed: ${(error as Error)?.stack ?? error}`);
   };
 
-  private call(name: Parameters<typeof dispatch>[1], input: object): Promise<any> {
+  // biome-ignore lint/suspicious/noExplicitAny: each operation has its own answer.
+  private call(name: OperationName, input: object): Promise<any> {
     return dispatch(this.executor, name, input, { org, project, actor: "user:fleet", role: "admin" });
   }
 
@@ -104,13 +106,18 @@ class Fleet {
 
   private async begin(): Promise<void> {
     const { world, schedule, land } = this;
-    const claim = { minTtlMs: 1_000, defaultTtlMs: 8_000, startTimeoutMs: 8_000, orphanThresholdMs: 9_000 };
+    const claim = { minTtlMs: 1_000, defaultTtlMs: 8_000, startTimeoutMs: 8_000, orphanThresholdMs: 6_000 };
     const beats = { heartbeatIntervalMs: 2_500, cleanupIntervalMs: 5_000 };
     const retry = { delayMs: 1_000, maxDelayMs: 3_000 };
     const landing = land && { target, review: land.review, reviewPaths: [], returnsMax: 3 };
     await this.call("projects.update", {
       id: project,
-      settings: { claim: { ...claim, ...beats }, retry, maxRetries: 2, ...(landing ? { land: landing } : {}) },
+      settings: {
+        claim: { ...claim, ...beats },
+        retry,
+        maxRetries: 2,
+        ...(landing ? { land: landing } : {}),
+      },
     });
     await this.call("resources.set", { id: "db", capacity: 1 });
     for (const { role, name } of schedule.decisions.filter(isA("join"))) this.join(role, name);
@@ -136,7 +143,11 @@ class Fleet {
     }
     const start = () => {
       process.isDown = false;
-      world.after(process, process.random.below(500), () => void this.live(role, process).catch(this.onDefect));
+      world.after(
+        process,
+        process.random.below(500),
+        () => void this.live(role, process).catch(this.onDefect),
+      );
     };
     this.processes.set(name, { process, start });
     start();
@@ -167,7 +178,9 @@ class Fleet {
   }
 
   private get faultsEnd(): number {
-    const ends = this.schedule.decisions.map((each) => ("until" in each ? each.until : "from" in each ? each.from : 0));
+    const ends = this.schedule.decisions.map((each) =>
+      "until" in each ? each.until : "from" in each ? each.from : 0,
+    );
     return Math.max(0, ...ends);
   }
 
@@ -209,31 +222,30 @@ class Fleet {
   private async isSettled(): Promise<boolean> {
     const tasks = await this.tasks();
     if (tasks.length < this.plans.size) return false;
-    const states = new Map(tasks.map(({ id, state }) => [id, state]));
     const byId = new Map(tasks.map((task) => [task.id, task]));
+    /** It waits for a task that a person has cancelled. */
     const isStuck = (id: string): boolean => {
       const { state, dependsOn } = byId.get(id)!;
       return state === "cancelled" || (state === "queued" && dependsOn.some(isStuck));
     };
-    const readers = this.streams.filter(({ reader }, at) => {
-      return this.streams.findLastIndex((each) => each.reader === reader) === at;
-    });
-    const isRead = readers.every(({ after, events }) => (events.at(-1)?.seq ?? after) === this.log.length);
-    return isRead && [...states.keys()].every((id) => states.get(id) === "completed" || isStuck(id));
+    const last = new Map(this.streams.map((stream) => [stream.reader, stream]));
+    const isRead = [...last.values()].every(
+      ({ after, events }) => (events.at(-1)?.seq ?? after) === this.log.length,
+    );
+    return isRead && tasks.every(({ id, state }) => state === "completed" || isStuck(id));
   }
 
-  private async tasks() {
-    // biome-ignore lint/suspicious/noExplicitAny: what the operation answers.
-    return (await this.call("tasks.list", { limit: 1_000 })).tasks as any[];
+  private async tasks(): Promise<LandedTask[]> {
+    return (await this.call("tasks.list", { limit: 1_000 })).tasks;
   }
 
   private async outcome(): Promise<Outcome> {
     const broken = [...this.defects];
-    const { tasks, resources, reasons } = await this.atEnd();
-    const log = this.log.map(({ event }) => event);
+    const { tasks, resources = [], reasons } = await this.atEnd();
+    const log = this.log.map(({ event, tick }) => ({ ...event, committedAt: tick }));
     const history: History = {
       calls: this.network.calls,
-      log: log as never,
+      log,
       streams: this.streams,
       tasks,
       resources,
@@ -245,24 +257,37 @@ class Fleet {
       for (const { id, state } of tasks)
         if (!["completed", "cancelled"].includes(state))
           broken.push(`${id} is ${state} long after the last fault: ${reasons.get(id)}`);
-      if (!broken.length) broken.push("the end was not reached");
+      if (broken.length === 0)
+        broken.push("the readers have not received all events long after the last fault");
     }
     const text = JSON.stringify([history, this.repository.moves, this.world.now]);
     const digest = createHash("sha256").update(text).digest("hex");
-    const { calls, figures } = this.network;
-    const refused = calls.filter(({ refusal }) => refusal !== undefined).length;
-    const unknown = calls.filter(({ end }) => end === undefined).length;
+    return { broken: [...new Set(broken)], digest, figures: this.figures(log.length) };
+  }
+
+  private figures(events: number): Record<string, number> {
+    const { calls, lost, repeated } = this.network;
+    const { decisions } = this.schedule;
+    const faults = ["kill", "stop", "cut", "weather"];
     return {
-      broken: [...new Set(broken)],
-      digest,
-      figures: { calls: calls.length, refused, unknown, events: log.length, seconds: this.world.now / 1_000, ...figures },
+      kills: decisions.filter(isA("kill")).length,
+      stops: decisions.filter(isA("stop")).length,
+      faults: decisions.filter(({ what }) => faults.includes(what)).length,
+      "lost messages": lost,
+      "repeated requests": repeated,
+      calls: calls.length,
+      refused: calls.filter(({ refusal }) => refusal !== undefined).length,
+      unknown: calls.filter(({ end }) => end === undefined).length,
+      events,
+      landings: this.repository.moves.length,
+      "simulated seconds": Math.round(this.world.now / 1_000),
     };
   }
 
   private async atEnd() {
     const { world, examiner } = this;
     const reasons = new Map<string, string>();
-    let found: any;
+    let found: Pick<History, "tasks" | "resources"> | undefined;
     examiner.incarnation++;
     world.after(examiner, 0, async () => {
       const tasks = await this.tasks();
@@ -275,6 +300,6 @@ class Fleet {
     });
     await world.run(() => found !== undefined);
     await this.note();
-    return { ...found, reasons };
+    return { ...found!, reasons };
   }
 }

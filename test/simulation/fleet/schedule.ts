@@ -35,7 +35,7 @@ export interface Schedule {
 }
 
 /** Faults begin within this time. */
-const faultsMs = 12_000;
+const faultsMs = 8_000;
 
 /** Without one of each, nothing can be expected. */
 export const needed: readonly Decision[] = [
@@ -55,11 +55,11 @@ export function scheduleOf(number: number): Schedule {
   join("worker", random.between(1, 2), 2);
   join("careless", random.below(3));
   join("reader", random.below(2));
-  if (lands) join("lander", random.between(1, 2));
+  if (lands) join("lander", random.chance(70) ? 2 : 1);
   const tasks = random.between(4, 10);
   for (let n = 1; n <= tasks; n++) decisions.push(taskOf(random, n));
   const names = decisions.flatMap((each) => (each.what === "join" ? [each] : []));
-  for (let faults = random.below(9); faults > 0; faults--) decisions.push(faultOf(random, names, tasks));
+  for (let faults = random.below(12); faults > 0; faults--) decisions.push(faultOf(random, names, tasks));
   return { number, decisions };
 }
 
@@ -73,7 +73,7 @@ function taskOf(random: Random, n: number): Decision {
 
 function attemptOf(random: Random): Step[] {
   const steps: Step[] = [];
-  const work = () => steps.push({ work: random.chance(15) ? 9_000 : random.below(1_200) });
+  const work = () => steps.push({ work: random.chance(15) ? 9_000 : random.below(1_500) });
   work();
   if (random.chance(25)) steps.push("progress");
   if (random.chance(20)) steps.push("ask");
@@ -84,7 +84,7 @@ function attemptOf(random: Random): Step[] {
 
 function faultOf(random: Random, joined: { role: Role; name: string }[], tasks: number): Decision {
   const from = random.below(faultsMs);
-  const until = from + (random.chance(40) ? random.between(6_000, 12_000) : random.between(50, 3_000));
+  const until = from + (random.chance(40) ? random.between(5_000, 9_000) : random.between(50, 3_000));
   const landers = joined.filter(({ role }) => role === "lander");
   const { role, name } = random.of(landers.length > 0 && random.chance(30) ? landers : joined);
   const others = joined.filter((each) => (each.role === "server") !== (role === "server"));

@@ -35,7 +35,8 @@ export interface Reply {
 }
 
 const router = new Router();
-for (const operation of operations) router.add(operation.http.method, operation.http.path, operation as never);
+for (const operation of operations)
+  router.add(operation.http.method, operation.http.path, operation as never);
 router.add("GET", "/api/events/stream", null as never);
 
 /** What a client asks for with `fetch`. */
@@ -128,7 +129,8 @@ export class Server {
       return { status: operation!.http.status ?? 200, body: JSON.stringify(answer) };
     } catch (thrown) {
       const error = asRefusal(thrown);
-      if (error.code === "INTERNAL") this.onDefect(`${operation!.name} failed: ${error.message} ${error.cause}`);
+      if (error.code === "INTERNAL")
+        this.onDefect(`${operation!.name} failed: ${error.message} ${error.cause}`);
       return { status: httpStatus[error.code], body: JSON.stringify(problemBody(error)) };
     }
   }

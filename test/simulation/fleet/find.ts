@@ -1,11 +1,39 @@
-// The shortest schedule that still fails: decisions are removed, many at once first, and what is left of each is simplified.
+// Looks for a schedule that fails, and for the shortest one that still does: decisions are removed, many at once first, and what is
+// left of each is simplified.
 
 import { type Outcome, type Plants, runSchedule } from "./run.js";
-import { type Decision, needed, type Schedule } from "./schedule.js";
+import { type Decision, linesOf, needed, type Schedule, scheduleOf } from "./schedule.js";
 
-export interface Shrunk {
+export interface Failing {
   schedule: Schedule;
   outcome: Outcome;
+}
+
+export interface Search {
+  /** Their numbers. */
+  first: number;
+  count: number;
+  plants?: Plants;
+  among?: (schedule: Schedule) => boolean;
+  onOutcome?: (outcome: Outcome) => void;
+}
+
+export async function firstFailing(search: Search): Promise<Failing | null> {
+  const { first, count, plants = {}, among = () => true, onOutcome } = search;
+  for (let number = first; number < first + count; number++) {
+    const schedule = scheduleOf(number);
+    if (!among(schedule)) continue;
+    const outcome = await runSchedule(schedule, plants);
+    onOutcome?.(outcome);
+    if (outcome.broken.length > 0) return { schedule, outcome };
+  }
+  return null;
+}
+
+export const textOf = ({ schedule, outcome: { broken } }: Failing) =>
+  [...linesOf(schedule), ...broken.map((each) => `broken: ${each}`)].join("\n");
+
+export interface Shrunk extends Failing {
   /** How many schedules were tried for it. */
   tries: number;
 }
@@ -13,15 +41,16 @@ export interface Shrunk {
 /** What is removed changes the delays of all that is left: each list is tried with those of several numbers. */
 const lucksMax = 3;
 
-export async function shrink(failing: Schedule, outcome: Outcome, plants: Plants, triesMax = 300): Promise<Shrunk> {
-  let best: Shrunk = { schedule: failing, outcome, tries: 0 };
-  const kinds = new Set(outcome.broken.map(kindOf));
+export async function shrink(failing: Failing, plants: Plants = {}, triesMax = 300): Promise<Shrunk> {
+  let best: Shrunk = { ...failing, tries: 0 };
+  const { number } = failing.schedule;
+  const kinds = new Set(failing.outcome.broken.map(kindOf));
   /** Whether it fails in the same way. */
   const accept = async (decisions: Decision[]): Promise<boolean> => {
     if (!isSensible(decisions)) return false;
     for (let luck = 0; luck < lucksMax && best.tries < triesMax; luck++) {
       best.tries++;
-      const schedule = { number: failing.number + luck, decisions };
+      const schedule = { number: number + luck, decisions };
       const outcome = await runSchedule(schedule, plants);
       if (!outcome.broken.some((each) => kinds.has(kindOf(each)))) continue;
       best = { ...best, schedule, outcome };
@@ -40,10 +69,10 @@ export async function shrink(failing: Schedule, outcome: Outcome, plants: Plants
       }
     }
     for (let at = 0; at < best.schedule.decisions.length; at++) {
-      for (const path of simplifications) {
+      for (const simplified of simplifications) {
         for (let index = 0; ; index++) {
           const { decisions } = best.schedule;
-          const simpler = path(decisions[at]!, index);
+          const simpler = simplified(decisions[at]!, index);
           if (simpler === null) break;
           if (await accept(decisions.with(at, simpler))) index--;
         }
