@@ -31,7 +31,7 @@ function stopsLander({ decisions }: Schedule): boolean {
     each.what === "join" && each.role === "lander" ? [each.name] : [],
   );
   const isLong = (each: Decision) =>
-    each.what === "stop" && landers.includes(each.name) && each.until - each.from > 5_000;
+    each.what === "stop" && landers.includes(each.name) && each.until - each.from > 4_000;
   return landers.length > 1 && decisions.some(isLong);
 }
 
@@ -62,13 +62,13 @@ const plants: [what: string, plants: Plants, among: (schedule: Schedule) => bool
 test.each(plants)(
   "%s is found, and its schedule is shortened to a few lines",
   async (_what, plants, among, said) => {
-    const failing = await firstFailing({ first: 1, count: 1_000, plants, among });
+    const failing = await firstFailing({ first: 1, count: 3_000, plants, among });
     expect(failing?.outcome.broken.join("\n")).toMatch(said);
-    const shrunk = await shrink(failing!, plants);
+    const shrunk = await shrink(failing!, plants, 150);
     expect(shrunk.outcome.broken.join("\n")).toMatch(said);
     console.info(
       `${textOf(shrunk)}\nfrom ${failing!.schedule.decisions.length} decisions, ${shrunk.tries} tries`,
     );
-    expect(shrunk.schedule.decisions.length).toBeLessThan(12);
+    expect(shrunk.schedule.decisions.length).toBeLessThan(15);
   },
 );

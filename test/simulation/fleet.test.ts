@@ -8,7 +8,7 @@ import { runSchedule } from "./fleet/run.js";
 import { scheduleOf } from "./fleet/schedule.js";
 
 const first = Number(process.env.DIBS_SEED ?? 1);
-const count = Number(process.env.DIBS_RUNS ?? 400);
+const count = Number(process.env.DIBS_RUNS ?? 250);
 
 test(
   "a fleet under random faults breaks no guarantee, and everything ends when the faults do",

@@ -24,7 +24,7 @@ export interface LanderParts {
 }
 
 export const target = "main";
-const ttlMs = 5_000;
+const ttlMs = 3_000;
 
 export class Lander {
   private lease!: Lease;
@@ -46,7 +46,7 @@ export class Lander {
         await this.work().catch(refusedOrLost);
         await lease.giveBack();
       }
-      await world.pause(1_500);
+      await world.pause(2_000);
     }
   }
 
@@ -57,14 +57,14 @@ export class Lander {
     if (landing?.state === "intended") await this.settle(landing);
     for (;;) {
       this.refuseLost();
-      if (!(await this.round())) await this.parts.world.pause(1_000);
+      if (!(await this.round())) await this.parts.world.pause(1_300);
     }
   }
 
   /** Any step can be the last one. */
   private async step(): Promise<void> {
     const { world, process } = this.parts;
-    await world.pause(process.random.below(process.random.chance(20) ? 2_500 : 60));
+    await world.pause(process.random.below(process.random.chance(25) ? 2_000 : 60));
   }
 
   private refuseLost(): void {
@@ -75,7 +75,7 @@ export class Lander {
   private git<T>(command: () => T): Promise<T> {
     const { world, process, git } = this.parts;
     const { incarnation } = process;
-    const ms = process.random.chance(5) ? process.random.below(8_000) : process.random.below(30);
+    const ms = process.random.chance(5) ? process.random.below(5_000) : process.random.below(30);
     return new Promise((resolve) => {
       world.after(git, ms, () => {
         const result = command();

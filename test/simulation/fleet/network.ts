@@ -194,16 +194,21 @@ export class Network {
     return known;
   }
 
-  private note(calls: Call[], { status, body }: Reply): void {
+  private note(calls: Call[], { status, value }: Reply): void {
     const end = this.world.tick();
-    const value = JSON.parse(body);
-    const answers = Array.isArray(value.answers) && status === 200 ? value.answers : calls.map(() => value);
+    const { answers = [] } = value as { answers?: Answer[] };
+    const own = calls.length === 1 && answers.length === 0 ? [value as Answer] : answers;
     for (const [at, call] of calls.entries()) {
-      const answer = answers[at];
+      const answer = status < 300 ? own[at]! : (value as Answer);
       if (answer.success === false) Object.assign(call, { end, refusal: answer.error });
       else Object.assign(call, { end, answer });
     }
   }
+}
+
+interface Answer {
+  success?: boolean;
+  error?: string;
 }
 
 interface Part {
@@ -214,8 +219,13 @@ interface Part {
 
 const isIn = ({ from, until }: Period, now: number) => now >= from && now < until;
 
-const responseOf = ({ status, body }: Reply) =>
-  ({ status, ok: status < 300, headers: { get: () => null }, text: async () => body }) as unknown as Response;
+const responseOf = ({ status, value }: Reply) =>
+  ({
+    status,
+    ok: status < 300,
+    headers: { get: () => null },
+    text: async () => JSON.stringify(value),
+  }) as unknown as Response;
 
 /** The body of a response that is still coming. */
 class Pipe {

@@ -113,7 +113,7 @@ export async function careless(part: Part): Promise<never> {
         const result = handIn(repository, begin, step === "red");
         await repeated(() => dibs.tasks.complete({ ...by, result } as never));
       }
-      if (step === "ask") await world.pause(2_500);
+      if (step === "ask") await world.pause(1_500);
       if (random.chance(30)) await tried(dibs.tasks.start(by));
       if (random.chance(30)) await tried(dibs.tasks.heartbeat(by));
     }
@@ -147,7 +147,7 @@ export async function lead({ world, process, dibs, plans }: Part): Promise<never
     while ((await tried(dibs.tasks.create(task))) === "STORE_UNAVAILABLE") await world.pause(500);
   }
   for (;;) {
-    await world.pause(process.random.between(1_000, 2_500));
+    await world.pause(process.random.between(700, 1_700));
     const found = await tried(dibs.tasks.list({ limit: 100 }));
     if (typeof found === "string") continue;
     for (const { id, state, question, submission } of found.tasks) {

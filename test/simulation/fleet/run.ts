@@ -106,9 +106,9 @@ class Fleet {
 
   private async begin(): Promise<void> {
     const { world, schedule, land } = this;
-    const claim = { minTtlMs: 1_000, defaultTtlMs: 8_000, startTimeoutMs: 8_000, orphanThresholdMs: 6_000 };
-    const beats = { heartbeatIntervalMs: 2_500, cleanupIntervalMs: 5_000 };
-    const retry = { delayMs: 1_000, maxDelayMs: 3_000 };
+    const claim = { minTtlMs: 1_000, defaultTtlMs: 4_000, startTimeoutMs: 4_000, orphanThresholdMs: 5_000 };
+    const beats = { heartbeatIntervalMs: 2_000, cleanupIntervalMs: 5_000 };
+    const retry = { delayMs: 500, maxDelayMs: 2_000 };
     const landing = land && { target, review: land.review, reviewPaths: [], returnsMax: 3 };
     await this.call("projects.update", {
       id: project,
@@ -124,7 +124,7 @@ class Fleet {
     this.join("leader", "leader");
     for (const decision of schedule.decisions) this.plan(decision);
     for (;;) {
-      await world.pause(1_000);
+      await world.pause(500);
       if (world.now > this.faultsEnd && (await this.isSettled())) break;
       if (world.now > this.faultsEnd + patienceMs) return;
     }
@@ -159,7 +159,7 @@ class Fleet {
       url: "http://fleet",
       project,
       fetch: this.network.fetchFor(process),
-      timeoutMs: 3_000,
+      timeoutMs: 1_500,
       retry: { tries: 4, baseMs: 150 },
       silenceMs: 12_000,
     });

@@ -35,7 +35,7 @@ export interface Schedule {
 }
 
 /** Faults begin within this time. */
-const faultsMs = 8_000;
+const faultsMs = 5_000;
 
 /** Without one of each, nothing can be expected. */
 export const needed: readonly Decision[] = [
@@ -52,20 +52,20 @@ export function scheduleOf(number: number): Schedule {
   const lands = random.chance(60);
   if (lands) decisions.push({ what: "land", review: random.chance(30) ? "human" : "none" });
   join("server", random.below(2), 2);
-  join("worker", random.between(1, 2), 2);
+  join("worker", random.below(3), 2);
   join("careless", random.below(3));
   join("reader", random.below(2));
   if (lands) join("lander", random.chance(70) ? 2 : 1);
-  const tasks = random.between(4, 10);
+  const tasks = random.between(4, 8);
   for (let n = 1; n <= tasks; n++) decisions.push(taskOf(random, n));
   const names = decisions.flatMap((each) => (each.what === "join" ? [each] : []));
-  for (let faults = random.below(12); faults > 0; faults--) decisions.push(faultOf(random, names, tasks));
+  for (let faults = random.below(10); faults > 0; faults--) decisions.push(faultOf(random, names, tasks));
   return { number, decisions };
 }
 
 function taskOf(random: Random, n: number): Decision {
   const after = n > 1 && random.chance(35) ? [`t${random.between(1, n - 1)}`] : [];
-  const attempts = Array.from({ length: random.below(4) }, () => attemptOf(random));
+  const attempts = Array.from({ length: random.below(3) }, () => attemptOf(random));
   const path = random.chance(25) ? "shared" : `t${n}`;
   const uses = random.chance(20) ? { db: 1 } : null;
   return { what: "task", id: `t${n}`, after, path, uses, isRejected: random.chance(20), attempts };
@@ -73,18 +73,18 @@ function taskOf(random: Random, n: number): Decision {
 
 function attemptOf(random: Random): Step[] {
   const steps: Step[] = [];
-  const work = () => steps.push({ work: random.chance(15) ? 9_000 : random.below(1_500) });
+  const work = () => steps.push({ work: random.chance(6) ? 5_000 : random.below(1_000) });
   work();
   if (random.chance(25)) steps.push("progress");
   if (random.chance(20)) steps.push("ask");
   if (random.chance(25)) work();
-  steps.push(random.of(["done", "done", "done", "fail", "red", "forget"] as const));
+  steps.push(random.of(["done", "done", "done", "done", "fail", "red", "red", "forget"] as const));
   return steps;
 }
 
 function faultOf(random: Random, joined: { role: Role; name: string }[], tasks: number): Decision {
   const from = random.below(faultsMs);
-  const until = from + (random.chance(40) ? random.between(5_000, 9_000) : random.between(50, 3_000));
+  const until = from + (random.chance(30) ? random.between(4_000, 7_000) : random.between(50, 2_000));
   const landers = joined.filter(({ role }) => role === "lander");
   const { role, name } = random.of(landers.length > 0 && random.chance(30) ? landers : joined);
   const others = joined.filter((each) => (each.role === "server") !== (role === "server"));

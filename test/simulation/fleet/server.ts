@@ -31,7 +31,7 @@ export interface Request {
 
 export interface Reply {
   status: number;
-  body: string;
+  value: object;
 }
 
 const router = new Router();
@@ -126,12 +126,12 @@ export class Server {
         caller,
         options,
       );
-      return { status: operation!.http.status ?? 200, body: JSON.stringify(answer) };
+      return { status: operation!.http.status ?? 200, value: answer as object };
     } catch (thrown) {
       const error = asRefusal(thrown);
       if (error.code === "INTERNAL")
         this.onDefect(`${operation!.name} failed: ${error.message} ${error.cause}`);
-      return { status: httpStatus[error.code], body: JSON.stringify(problemBody(error)) };
+      return { status: httpStatus[error.code], value: problemBody(error) };
     }
   }
 
