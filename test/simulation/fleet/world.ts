@@ -38,8 +38,9 @@ export class Random {
 export class Process {
   /** Events of an earlier incarnation are dropped. */
   incarnation = 0;
-  /** Its events wait until then. */
   stoppedUntil = 0;
+  /** What happens when it continues, in this order. */
+  waiting: Event[] = [];
   isDown = false;
   readonly random: Random;
 
@@ -76,7 +77,8 @@ export class World {
   private orders = 0;
   private ticks = 0;
   private readonly heap: Event[] = [];
-  private current = new Process("world", 0);
+  private readonly self = new Process("world", 0);
+  private current = this.self;
 
   constructor(readonly schedule: number) {}
 
@@ -99,9 +101,22 @@ export class World {
     return new Promise((resolve) => this.after(this.current, ms, resolve));
   }
 
+  /** Its events wait, and so do messages to it. */
+  stop(process: Process, until: number): void {
+    process.stoppedUntil = Math.max(process.stoppedUntil, until);
+    const order = this.orders + 1;
+    this.after(this.self, until - this.now, () => {
+      if (process.stoppedUntil > this.now) return;
+      // Before what happens at this instant anyway.
+      for (const [at, event] of process.waiting.splice(0).entries())
+        this.push({ ...event, at: this.now, order: order + (at + 1) / 1e6 });
+    });
+  }
+
   kill(process: Process): void {
     process.incarnation++;
     process.stoppedUntil = 0;
+    process.waiting = [];
     process.isDown = true;
   }
 
@@ -114,8 +129,8 @@ export class World {
         if (!event) return;
         const { process, timer } = event;
         if (timer.isCancelled || process.incarnation !== event.incarnation) continue;
-        if (process.stoppedUntil > event.at) {
-          this.push({ ...event, at: process.stoppedUntil, order: ++this.orders });
+        if (process.stoppedUntil > event.at || process.waiting.length > 0) {
+          process.waiting.push(event);
           continue;
         }
         this.now = event.at;
