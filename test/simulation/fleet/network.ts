@@ -1,6 +1,7 @@
 // The network between clients and servers, behind the `fetch` of the real client. Messages are late, lost, repeated and overtaken, as
 // the faults of a schedule say. Everything that clients ask for is recorded for the checker of histories.
 
+import { onAbort } from "../../../src/common/abort.js";
 import type { Call } from "../../proof/history.js";
 import { type Reply, type Request, requestIn, type Server } from "./server.js";
 import type { Process, World } from "./world.js";
@@ -87,22 +88,22 @@ export class Network {
     const server = this.serverFor(client);
     const { process } = server;
     return new Promise((resolve, reject) => {
-      const { gone, toClient } = this.connect(client, server, signal, reject);
+      const { gone, toClient, isSame } = this.connect(client, server, signal, reject);
       const pipe = new Pipe();
-      signal?.addEventListener("abort", () => pipe.end(signal.reason));
+      if (signal) onAbort(signal, () => pipe.end(signal.reason));
       let arrivesAt = 0;
       let isCut = false;
       const push = (text: string) => {
         isCut ||= this.isLost(process, client);
         if (isCut) return;
         arrivesAt = Math.max(arrivesAt, this.world.now + this.delay(process));
-        this.world.after(client, arrivesAt - this.world.now, () => pipe.push(text));
+        this.world.after(client, arrivesAt - this.world.now, () => isSame() && pipe.push(text));
       };
       this.carry(client, process, () => {
         if (process.isDown) return toClient(() => reject(new TypeError("connection refused")));
         const reset = () => toClient(() => pipe.end(new TypeError("connection reset")));
         server.exchanges.add(reset);
-        gone.addEventListener("abort", () => server.exchanges.delete(reset));
+        onAbort(gone, () => server.exchanges.delete(reset));
         toClient(() => resolve(pipe.response as never));
         void server.stream(request, push, gone).catch(reset);
       });
@@ -125,18 +126,21 @@ export class Network {
     const close = () => this.connections.get(client)?.delete(leave);
     const open = this.connections.get(client) ?? new Set();
     this.connections.set(client, open.add(leave));
-    signal?.addEventListener("abort", () => {
-      leave();
-      reject(signal.reason);
-    });
+    if (signal) {
+      onAbort(signal, () => {
+        leave();
+        reject(signal.reason);
+      });
+    }
+    const isSame = () => client.incarnation === incarnation;
     const toClient = (arrive: () => void, ms = this.delay(server)) => {
-      const arriveThere = () => client.incarnation === incarnation && arrive();
+      const arriveThere = () => isSame() && arrive();
       if (!this.isLost(server, client)) this.world.after(client, ms, arriveThere);
       // Its connection can break, or stay silent.
       else if (server.random.chance(60))
-        this.world.after(client, ms, () => reject(new TypeError("connection broken")));
+        this.world.after(client, ms, () => isSame() && reject(new TypeError("connection broken")));
     };
-    return { gone: leaving.signal, toClient, close };
+    return { gone: leaving.signal, toClient, isSame, close };
   }
 
   /** The process was killed. */

@@ -1,6 +1,7 @@
 // A server of the fleet: the real operations, group commits and event hub over the store that all servers share. Requests come in
 // as the client writes them.
 
+import { onAbort } from "../../../src/common/abort.js";
 import { environment } from "../../../src/compose.js";
 import { httpStatus } from "../../../src/contract/codes.js";
 import type { Operation } from "../../../src/contract/operation.js";
@@ -142,7 +143,7 @@ export class Server {
     const after = input.after === undefined ? lastSeq : Number(input.after);
     const types = (input.types as never[]).length > 0 ? (input.types as never[]) : undefined;
     const comments = setInterval(() => push(":\n\n"), 5_000);
-    gone.addEventListener("abort", () => clearInterval(comments));
+    onAbort(gone, () => clearInterval(comments));
     for await (const batch of this.hub.read(org, { after, project: null, types, signal: gone }))
       push(batch.join(""));
   }
