@@ -65,7 +65,7 @@ const parts = [
     name: "fleet",
     title: "A whole fleet on a simulated clock and network, schedules shortened when one fails",
     files: ["test/simulation/fleet.test.ts"],
-    env: { DIBS_RUNS: "1000" },
+    env: { DIBS_RUNS: "500" },
     share: 3,
   },
   {

@@ -370,15 +370,15 @@ describe("a history is accepted in which", () => {
       },
     ],
     [
-      "a claim whose answer was lost is renewed by the id of the task",
+      "a claim whose answer was lost is renewed by the id of the task, after other tasks were completed",
       (history) => {
-        const { answer, end, ...first } = find(history, "tasks.claimNext", "a");
-        const heartbeat = find(history, "tasks.heartbeat", "a");
-        history.calls = history.calls.filter(
-          (each) => each.call !== "tasks.claimNext" || each.process !== "a",
-        );
-        history.calls.push(first, { ...first, call: "tasks.claim", start: 29.5, end: 29.6, answer });
-        history.calls.push({ ...heartbeat, start: 29.1, end: 29.2 });
+        const { log, tasks, calls } = history;
+        tasks[1]!.dependsOn = [];
+        withLog(history, [...log.slice(0, 6), ...log.slice(7), log[6]!]);
+        const { answer, end: _, ...first } = find(history, "tasks.claimNext", "a");
+        calls.splice(calls.indexOf(find(history, "tasks.claimNext", "a")), 1, first);
+        calls.push({ ...first, call: "tasks.claim", start: 56, end: 57, answer });
+        Object.assign(find(history, "tasks.complete", "a"), { start: 60, end: 65 });
       },
     ],
     [
