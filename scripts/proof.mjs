@@ -62,6 +62,13 @@ const parts = [
     share: 3,
   },
   {
+    name: "fleet",
+    title: "A whole fleet on a simulated clock and network, schedules shortened when one fails",
+    files: ["test/simulation/fleet.test.ts"],
+    env: { DIBS_RUNS: "500" },
+    share: 3,
+  },
+  {
     name: "landers",
     title: "Landers are killed before every effect, with agents at work",
     files: [

@@ -206,6 +206,16 @@ const bad: [what: string, spoil: (history: History) => void, said: RegExp][] = [
     /b holds epoch 1 of 0002, which it was never given/,
   ],
   [
+    "a session holds what was claimed before it asked",
+    (history) => {
+      const { answer: _, end: __, ...call } = find(history, "tasks.claimNext", "b");
+      history.calls = history.calls.filter((each) => each.call !== "tasks.claimNext" || each.process !== "b");
+      history.calls.push({ ...call, start: 60 });
+      history.log[8]!.committedAt = 45;
+    },
+    /b holds epoch 1 of 0002, which it was never given/,
+  ],
+  [
     "a heartbeat is accepted after a successor was given the task",
     (history) => {
       const { log, calls } = history;
@@ -357,6 +367,68 @@ describe("a history is accepted in which", () => {
       (history) => {
         const call = find(history, "tasks.claimNext", "a");
         history.calls.push({ ...call, call: "tasks.claim", start: 26, end: 27 });
+      },
+    ],
+    [
+      "a claim whose answer was lost is renewed by the id of the task, after other tasks were completed",
+      (history) => {
+        const { log, tasks, calls } = history;
+        tasks[1]!.dependsOn = [];
+        withLog(history, [...log.slice(0, 6), ...log.slice(7), log[6]!]);
+        const { answer, end: _, ...first } = find(history, "tasks.claimNext", "a");
+        calls.splice(calls.indexOf(find(history, "tasks.claimNext", "a")), 1, first);
+        calls.push({ ...first, call: "tasks.claim", start: 56, end: 57, answer });
+        Object.assign(find(history, "tasks.complete", "a"), { start: 60, end: 65 });
+      },
+    ],
+    [
+      "a leader releases a claim, and its holder is answered as if it had done so",
+      (history) => {
+        const { log } = history;
+        const second = [log[4]!, log[5]!, log[6]!].map((event) => ({ ...event, epoch: 2 }));
+        withLog(history, [
+          ...log.slice(0, 6),
+          { ...log[6]!, type: "task:released" },
+          ...second,
+          ...log.slice(7),
+        ]);
+        const claim = find(history, "tasks.claimNext", "a");
+        const answer = { claim: { taskId: "0001", epoch: 2, sessionId: "a" } };
+        const release = { ...claim, call: "tasks.release", answer: { success: true } };
+        const by = { taskId: "0001", sessionId: "a", epoch: 1 };
+        history.calls.push(
+          { ...release, process: "leader", input: { taskId: "0001", force: true }, start: 30, end: 31 },
+          { ...claim, start: 32, end: 33, answer },
+          { ...release, input: by, start: 34, end: 35 },
+        );
+        const done = find(history, "tasks.complete", "a");
+        Object.assign(done, { start: 36, end: 38, input: { ...done.input, epoch: 2 } });
+      },
+    ],
+    [
+      "a question whose answer was lost is asked again with its key, after a successor was given the task",
+      (history) => {
+        const { log } = history;
+        const asked = { ...log[5]!, type: "task:awaiting-response" };
+        const expired = { ...log[6]!, type: "task:claim-expired" };
+        const next = [log[4]!, log[5]!, log[6]!].map((event) => ({ ...event, epoch: 2 }));
+        withLog(history, [...log.slice(0, 6), asked, expired, ...next, ...log.slice(7)]);
+        const ask = { ...find(history, "tasks.heartbeat", "a"), call: "tasks.ask", key: "k2" };
+        const { answer: _, end: __, ...lost } = ask;
+        const answer = { claim: { taskId: "0001", epoch: 2, sessionId: "a" } };
+        history.calls.push(lost, { ...ask, start: 34, end: 35 });
+        history.calls.push({ ...find(history, "tasks.claimNext", "a"), start: 30, end: 33, answer });
+        const done = find(history, "tasks.complete", "a");
+        Object.assign(done, { start: 36, end: 38, input: { ...done.input, epoch: 2 } });
+      },
+    ],
+    [
+      "work lands after later work was completed",
+      (history) => {
+        const { log, tasks } = history;
+        tasks[1]!.dependsOn = [];
+        const [submitted, landed] = ["task:submitted", "task:landed"].map((type) => ({ ...log[6]!, type }));
+        withLog(history, [...log.slice(0, 6), submitted!, ...log.slice(8), landed!, log[6]!]);
       },
     ],
   ];

@@ -25,6 +25,8 @@ export interface LogEvent {
   sessionId: string | null;
   epoch: number | null;
   data: Record<string, unknown>;
+  /** When it was committed, by the clock of the calls; absent: not known. */
+  committedAt?: number;
 }
 
 /** What one reader received, from after a number on, until its connection ended. */
@@ -89,7 +91,7 @@ function checkLog({ log }: History, broken: string[]): void {
 interface Holding {
   sessionId: string | null;
   epoch: number;
-  from: number;
+  from: LogEvent;
   /** The event that ended it. */
   end: LogEvent | null;
 }
@@ -128,7 +130,7 @@ function livesOf(log: readonly LogEvent[], broken: string[]): Map<string, Life> 
       const last = Math.max(0, ...life.holdings.keys());
       if (epoch <= last) broken.push(`${taskId} was claimed with epoch ${epoch} after epoch ${last}`);
       if (life.completedBy.length > 0) broken.push(`${taskId} was claimed after it was completed`);
-      const holding: Holding = { sessionId, epoch, from: seq, end: null };
+      const holding: Holding = { sessionId, epoch, from: event, end: null };
       life.holdings.set(epoch, holding);
       holders.set(taskId, holding);
     }
@@ -174,14 +176,19 @@ function checkClaims({ calls, recorded }: History, lives: Map<string, Life>, bro
     else if (holding.sessionId !== sessionId)
       broken.push(`${key} was given to ${sessionId}, and the log says ${holding.sessionId}`);
   }
-  const unanswered = new Set(
-    calls
-      .filter((call) => /^tasks\.claim/.test(call.call) && isPossible(call) && !isAcknowledged(call))
-      .map(({ input }) => String(input.sessionId)),
-  );
+  // What a key was given once is all that it was ever given.
+  const known = new Set(calls.filter((call) => claimed(call) !== null).map(({ key }) => key));
+  known.delete(undefined);
+  const unanswered = calls
+    .filter((call) => /^tasks\.claim/.test(call.call) && isPossible(call) && !isAcknowledged(call))
+    .filter(({ key }) => !known.has(key));
+  const canBe = ({ input, start }: Call, { sessionId, from: { committedAt } }: Holding) =>
+    input.sessionId === sessionId && (committedAt === undefined || start < committedAt);
   for (const [taskId, { holdings }] of lives) {
-    for (const { sessionId, epoch } of holdings.values()) {
-      if (sessionId === null || !sessions.has(sessionId) || unanswered.has(sessionId)) continue;
+    for (const holding of holdings.values()) {
+      const { sessionId, epoch } = holding;
+      if (sessionId === null || !sessions.has(sessionId)) continue;
+      if (unanswered.some((call) => canBe(call, holding))) continue;
       if (!owners.has(`epoch ${epoch} of ${taskId}`))
         broken.push(`${sessionId} holds epoch ${epoch} of ${taskId}, which it was never given`);
     }
@@ -197,6 +204,10 @@ const ofHolder = new Set([
   "tasks.fail",
   "tasks.release",
 ]);
+/** A leader releases the claim of another session, whose own release is then answered as a repetition. */
+const isForced = ({ input }: Call) => input.force === true;
+const forcedIn = (calls: readonly Call[]) =>
+  new Set(calls.filter((call) => isForced(call) && isPossible(call)).map(({ input }) => input.taskId));
 /** They answer like the first time when they are repeated after the end. */
 const closing = new Set(["tasks.complete", "tasks.fail", "tasks.release"]);
 
@@ -212,7 +223,7 @@ function checkHolders({ calls }: History, lives: Map<string, Life>, broken: stri
     given.set(claim.taskId, known);
   }
   for (const call of calls) {
-    if (!ofHolder.has(call.call) || !isAcknowledged(call)) continue;
+    if (!ofHolder.has(call.call) || !isAcknowledged(call) || isForced(call)) continue;
     const { taskId, sessionId, epoch } = call.input as { taskId: string; sessionId: string; epoch: number };
     const holding = lives.get(taskId)?.holdings.get(epoch);
     if (!holding || holding.sessionId !== sessionId) {
@@ -221,7 +232,8 @@ function checkHolders({ calls }: History, lives: Map<string, Life>, broken: stri
     }
     if (closing.has(call.call)) continue;
     const later = given.get(taskId)?.find((other) => other.epoch > epoch && other.at < call.start);
-    if (later) {
+    // A repeated call with a key answers for the first one.
+    if (later && !(call.key !== undefined && wasTriedBefore(calls, call))) {
       broken.push(
         `${call.call} of ${name({ sessionId, epoch })} on ${taskId} was accepted after epoch ${later.epoch} was given`,
       );
@@ -239,8 +251,9 @@ const endOf: Record<string, (event: LogEvent) => boolean> = {
 function checkEnds({ calls, tasks }: History, lives: Map<string, Life>, broken: string[]): void {
   const atEnd = new Map(tasks.map((task) => [task.id, task]));
   const reports = new Map<string, Call[]>();
+  const forced = forcedIn(calls);
   for (const call of calls) {
-    if (!closing.has(call.call)) continue;
+    if (!closing.has(call.call) || isForced(call)) continue;
     const { taskId, sessionId, epoch } = call.input as { taskId: string; sessionId: string; epoch: number };
     const key = `${call.call} ${taskId} ${sessionId} ${epoch}`;
     reports.set(key, [...(reports.get(key) ?? []), call]);
@@ -264,7 +277,8 @@ function checkEnds({ calls, tasks }: History, lives: Map<string, Life>, broken: 
     for (const { sessionId, epoch, end } of holdings.values()) {
       const call = Object.keys(endOf).find((each) => end && endOf[each]!(end));
       const tried = call && reports.get(`${call} ${taskId} ${sessionId} ${epoch}`);
-      if (tried && !tried.some(isPossible))
+      const byLeader = call === "tasks.release" && forced.has(taskId);
+      if (tried && !tried.some(isPossible) && !byLeader)
         broken.push(
           `${call} of ${name({ sessionId: sessionId!, epoch })} on ${taskId} was refused, and happened`,
         );
@@ -347,11 +361,13 @@ function checkOrder({ calls, log }: History, broken: string[]): void {
     if (!seqs.has(key)) seqs.set(key, event.seq);
   }
   const placed: { start: number; end: number; seq: number; call: Call }[] = [];
+  const forced = forcedIn(calls);
   const seen = new Set<string>();
   for (const call of [...calls].sort((a, b) => a.start - b.start)) {
     // Another call of the holder may have started the task before.
     if (!isAcknowledged(call) || call.end === undefined || call.call === "tasks.start") continue;
-    for (const key of [...expectedEvents(call), ...closingEvent(call)]) {
+    if (call.call === "tasks.release" && forced.has(call.input.taskId)) continue;
+    for (const key of [...expectedEvents(call), ...closingEvent(call, seqs)]) {
       const seq = seqs.get(key);
       if (seq !== undefined && !seen.has(key)) placed.push({ start: call.start, end: call.end, seq, call });
       seen.add(key);
@@ -373,8 +389,12 @@ function checkOrder({ calls, log }: History, broken: string[]): void {
   }
 }
 
-function closingEvent({ call, input, answer }: Call): string[] {
-  if (call === "tasks.complete") return [eventKey("task:completed", input)];
+function closingEvent({ call, input, answer }: Call, seqs: ReadonlyMap<string, number>): string[] {
+  if (call === "tasks.complete") {
+    // Where work lands, it is completed later, by the lander.
+    const submitted = eventKey("task:submitted", input);
+    return [seqs.has(submitted) ? submitted : eventKey("task:completed", input)];
+  }
   if (call === "tasks.release") return [eventKey("task:released", input)];
   if (call === "tasks.fail") {
     return [eventKey(answer.willRetry ? "task:retry-scheduled" : "task:failed", input)];
@@ -382,12 +402,17 @@ function closingEvent({ call, input, answer }: Call): string[] {
   return [];
 }
 
-function wasTriedBefore(calls: readonly Call[], { call, input, start, key }: Call): boolean {
-  const claim = /^tasks\.claim/.test(call);
+function wasTriedBefore(calls: readonly Call[], { call, input, start, key, answer }: Call): boolean {
+  const isClaim = (name: string) => /^tasks\.claim/.test(name);
   return calls.some((other) => {
-    if (other.start >= start || other.call !== call || other.refusal !== undefined) return false;
-    if (key !== undefined) return other.key === key;
-    if (claim) return other.input.sessionId === input.sessionId && other.answer === undefined;
+    const isAlike = other.call === call || (isClaim(call) && isClaim(other.call));
+    if (other.start >= start || !isAlike || other.refusal !== undefined) return false;
+    if (key !== undefined && other.key === key) return true;
+    // What is held already is claimed again, by its id or as the next one.
+    const isRenewal = call === "tasks.claim" || answer?.resumed === true;
+    if (isClaim(call) && (key === undefined || isRenewal))
+      return other.input.sessionId === input.sessionId && other.answer === undefined;
+    if (key !== undefined) return false;
     return (
       other.input.taskId === input.taskId &&
       other.input.sessionId === input.sessionId &&
