@@ -3,10 +3,17 @@
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDibs } from "../../src/index.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { tempDir } from "../support.js";
+
+beforeAll(() => {
+  process.env.TEST_COLLECT_ALWAYS = "1";
+});
+afterAll(() => {
+  delete process.env.TEST_COLLECT_ALWAYS;
+});
 
 const onLinux = test.skipIf(!existsSync("/proc/self/fd"));
 
