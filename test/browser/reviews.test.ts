@@ -44,7 +44,7 @@ describe("on the task page", () => {
       const task = await landing.submit({ title: "Paint it teal", summary: "All walls are teal." });
       const id = await landing.begin();
       await openTask(page, world, task);
-      await panel(page).getByText("checking", { exact: true }).waitFor();
+      await panel(page).getByText("waiting to land", { exact: true }).waitFor();
       await panel(page).getByText("No check has run.").waitFor();
       await landing.checks(
         id,

@@ -63,14 +63,16 @@ export function stateWord(task: StateFacts, now: number): string {
 export function stateAndStage(task: StateFacts, now: number): string {
   const word = stateWord(task, now);
   const stage = task.stage ?? task.submission?.stage;
-  return word === "submitted" && stage ? `${word}, ${stage}` : word;
+  if (word !== "submitted" || !stage) return word;
+  return `${word}, ${stage === "review" ? stage : stageWords[stage]}`;
 }
 
 /** Where a submission is on its way to the target. */
 export type Stage = NonNullable<NonNullable<WireTask["submission"]>["stage"]>;
 
 const stageWords: Record<Stage, string> = {
-  checking: "checking",
+  // Its checks run when a lander does: the stage alone does not say that one is at it.
+  checking: "waiting to land",
   review: "waiting for review",
   landing: "waiting to land",
   held: "held",

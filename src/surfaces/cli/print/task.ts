@@ -55,7 +55,7 @@ export function taskTable(
         head: "STATE",
         of: ({ task }) => stateAndStage(task, display.now),
         style: ({ task }) => styleOf(task),
-        max: 20,
+        max: 26,
       },
       { head: "CLAIMED BY", of: ({ task }) => holderText(task, display.now), max: 20 },
     ],
