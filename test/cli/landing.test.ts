@@ -37,7 +37,9 @@ describe("init --land", () => {
   test("stores the branch and the repository, and names the check that it found", async () => {
     const place = await repository({ "package.json": npm });
     const out = await place.says(["init", "--land", "main"]);
-    expect(out).toMatch(/created +main +warning: without checks, landing only merges\n/);
+    expect(out).toMatch(/set +main +finished work lands on this branch\n/);
+    expect(out).toMatch(/\nwarning: without checks, landing only merges\n/);
+    expect(out).toMatch(/ git add \.dibs AGENTS\.md +and commit these files/);
     expect(out).toMatch(/skipped +check test +to add it: dibs check add test -- npm test\n/);
     expect(out).toMatch(/Next:\n[\s\S]* dibs work -n 3 --agent claude [\s\S]* dibs land /);
     const land = await landOf(place);
@@ -68,7 +70,7 @@ describe("init --land", () => {
   test("where nothing is found, it says how to add a check", async () => {
     const place = await repository();
     const out = await place.says(["init", "--land", "main", "--yes"]);
-    expect(out).toMatch(/main +warning: without checks, landing only merges\n/);
+    expect(out).toMatch(/\nwarning: without checks, landing only merges\n/);
     expect(out).toMatch(/skipped +checks +to add one: dibs check add <name> -- <command>\n/);
   });
 
@@ -103,7 +105,7 @@ describe("init --land", () => {
 
   const refusals: [why: string, make: (place: Place) => void, branch: string, text: string][] = [
     ["an empty repository", () => undefined, "main", 'Run: git commit --allow-empty -m "First commit"'],
-    ["a missing branch", begin, "dev", "Run: git branch dev"],
+    ["a missing branch", begin, "dev", "Run: dibs init --land main, or: git branch dev"],
     ["no branch at all", begin, "", "--land needs a branch."],
     ["a tag", (place) => begin(place) && place.git("tag", "v1"), "v1", "Branch v1 not found"],
     [

@@ -24,6 +24,8 @@ export interface Step {
   /** Of a branch, a git setting or a part of landing its name. */
   path: string;
   note?: string;
+  /** A line of its own, after all steps. */
+  warning?: string;
 }
 
 interface Change {

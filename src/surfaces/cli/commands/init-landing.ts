@@ -1,6 +1,7 @@
 // Turns landing on: looked at, refused and asked about before anything is created.
 
 import { join } from "node:path";
+import { shellWord } from "../../../client/view/shell.js";
 import { DibsError } from "../../../contract/error.js";
 import type { WireProject } from "../../../contract/shapes.js";
 import { gitOr } from "../../../runner/git.js";
@@ -97,12 +98,16 @@ async function repositoryFor(cwd: string, target: string, land: Land | null): Pr
 
 async function noBranch(root: string, target: string): Promise<DibsError> {
   const isEmpty = (await commitOf(root, "HEAD")) === null;
+  const current = isEmpty ? null : await gitOr(root, ["symbolic-ref", "--quiet", "--short", "HEAD"]);
+  // The branch of a task is no target.
+  const other = current?.startsWith("dibs/") ? null : current;
+  const help = `${other ? `dibs init --land ${shellWord(other)}, or: ` : ""}git branch ${target}`;
   return new DibsError(
     "VALIDATION_FAILED",
     isEmpty
       ? `Branch ${target} not found: the repository has no commits.`
       : `Branch ${target} not found in ${root}.`,
-    { hint: isEmpty ? 'Run: git commit --allow-empty -m "First commit"' : `Run: git branch ${target}` },
+    { hint: isEmpty ? 'Run: git commit --allow-empty -m "First commit"' : `Run: ${help}` },
   );
 }
 
@@ -128,7 +133,7 @@ async function planFor(
         what: "landing",
         did: land?.target === target ? "kept" : (land?.target ?? null) === null ? "created" : "changed",
         path: target,
-        ...(checks.hasAny ? {} : { note: "warning: without checks, landing only merges" }),
+        ...(checks.hasAny ? {} : { warning: "without checks, landing only merges" }),
       },
       ...checks.steps,
     ],

@@ -2,6 +2,7 @@
 // there is overwritten, and it can be called again.
 
 import { basename, dirname, join, relative } from "node:path";
+import { shellWord } from "../../../client/view/shell.js";
 import { DibsError } from "../../../contract/error.js";
 import type { WireProject } from "../../../contract/shapes.js";
 import { databaseKind } from "../address.js";
@@ -63,8 +64,9 @@ const init: SingleCommand["run"] = async (context) => {
     return [
       head,
       ...stepLines(steps, context, display),
+      ...steps.flatMap(({ warning }) => (warning ? [display.paint(`warning: ${warning}`, "yellow")] : [])),
       "",
-      ...nextSteps(context, landing.length > 0, display),
+      ...nextSteps(context, landing.length > 0 ? toCommit(steps, context) : null, display),
     ].join("\n");
   });
 };
@@ -261,7 +263,9 @@ function stepLines(steps: readonly Step[], { parts }: Context, display: Display)
   const width = Math.min(50, Math.max(18, ...steps.map((step) => nameOf(step).length)));
   return steps.map((step) => {
     const { did, note, what } = step;
-    const word = display.paint(did.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
+    // A setting is no file: nothing was created.
+    const shown = what === "landing" && did === "created" ? "set" : did;
+    const word = display.paint(shown.padEnd(8), did === "kept" || did === "skipped" ? "dim" : "green");
     return `  ${word} ${nameOf(step).padEnd(width)}  ${display.paint(note ?? names[what], "dim")}`;
   });
 }
@@ -273,9 +277,24 @@ const landingSteps = [
   { command: "dibs land", why: "check what they hand in, and land it" },
 ];
 
-function nextSteps(context: Context, lands: boolean, display: Display): string[] {
+const teamFiles: readonly Step["what"][] = ["config", "gitignore", "agents", "mcp", "memory"];
+
+/** New files inside the repository, as git is told them. */
+function toCommit(steps: readonly Step[], { parts }: Context): string[] {
+  const isNew = ({ what, did }: Step) => teamFiles.includes(what) && (did === "created" || did === "changed");
+  const paths = steps.filter(isNew).map(({ path }) => relative(parts.cwd, path));
+  return [...new Set(paths.map((path) => (path.startsWith(".dibs/") ? ".dibs" : path)))];
+}
+
+/** `files`: where work lands, what is to be committed. */
+function nextSteps(context: Context, files: readonly string[] | null, display: Display): string[] {
+  const lands = files !== null;
   const agents = [...new Set(context.list("agent"))].map((name) => beginWith[name as IntegrationName]);
+  const added = (files ?? []).map(shellWord).join(" ");
   const steps = [
+    ...(added
+      ? [{ command: `git add ${added}`, why: "and commit these files: every task starts with them" }]
+      : []),
     { command: 'dibs add "Write the docs"', why: "add a task, or many: dibs plan plan.md" },
     ...(agents.length > 0 ? agents : lands ? [] : [workOne]),
     ...(lands ? landingSteps : []),
