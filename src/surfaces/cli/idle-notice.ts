@@ -7,6 +7,9 @@ import { plain } from "./print/text.js";
 /** A runner between two tasks is not idle. */
 const idleMs = 1_000;
 
+/** What only waits to land mostly lands meanwhile, and that has a line of its own. */
+const landingMs = 10_000;
+
 /** `Nothing to claim: 1 running, 2 blocked. Run: dibs list`; an answer whose wait was broken off has no reason. */
 export function nothingLine(why: WireNothing | undefined): string {
   return why ? plain(why.message) : "Nothing to claim.";
@@ -22,6 +25,8 @@ export class IdleNotice {
   private timer: NodeJS.Timeout | undefined;
   private isPrinted = false;
   private latest: WireNothing | undefined;
+  /** Since when nothing is waited for but a lander. */
+  private landingSince: number | undefined;
 
   constructor(
     private readonly parts: Pick<Parts, "err" | "stopping">,
@@ -32,6 +37,7 @@ export class IdleNotice {
   started(project: string, taskId: string): void {
     this.running.add(`${project}/${taskId}`);
     this.isPrinted = false;
+    this.landingSince = undefined;
     clearTimeout(this.timer);
   }
 
@@ -43,7 +49,13 @@ export class IdleNotice {
   nothing(why: WireNothing): void {
     this.latest = why;
     clearTimeout(this.timer);
-    if (this.waits && !this.isPrinted) this.timer = setTimeout(() => this.print(why), idleMs).unref();
+    const isLanding = why.reasons.every(({ code }) => code === "SUBMITTED");
+    this.landingSince = isLanding ? (this.landingSince ?? performance.now()) : undefined;
+    const ms =
+      this.landingSince === undefined
+        ? idleMs
+        : Math.max(0, this.landingSince + landingMs - performance.now());
+    if (this.waits && !this.isPrinted) this.timer = setTimeout(() => this.print(why), ms).unref();
   }
 
   close(): void {
