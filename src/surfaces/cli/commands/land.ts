@@ -17,7 +17,7 @@ import { usageError } from "../spec.js";
 const sha = (commit: string) => commit.slice(0, 10);
 
 /** One line; null: nothing worth a line at a terminal. */
-export function stepLine(step: Step, display: Display): string | null {
+export function stepLine(step: Step, display: Display, { isDry = false } = {}): string | null {
   const good = (word: string) => display.paint(word, "green");
   const bad = (word: string) => display.paint(word, "red");
   switch (step.step) {
@@ -28,7 +28,10 @@ export function stepLine(step: Step, display: Display): string | null {
     case "idle":
       return display.paint(`nothing to land on ${plain(step.target)}; waiting`, "dim");
     case "merged":
-      return display.paint(`${plain(step.taskId)} merged as ${sha(step.commit)}`, "dim");
+      return display.paint(
+        `${plain(step.taskId)} ${isDry ? "would merge" : "merged"} as ${sha(step.commit)}`,
+        "dim",
+      );
     case "conflict":
       return `${plain(step.taskId)} ${bad("conflict")} in ${step.paths.slice(0, 5).map(plain).join(", ")}`;
     case "check": {
@@ -70,19 +73,29 @@ const land: SingleCommand["run"] = async (context) => {
   if (context.on("once") && context.on("dry-run")) {
     throw usageError("--once and --dry-run cannot be combined.");
   }
+  const { parts } = context;
+  const isDry = context.on("dry-run");
+  let hasNothing = true;
   const options: LanderOptions = {
     ...(await landerOptions(context)),
     once: context.on("once"),
-    onStep: (step) => context.say(step, (display) => stepLine(step, display) ?? ""),
+    onStep: (step) => {
+      hasNothing = false;
+      context.say(step, (display) => stepLine(step, display, { isDry }) ?? "");
+    },
   };
   if (context.on("accept-rewind")) await acceptRewind(options);
-  if (context.on("dry-run")) {
+  if (isDry) {
     const { held } = await previewLandings(options);
     if (held.length > 0) options.onStep?.({ step: "held", holds: held });
+    else if (hasNothing && !context.isJson) parts.out("nothing to land\n");
     return held.length > 0 ? 1 : 0;
   }
-  const { held } = await runLander(options);
-  return context.on("once") && held.length > 0 ? 1 : 0;
+  const { held, landed, returned } = await runLander(options);
+  if (!context.on("once")) return 0;
+  if (landed + returned + held.length === 0 && !parts.stopping.aborted && !context.isJson)
+    parts.out("nothing to land\n");
+  return held.length > 0 ? 1 : 0;
 };
 
 export const commands: Record<string, SingleCommand> = {
