@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { shellWord } from "../client/view/shell.js";
 import { pause } from "../common/abort.js";
 import { GitError, git, gitOr } from "../runner/git.js";
-import { type Target, targetRef, targetTip } from "../runner/target.js";
+import { type Target, targetMissing, targetRef, targetTip } from "../runner/target.js";
 import { Held, saidByGit, shortSha } from "./hold.js";
 import { type Checkout, checkoutsOf, type Repository } from "./repository.js";
 
@@ -38,7 +38,7 @@ export async function tipOf({ root }: Repository, place: Target): Promise<string
   });
   if (tip !== null) return tip;
   throw new Held({
-    reason: "TARGET_MISSING",
+    reason: targetMissing,
     message: `There is no branch ${target}${remote === null ? "" : ` on ${remote}`}.`,
     fix: `git branch ${target} <commit>`,
   });

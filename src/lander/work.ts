@@ -9,7 +9,7 @@ import type { OperationNamed } from "../contract/registry.js";
 import type { WireProject } from "../contract/shapes.js";
 import { GitError } from "../runner/git.js";
 import type { Machine } from "../runner/processes.js";
-import type { Target } from "../runner/target.js";
+import { type Target, targetMissing } from "../runner/target.js";
 import { type CheckResult, Checks, isGreen, treeOf } from "./checks.js";
 import { type Diff, diffBetween, emptyDiff } from "./diff.js";
 import { BeginAgain, Held, type Hold, LeaseLost, SettingsChanged, saidByGit } from "./hold.js";
@@ -211,7 +211,7 @@ export class Work {
       return true;
     } catch (error) {
       // Without a target, nothing is on it. What is not what was submitted lands again.
-      if (error instanceof Held && ["TARGET_MISSING", notVerified].includes(error.hold.reason)) return false;
+      if (error instanceof Held && [targetMissing, notVerified].includes(error.hold.reason)) return false;
       throw error;
     }
   }
@@ -269,7 +269,11 @@ export class Work {
     for (let offset = 0; ; offset += queueMax) {
       const list = { repository: root, target: place.target, offset, limit: queueMax };
       const { queue, queueCount } = await this.parts.stored(() => dibs.landings.list(list));
-      if (queue.length === 0) return false;
+      if (queue.length === 0) {
+        // Without it no task can start either: nothing would ever be submitted, and nobody would hear why.
+        if (place.remote === null) await tipOf(repository, place);
+        return false;
+      }
       for (const each of queue) this.numbers.set(taskKey(each), each.number);
       sight ??= await lookAt(repository, place, this.lastLanded);
       if (await this.landFrom(queue, sight)) return true;

@@ -10,6 +10,7 @@ export { agentNames, presetFor } from "./presets.js";
 export type { Machine } from "./processes.js";
 export { landsWork } from "./repository.js";
 export { verdictWords } from "./review-attempt.js";
+export { targetMissing } from "./target.js";
 export { warningsFor } from "./warnings.js";
 export { type Runner, runWork, type Summary, type WorkOptions } from "./work.js";
 export { type LeftWorktree, leftWorktrees, removeUnlessLost, whatWouldBeLost } from "./worktree.js";

@@ -3,6 +3,7 @@
 import { DibsError } from "../contract/error.js";
 import { planOf, refuseUnlandable } from "./landing-worktree.js";
 import type { RunnerOptions } from "./options.js";
+import { refuseMissingTarget } from "./target.js";
 import { mainWorktreeOf, repositoryOf } from "./worktree.js";
 
 export async function refuseWrongPlace(options: RunnerOptions): Promise<void> {
@@ -21,7 +22,9 @@ export async function refuseWrongPlace(options: RunnerOptions): Promise<void> {
       { hint: `Run it inside the project's repository: cd <repository>` },
     );
   }
-  await refuseUnlandable(await repositoryOf(root), plan, machine);
+  const repository = await repositoryOf(root);
+  await refuseUnlandable(repository, plan, machine);
+  await refuseMissingTarget(repository, plan.project, plan.target!);
 }
 
 /** Whether tasks of a project get a worktree without being asked for. */

@@ -68,6 +68,19 @@ export async function tipOfTarget(root: string, place: Target): Promise<string> 
   });
 }
 
+/** Before anything is claimed for a branch that is not here. One on a remote is looked for when a task starts. */
+export async function refuseMissingTarget(root: string, project: string, place: Target): Promise<void> {
+  if (place.remote !== null || (await targetTip(root, place)) !== null) return;
+  throw new DibsError(
+    "INVALID_STATE",
+    `The work of project ${project} lands on branch ${place.target}, which does not exist in ${root}.`,
+    { hint: `Run: git branch ${place.target}`, details: { reason: targetMissing, target: place.target } },
+  );
+}
+
+/** Also why the lander holds everything. */
+export const targetMissing = "TARGET_MISSING";
+
 /** The commit that a repository began with, along the target. */
 export async function rootCommitOf(root: string, place: Target): Promise<string> {
   // What was fetched before has the same root.

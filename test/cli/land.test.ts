@@ -140,3 +140,61 @@ test("init --remove --purge leaves nothing of the lander", async () => {
   expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
   expect(place.git("for-each-ref", "refs/dibs/land")).toBe("");
 });
+
+test("a target that does not exist is said when it is set, by the lander and by the worker, and is in the inbox", async () => {
+  const place = await openRepository(await placeWithStore());
+  expect((await place.dibs(["project", "set", "land.target", "main"])).err).toBe("");
+  const set = await place.dibs(["project", "set", "land.target", "nope"]);
+  expect(set).toMatchObject({
+    code: 0,
+    err: "dibs: Branch nope does not exist in this repository. Run: git branch nope\n",
+  });
+  const land = await place.dibs(["land", "--once"]);
+  expect(land).toMatchObject({ code: 1 });
+  expect(land.out).toContain("held: There is no branch nope. Run: git branch nope <commit>\n");
+  expect(await place.says(["inbox"])).toContain("There is no branch nope.");
+  place.git("branch", "nope");
+  expect(await place.says(["land", "--once"])).toBe("landing on nope\nnothing to land\n");
+  expect(await place.says(["inbox"])).not.toContain("nope");
+  place.git("branch", "-D", "nope");
+  await place.add({ title: "One", prompt: "x" });
+  const work = await place.dibs(["work", "--once", "--", "true"]);
+  expect(work).toMatchObject({ code: 1 });
+  expect(work.err).toContain("lands on branch nope, which does not exist in");
+  expect(work.err).toContain("Run: git branch nope\n");
+  expect((await place.task("0001")).state).toBe("queued");
+  expect(await place.says(["inbox"])).toContain("There is no branch nope.");
+});
+
+test("what a worker submitted and has not landed is said at its end, and a dry run says what would merge", async () => {
+  const place = await openRepository(await placeWithStore());
+  expect(await place.says(["land", "--dry-run"])).toBe("nothing to land\n");
+  await place.add({ title: "One", prompt: "x" }, { title: "Two", prompt: "x" });
+  const command = ["--", ...sh('echo "$DIBS_TASK" > "$DIBS_TASK.txt"')];
+  const once = await place.dibs(["work", "--once", ...command]);
+  expect([once.code, once.err.split("\n").at(-2)]).toEqual([
+    0,
+    "1 task is submitted and has not landed. Run: dibs land",
+  ]);
+  expect(await place.says(["list"])).toContain("submitted, waiting to land");
+  const idle = await place.dibs(["work", "--until-idle", "--no-land", ...command]);
+  expect([idle.code, idle.err.split("\n").at(-2)]).toEqual([
+    0,
+    "1 task is submitted and has not landed. Run: dibs land",
+  ]);
+  expect(await place.says(["land", "--dry-run"])).toMatch(
+    /^0001 would merge as \w+\n0002 would merge as \w+\n$/,
+  );
+  expect(await place.says(["land", "--once"])).not.toContain("nothing to land");
+  expect(await place.says(["land", "--once"])).toBe("landing on main\nnothing to land\n");
+});
+
+test("a worker whose tasks land meanwhile does not print that it waits for them", async () => {
+  const place = await openRepository(await placeWithStore());
+  await place.says(["check", "add", "slow", "--", "sleep", "2"]);
+  await place.add({ title: "One", prompt: "x" });
+  const { code, err } = await place.dibs(["work", "--until-empty", "--", ...sh("echo new > new.txt")]);
+  expect({ code, err }).toMatchObject({ code: 0 });
+  expect(err).toContain("0001 landed");
+  expect(err).not.toContain("Waiting");
+});

@@ -153,6 +153,18 @@ test("a target that does not exist, and one that was rewound, hold everything", 
   expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
 });
 
+test("a missing target is held although nothing is submitted, until it is there", async () => {
+  const stage = await Stage.open();
+  await stage.dibs.projects.update({
+    settings: { land: { target: "nope", repository: git(stage.root, "rev-parse", "main") } },
+  } as never);
+  expect((await stage.land()).held).toMatchObject([{ reason: "TARGET_MISSING" }]);
+  expect(await stage.holds()).toHaveLength(1);
+  git(stage.root, "branch", "nope");
+  expect((await stage.land()).held).toEqual([]);
+  expect(await stage.holds()).toEqual([]);
+});
+
 test("a target that is checked out twice holds everything", async () => {
   const stage = await Stage.open();
   await stage.handIn({ "b.txt": "b\n" });

@@ -31,6 +31,16 @@ export async function refuseCopyInto(
   await refuseCopyable(root, copy);
 }
 
+/** The target, if it is to be a branch of this repository and is not there; null: it is, or cannot be known here. */
+export async function missingTarget(cwd: string, land: LandSettings): Promise<string | null> {
+  const { target, remote, repository } = land;
+  if (target === null || remote !== null) return null;
+  const root = await repositoryRoot(cwd).catch(() => null);
+  if (root === null) return null;
+  if (repository !== null && (await commitOf(root, repository)) === null) return null;
+  return (await commitOf(root, `refs/heads/${target}`)) === null ? target : null;
+}
+
 /** The full id of a commit; null: the repository has none of this name. */
 export function commitOf(cwd: string, name: string): Promise<string | null> {
   return gitOr(cwd, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);

@@ -4,8 +4,11 @@ import type { Dibs } from "../../client/client.js";
 import { type AttemptEnd, isSubmitted, type RunnerOptions } from "../../runner/index.js";
 import { outcomeWord, type WorkedTask } from "./print/work-summary.js";
 
+const submittedMax = 100;
+
 export class WorkTally {
   private readonly tasks = new Map<string, WorkedTask & { project: string }>();
+  private readonly submitted = new Map<string, { project: string; taskId: string }>();
   /** The agent failed at once, and has not recovered. */
   isHeldBack = false;
   private readonly begunAt = performance.now();
@@ -24,6 +27,7 @@ export class WorkTally {
       },
       onEnd: (end) => {
         if (this.options.listsTasks) this.count(end, titles.get(end.taskId) ?? "");
+        else this.remember(end);
         titles.delete(end.taskId);
         if (end.outcome !== "failed") this.isHeldBack = false;
         options.onEnd?.(end);
@@ -38,6 +42,23 @@ export class WorkTally {
   private count({ project, taskId, outcome, reason }: AttemptEnd, title: string): void {
     const attempts = (this.tasks.get(taskId)?.attempts ?? 0) + 1;
     this.tasks.set(taskId, { project, taskId, title, attempts, outcome, reason });
+  }
+
+  private remember({ project, taskId, outcome, reason }: AttemptEnd): void {
+    const key = `${project}/${taskId}`;
+    this.submitted.delete(key);
+    // A command that reported by itself may have submitted.
+    if (reason !== isSubmitted && outcome !== "reported") return;
+    this.submitted.set(key, { project, taskId });
+    if (this.submitted.size > submittedMax) this.submitted.delete(this.submitted.keys().next().value!);
+  }
+
+  /** How many of the tasks that it submitted, the latest ones, are still on their way. */
+  async notLanded(dibs: Dibs): Promise<number> {
+    let count = 0;
+    for (const of of this.submitted.values())
+      if ((await dibs.tasks.get(of)).task.state === "submitted") count++;
+    return count;
   }
 
   get ms(): number {

@@ -112,6 +112,15 @@ async function refuseCopies(
   await refuseCopyInto(context.parts.cwd, copy, land);
 }
 
+/** The setting is the store's, and can come before the branch; here it can be looked at. */
+async function warnOfMissingTarget({ parts }: Context, land: Settings["land"]): Promise<void> {
+  const { missingTarget } = await import("../repository.js");
+  const target = await missingTarget(parts.cwd, land);
+  if (target === null) return;
+  const branch = plain(target);
+  parts.err(`dibs: Branch ${branch} does not exist in this repository. Run: git branch ${branch}\n`);
+}
+
 async function set(context: Context): Promise<void> {
   const { paused, ...settings } = patchOf(pairsOf(context.args));
   const dibs = await context.dibs();
@@ -127,6 +136,7 @@ async function set(context: Context): Promise<void> {
     }),
   );
   const keys = pairsOf(context.args).map(([key]) => key);
+  if (keys.includes("land.target")) await warnOfMissingTarget(context, answer.project.settings.land);
   context.say(answer, (display) => {
     const values = flat(answer.project.settings).filter(([name]) => keys.includes(name));
     const state = keys.includes("paused") ? [["paused", String(answer.project.paused)] as const] : [];

@@ -2,8 +2,9 @@
 
 import { basename, resolve } from "node:path";
 import type { Dibs } from "../../../client/client.js";
+import { DibsError } from "../../../contract/error.js";
 import type { WireBreaker, WireNothing } from "../../../contract/shapes.js";
-import { type StandBy, type Step, standBy } from "../../../lander/index.js";
+import { runLander, type StandBy, type Step, standBy } from "../../../lander/index.js";
 import {
   type AttemptEnd,
   agentNames,
@@ -18,6 +19,7 @@ import {
   runOnce,
   runWork,
   type Summary,
+  targetMissing,
   waitsForChildren,
   warningsFor,
 } from "../../../runner/index.js";
@@ -197,16 +199,38 @@ const work: SingleCommand["run"] = async (context) => {
       throw usageError(`--review and --${flag} cannot be combined.`);
   }
   const lander = context.on("no-land") || context.on("once") ? null : await landerBeside(context);
+  const tally = new WorkTally({ listsTasks: context.on("until-empty") });
+  let code: number;
   try {
-    return await workThrough(context, lander);
+    code = await workThrough(context, tally, lander);
+  } catch (error) {
+    await lander?.stop();
+    if (error instanceof DibsError && error.details.reason === targetMissing) await recordHold(context);
+    throw error;
   } finally {
     await lander?.stop();
   }
+  if (!context.on("until-empty")) await sayNotLanded(context, tally);
+  return code;
 };
 
-const workThrough = async (context: Context, lander: StandBy | null): Promise<number> => {
+/** One look of a lander: what it cannot land on is in the inbox, for people who do not see this terminal. */
+async function recordHold(context: Context): Promise<void> {
+  await runLander({ ...(await landerOptions(context)), once: true, onTrouble: () => undefined }).catch(
+    () => undefined,
+  );
+}
+
+/** With --until-empty the summary lists it. */
+async function sayNotLanded(context: Context, tally: WorkTally): Promise<void> {
+  const count = await tally.notLanded(await context.lastingDibs()).catch(() => 0);
+  if (count === 0) return;
+  const what = count === 1 ? "1 task is submitted and has" : `${count} tasks are submitted and have`;
+  context.parts.err(`${what} not landed. Run: dibs land\n`);
+}
+
+const workThrough = async (context: Context, tally: WorkTally, lander: StandBy | null): Promise<number> => {
   const { parts } = context;
-  const tally = new WorkTally({ listsTasks: context.on("until-empty") });
   const options = tally.watching(await optionsFor(context, "dibs work"));
   const concurrency = context.number("concurrency") ?? (await settingFor(context, parts, "concurrency"));
   await warn(context, options, context.on("once") ? 1 : (concurrency ?? 1));
