@@ -283,6 +283,25 @@ export function isLeaseLive(lease: LanderLease | null, now: number): boolean {
   return lease?.holder != null && lease.expiresAt > now && lease.expiresAt <= now + lease.ttlMs;
 }
 
+/** By the name that a lander has; null: it is another one's. */
+export function landerPid(holder: string): number | null {
+  const pid = /^lander-.*-(\d+)-[0-9a-f]{6}$/.exec(holder)?.[1];
+  return pid === undefined ? null : Number(pid);
+}
+
+/** Leases of landers, one for each place. An intent is the next lander's: its git command can outlive the process. */
+export function liveLeases(view: Reads, now: number): (LanderLease & { holder: string })[] {
+  const found = new Map<string, LanderLease & { holder: string }>();
+  for (const project of view.projects({ readableOnly: true })) {
+    const place = landingPlace(project);
+    const lease = place && leaseOf(view, place);
+    if (!lease || lease.holder === null || !isLeaseLive(lease, now)) continue;
+    const open = lease.landing === null ? null : landingOf(view, lease.landing);
+    if (open?.state !== "intended") found.set(leaseKey(lease), { ...lease, holder: lease.holder });
+  }
+  return [...found.values()];
+}
+
 /** Where the work of a project lands; until a lander has come, its repository is not known. Null: landing is off. */
 export function landingPlace({ id, settings: { land } }: Project): LandingPlace | null {
   if (land.target === null) return null;

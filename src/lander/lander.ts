@@ -8,6 +8,7 @@ import { isTransient, untilAnswered } from "../client/holding/index.js";
 import { Ending, pause } from "../common/abort.js";
 import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
+import { landerPid } from "../core/landing.js";
 import { git } from "../runner/git.js";
 import type { Machine } from "../runner/processes.js";
 import {
@@ -90,8 +91,8 @@ const nameOfLander = () =>
 
 /** By the name that a lander of this machine has. */
 function isGone(holder: string, machine: Machine): boolean {
-  const pid = /^lander-.*-(\d+)-[0-9a-f]{6}$/.exec(holder)?.[1];
-  return pid !== undefined && !machine.isAlive(Number(pid), null);
+  const pid = landerPid(holder);
+  return pid !== null && !machine.isAlive(pid, null);
 }
 
 class Lander {

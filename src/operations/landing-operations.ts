@@ -41,6 +41,7 @@ import type { Task } from "../core/task.js";
 import { noSuchTask } from "../core/transitions/holder.js";
 import type { Reads, View } from "../core/view.js";
 import { type CallContext, forCommand, forQuery } from "./handler.js";
+import { endDeadLanders } from "./preparations.js";
 import { iso, maybeIso, wireTask } from "./render.js";
 
 const projectOf = (input: { project?: string | undefined }, { caller }: CallContext) =>
@@ -278,6 +279,7 @@ export const landingOperations = {
     answer: reviewAnswer,
   }),
   "landings.list": forQuery("landings.list", {
+    prepare: endDeadLanders,
     query: (view, { repository, target, offset, limit, stage, ...input }, context, now) => {
       const project = view.project(projectOf(input, context));
       const own = project && landingPlace(project);

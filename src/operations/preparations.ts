@@ -1,7 +1,7 @@
 // What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead
 // processes left behind.
 
-import { withoutLander } from "../core/landing.js";
+import { landerPid, liveLeases, withoutLander } from "../core/landing.js";
 import { withoutReviewer } from "../core/review.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -48,11 +48,33 @@ export async function updateMetrics(executor: Executor, call: CallOf<unknown>): 
   await catchUpIfWritable(executor, call.caller.org);
 }
 
-/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. */
-export async function noteUnattended(
+/** Ends leases of landers that were killed on this host: what they would land waits for another one. */
+export async function endDeadLanders(
   executor: Executor,
   { caller: { org } }: Pick<CallOf<unknown>, "caller">,
 ): Promise<void> {
+  const { hostId, isAlive } = executor.environment;
+  const leases = await executor.store.read(org, (view, now) => liveLeases(view, now));
+  for (const { holder, host, repository, target, epoch } of leases) {
+    const pid = host === hostId ? landerPid(holder) : null;
+    if (pid === null || isAlive(pid, null)) continue;
+    // Best effort: where nothing can be written, the lease ends by itself.
+    await executor.system(org, { type: "release-lander", repository, target, epoch }).catch(() => null);
+  }
+}
+
+export async function recoverToExplain(executor: Executor, call: OnTask): Promise<void> {
+  await recoverTaskAndSessions(executor, call);
+  await endDeadLanders(executor, call);
+}
+
+/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. */
+export async function noteUnattended(
+  executor: Executor,
+  call: Pick<CallOf<unknown>, "caller">,
+): Promise<void> {
+  const { org } = call.caller;
+  await endDeadLanders(executor, call);
   const { projects, tasks } = await executor.store.read(org, (view, now) => ({
     projects: withoutLander(view, now),
     tasks: withoutReviewer(view, now),

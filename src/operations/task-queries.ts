@@ -18,7 +18,7 @@ import { activeFirst } from "./active-first.js";
 import { decodeCursor } from "./cursor.js";
 import { type CallContext, forQuery } from "./handler.js";
 import { liveWorkers } from "./live-workers.js";
-import { recoverTaskAndSessions, recoverTasks } from "./preparations.js";
+import { recoverTasks, recoverToExplain } from "./preparations.js";
 import {
   maybeIso,
   wireAttempt,
@@ -159,7 +159,7 @@ export const taskQueries = {
     },
   }),
   "tasks.explain": forQuery("tasks.explain", {
-    prepare: recoverTaskAndSessions,
+    prepare: recoverToExplain,
     query: (view, input, context, now) => {
       const found = findTask(view, input, context);
       if (!found.ok) return found;

@@ -688,7 +688,9 @@ export function landing(driver: Driver): void {
       await world.ok({ ...submit, result: resultOf("") });
       await returned(world, taskId, 2);
       for (const response of ["stop it", "yes", ""])
-        await world.unchanged(() => world.refused("VALIDATION_FAILED", { type: "respond", taskId, response }));
+        await world.unchanged(() =>
+          world.refused("VALIDATION_FAILED", { type: "respond", taskId, response }),
+        );
       expect(await world.look(taskId)).toMatchObject({ now: "awaiting_response", returnCount: 2 });
     });
   });
