@@ -1,3 +1,9 @@
 // Hosts of sessions, submissions and landers, as clients compare them.
 
 export { isSameMachine } from "../core/session.js";
+
+/** The process of a lander, by its name; null: it is another one's. */
+export function landerPid(holder: string): number | null {
+  const pid = /^lander-.*-(\d+)-[0-9a-f]{6}$/.exec(holder)?.[1];
+  return pid === undefined ? null : Number(pid);
+}

@@ -283,12 +283,6 @@ export function isLeaseLive(lease: LanderLease | null, now: number): boolean {
   return lease?.holder != null && lease.expiresAt > now && lease.expiresAt <= now + lease.ttlMs;
 }
 
-/** By the name that a lander has; null: it is another one's. */
-export function landerPid(holder: string): number | null {
-  const pid = /^lander-.*-(\d+)-[0-9a-f]{6}$/.exec(holder)?.[1];
-  return pid === undefined ? null : Number(pid);
-}
-
 /** Leases of landers, one for each place. An intent is the next lander's: its git command can outlive the process. */
 export function liveLeases(view: Reads, now: number): (LanderLease & { holder: string })[] {
   const found = new Map<string, LanderLease & { holder: string }>();

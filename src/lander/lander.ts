@@ -8,7 +8,7 @@ import { isTransient, untilAnswered } from "../client/holding/index.js";
 import { Ending, pause } from "../common/abort.js";
 import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
-import { landerPid } from "../core/landing.js";
+import { landerPid } from "../contract/host.js";
 import { git } from "../runner/git.js";
 import type { Machine } from "../runner/processes.js";
 import {

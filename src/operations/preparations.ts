@@ -1,7 +1,8 @@
 // What operations do before they run. All of it is recovery and upkeep: without it, answers show what dead
 // processes left behind.
 
-import { landerPid, liveLeases, withoutLander } from "../core/landing.js";
+import { landerPid } from "../contract/host.js";
+import { liveLeases, withoutLander } from "../core/landing.js";
 import { withoutReviewer } from "../core/review.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -29,7 +30,7 @@ export function recoverSessions(executor: Executor, { caller }: CallOf<unknown>)
   return endDeadSessionsShared(executor, caller.org);
 }
 
-export async function recoverTaskAndSessions(executor: Executor, call: OnTask): Promise<void> {
+async function recoverTaskAndSessions(executor: Executor, call: OnTask): Promise<void> {
   await recoverTask(executor, call);
   await recoverSessions(executor, call);
 }
