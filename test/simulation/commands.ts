@@ -170,14 +170,13 @@ const made: Made & Record<"create-many", (pick: Picker, scene: Scene) => Command
   }),
   respond: (pick, scene) => {
     const taskId = taskLike(pick, scene, (task) => task.question !== null);
-    const question = scene.view.task(scene.project, taskId)?.question;
-    const open = question?.id;
+    const open = scene.view.task(scene.project, taskId)?.question?.id;
     const questionId = pick.of([undefined, open, open, "q1"]);
     return {
       type: "respond",
       project: scene.project,
       taskId,
-      response: question?.aboutLanding ? "try again" : "that one",
+      response: "that one",
       ...present({ questionId }),
     };
   },

@@ -6,7 +6,7 @@ import { cancel } from "./cancel.js";
 import { withReadiness } from "./close.js";
 import { noSuchTask } from "./holder.js";
 import { closeQuestion } from "./notification.js";
-import { refuseNoOption, wantsCancel } from "./unsubmit.js";
+import { wantsCancel } from "./unsubmit.js";
 
 /** awaiting_response → running with a fresh lease, or → queued with the answer kept, if nobody holds it any more. */
 export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
@@ -35,8 +35,6 @@ export function respond(draft: Draft, command: RespondCommand): Outcome<null> {
       },
     );
   }
-  const noOption = question.aboutLanding ? refuseNoOption(taskId, command.response) : null;
-  if (noOption) return noOption;
   const answered: Task = {
     ...task,
     question: null,

@@ -141,31 +141,14 @@ export function returnTask(
 const tryAgain = "try again";
 const giveUp = "cancel";
 
-const landingOptions = [tryAgain, giveUp];
-
-const asOption = (response: string) => response.trim().toLowerCase();
-
-/** Anything but an option is an answer that nobody understands: it must not send the task round once more. */
-export function refuseNoOption(taskId: string, response: string): Refusal | null {
-  if (landingOptions.includes(asOption(response))) return null;
-  return refuse(
-    "VALIDATION_FAILED",
-    `The question of task ${taskId} needs one of its options: ${landingOptions.join(" or ")}.`,
-    {
-      hint: `Run: dibs answer ${taskId} "${tryAgain}", or: dibs answer ${taskId} ${giveUp}`,
-      details: { taskId, options: landingOptions },
-    },
-  );
-}
-
 /** Whether a person wants the task cancelled instead of returned once more. */
-export const wantsCancel = (response: string) => asOption(response) === giveUp;
+export const wantsCancel = (response: string) => response.trim().toLowerCase() === giveUp;
 
 function askPerson(draft: Draft, task: Task, reason: ReturnReason): void {
   const { project, id: taskId, returnCount } = task;
   const number = draft.nextNotificationNumber();
-  const text = `Task ${taskId} was returned ${returnCount} times, last because of ${inWords[reason]}. Try again?`;
-  const options = [...landingOptions];
+  const text = `Task ${taskId} was returned ${returnCount} times, last because of ${inWords[reason]}. Try again? Any answer but ${giveUp} goes to the next attempt.`;
+  const options = [tryAgain, giveUp];
   const question = { id: `q${number}`, text, options, askedAt: draft.now, aboutLanding: true };
   draft.putTask({ ...task, state: "awaiting_response", question, response: null, readyAt: null });
   draft.emit("task:awaiting-response", {
