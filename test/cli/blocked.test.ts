@@ -34,3 +34,26 @@ test("several tasks that are cancelled at once: each that is missed is named", a
   const answer = await desk.json(["cancel", "0003"]);
   expect(answer).toMatchObject({ cancelled: ["0003"], blocked: [], blockedCount: 0 });
 });
+
+test("dibs work --until-empty exits with 1 while tasks are blocked by a failed or cancelled one", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Two", "-d", "0001"], ["Three", "-d", "0002"]])
+    await desk.says(["add", ...line, "-l", "docs"]);
+  await desk.says(["cancel", "0001"]);
+  const work = (...flags: string[]) =>
+    desk.dibs(["work", "--until-empty", ...flags, "--", "true"], { env: { PATH: process.env.PATH! } });
+  expect(await work()).toMatchObject({
+    code: 1,
+    out: "No task was worked on.\n2 tasks are blocked by 0001 (cancelled). Run: dibs retry 0001\n",
+  });
+  const { code, out } = await work("--json");
+  expect([code, JSON.parse(out)]).toMatchObject([
+    1,
+    { tasks: [], blocked: [{ taskId: "0002", by: "0001" }, { taskId: "0003" }] },
+  ]);
+  expect((await work("-l", "other")).code).toBe(0);
+  await desk.says(["retry", "0001"]);
+  await desk.says(["claim", "0001", "--session", "a"]);
+  await desk.says(["fail", "0001", "--session", "a", "no way", "--no-retry"]);
+  expect((await work()).out).toContain("2 tasks are blocked by 0001 (failed). Run: dibs retry 0001\n");
+});
