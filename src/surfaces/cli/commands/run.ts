@@ -448,7 +448,7 @@ export const commands: Record<string, Command> = {
     },
     exits: {
       0: "success; with --once: the task was completed, submitted or released",
-      1: "--once: failed or lost; --until-empty: also not landed, blocked, or left to people",
+      1: "--once: failed or lost; --until-empty: also blocked or left to people",
       5: "with --once: nothing to claim",
     },
     examples: [
