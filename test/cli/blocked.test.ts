@@ -57,3 +57,21 @@ test("dibs work --until-empty exits with 1 while tasks are blocked by a failed o
   await desk.says(["fail", "0001", "--session", "a", "no way", "--no-retry"]);
   expect((await work()).out).toContain("2 tasks are blocked by 0001 (failed). Run: dibs retry 0001\n");
 });
+
+test("dibs cancel names the subtasks that stay open, and --cascade cancels them afterwards", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["A", "--parent", "0001"], ["B", "--parent", "0001"], ["Two"]])
+    await desk.says(["add", ...line]);
+  await desk.says(["add", "C", "--parent", "0002"]);
+  expect(await desk.says(["cancel", "0002_t1"])).toBe("cancelled 0002_t1\n");
+  expect(await desk.says(["cancel", "0001"])).toBe(
+    "cancelled 0001\n2 subtasks stay open: 0001_t1, 0001_t2. Run: dibs cancel 0001 --cascade\n",
+  );
+  expect((await desk.dibs(["cancel", "0001"])).err).toContain("TASK_NOT_CANCELLABLE");
+  expect(await desk.says(["cancel", "0001", "--cascade"])).toBe("cancelled 2 subtasks below 0001\n");
+  expect((await desk.json(["show", "0001_t2"])).task.state).toBe("cancelled");
+  await desk.says(["add", "D", "--parent", "0002"]);
+  expect(await desk.says(["cancel", "0002"])).toContain(
+    "1 subtask stays open: 0002_t2. Run: dibs cancel 0002 --cascade\n",
+  );
+});
