@@ -188,7 +188,7 @@ describe("what describes a task is no task", () => {
     const plan = planOf("- [-] A\n- [~] B\n- [/] C (depends on: A)\n");
     expect(outline(plan)).toEqual(["✓ A", "B", "C ← A"]);
     expect(plan.notes).toEqual([
-      'Line 3: "C" need not wait for "A", which is cancelled.',
+      'Line 3: "C" depends on "A", which the plan marks as cancelled: it waits only if an earlier load created that task and it is still open.',
       'Line 1: "A" is cancelled and will not be created.',
     ]);
   });
