@@ -2,6 +2,7 @@
 // processes left behind.
 
 import { withoutLander } from "../core/landing.js";
+import { endedOverlapNotices } from "../core/overlap.js";
 import { withoutReviewer } from "../core/review.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -48,16 +49,18 @@ export async function updateMetrics(executor: Executor, call: CallOf<unknown>): 
   await catchUpIfWritable(executor, call.caller.org);
 }
 
-/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. */
+/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. Ended overlaps leave it. */
 export async function noteUnattended(
   executor: Executor,
   { caller: { org } }: Pick<CallOf<unknown>, "caller">,
 ): Promise<void> {
-  const { projects, tasks } = await executor.store.read(org, (view, now) => ({
+  const { projects, tasks, ended } = await executor.store.read(org, (view, now) => ({
     projects: withoutLander(view, now),
     tasks: withoutReviewer(view, now),
+    ended: endedOverlapNotices(view),
   }));
   for (const { id } of projects) await executor.system(org, { type: "note-missing-lander", project: id });
   for (const { project, id: taskId } of tasks)
     await executor.system(org, { type: "ask-for-review", project, taskId });
+  for (const { id } of ended) await executor.system(org, { type: "read-notification", id });
 }
