@@ -75,3 +75,12 @@ test("dibs cancel names the subtasks that stay open, and --cascade cancels them 
     "1 subtask stays open: 0002_t2. Run: dibs cancel 0002 --cascade\n",
   );
 });
+
+test("dibs dependents of a completed task says that no task waits for it", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Two", "-d", "0001"]]) await desk.says(["add", ...line]);
+  expect(await desk.says(["dependents", "0001"])).toBe("0002\n");
+  await desk.says(["claim", "0001", "--session", "a", "--start"]);
+  await desk.says(["done", "0001", "ok", "--session", "a"]);
+  expect(await desk.says(["dependents", "0001"])).toBe("No task waits for 0001.\n");
+});
