@@ -4,9 +4,11 @@
 
 import type { Claim } from "./claim.js";
 import type { Draft } from "./draft.js";
+import type { Notification } from "./event.js";
 import type { Reason } from "./explain.js";
-import type { Task } from "./task.js";
-import type { DocumentValue, View } from "./view.js";
+import { limits } from "./limits.js";
+import { isTerminal, stateOf, type Task } from "./task.js";
+import type { DocumentValue, Reads, View } from "./view.js";
 
 /** Of one task. */
 export const changedPathsMax = 500;
@@ -34,6 +36,8 @@ export interface Overlap {
   at: number;
   /** The event that announced it, of the second task. */
   seq: number;
+  /** Its notification; absent in what an earlier version stored. */
+  notice?: string;
 }
 
 interface Index {
@@ -111,12 +115,12 @@ function announce(draft: Draft, project: string, tasks: Overlap["tasks"], shared
     data: { with: first.taskId, paths, count },
   });
   const seq = draft.org().eventSeq;
-  draft.notify("TASKS_OVERLAP", {
+  const notice = draft.notify("TASKS_OVERLAP", {
     task: { project, id: second.taskId },
     title: "Tasks change the same files",
     message: `Tasks ${first.taskId} and ${second.taskId} both change ${inWords(paths, count)}. Run: dibs conflicts`,
   });
-  return { tasks, paths, count, at: draft.now, seq };
+  return { tasks, paths, count, at: draft.now, seq, notice: notice.id };
 }
 
 const namedMax = 3;
@@ -133,6 +137,25 @@ export function overlapsIn(view: Looks, project: string): Overlap[] {
       ({ tasks, count }) => count > 0 && tasks.every((each) => isInFlight(view, project, each)),
     )
     .reverse();
+}
+
+/** Unread notifications of pairs that change the same files no longer, or of which a task has ended. */
+export function endedOverlapNotices(view: Looks & Pick<Reads, "notifications">): Notification[] {
+  const told = view
+    .notifications({ project: null, unread: true, limit: limits.pageMax })
+    .filter(({ type }) => type === "TASKS_OVERLAP");
+  return told.filter(({ id, project, taskId }) => {
+    const isMeant = ({ notice, tasks }: Overlap) =>
+      notice === undefined ? tasks[1].taskId === taskId : notice === id;
+    // A task that is queued again keeps its pair: the next attempt is not announced.
+    const isOpen = (each: Changing) => {
+      const task = view.task(project, each.taskId);
+      return task !== undefined && !isTerminal(stateOf(task, view.claim(project, each.taskId)));
+    };
+    return !indexOf(view, project).overlaps.some(
+      (overlap) => isMeant(overlap) && overlap.count > 0 && overlap.tasks.every(isOpen),
+    );
+  });
 }
 
 /** The log has each pair once, with its second task: the numbers of the events that the first task has to show, too. */

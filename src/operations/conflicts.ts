@@ -15,7 +15,7 @@ export const conflictsQuery = {
       if (!view.project(project)) return projectNotFound(project);
       const conflicts = overlapsIn(view, project)
         .slice(0, input.limit)
-        .map(({ tasks, at, seq: _, ...overlap }) => ({
+        .map(({ tasks, at, seq: _, notice: __, ...overlap }) => ({
           tasks: tasks.map(({ taskId }) => shown(view, project, taskId)),
           ...overlap,
           at: iso(at),

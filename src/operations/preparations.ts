@@ -3,6 +3,7 @@
 
 import { landerPid } from "../contract/host.js";
 import { liveLeases, withoutLander } from "../core/landing.js";
+import { endedOverlapNotices } from "../core/overlap.js";
 import { withoutReviewer } from "../core/review.js";
 import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
@@ -69,18 +70,20 @@ export async function recoverToExplain(executor: Executor, call: OnTask): Promis
   await endDeadLanders(executor, call);
 }
 
-/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. */
+/** A lander can die after the submission, and reviewers can stay away: then the inbox says so. Ended overlaps leave it. */
 export async function noteUnattended(
   executor: Executor,
   call: Pick<CallOf<unknown>, "caller">,
 ): Promise<void> {
   const { org } = call.caller;
   await endDeadLanders(executor, call);
-  const { projects, tasks } = await executor.store.read(org, (view, now) => ({
+  const { projects, tasks, ended } = await executor.store.read(org, (view, now) => ({
     projects: withoutLander(view, now),
     tasks: withoutReviewer(view, now),
+    ended: endedOverlapNotices(view),
   }));
   for (const { id } of projects) await executor.system(org, { type: "note-missing-lander", project: id });
   for (const { project, id: taskId } of tasks)
     await executor.system(org, { type: "ask-for-review", project, taskId });
+  for (const { id } of ended) await executor.system(org, { type: "read-notification", id });
 }

@@ -56,6 +56,24 @@ test("a setting whose name ends with Ms says its unit itself", async () => {
   expect(project.settings.claim).toMatchObject({ minTtlMs: 1500, defaultTtlMs: 120_000 });
 });
 
+test("a default lease outside of the bounds is shown with its unit, and with a warning", async () => {
+  const desk = await deskWithStore();
+  const set = (...words: string[]) => desk.dibs(["project", "set", ...words]);
+  expect(await set("claim.defaultTtlMs", "30")).toEqual({
+    code: 0,
+    out: "claim.defaultTtlMs  30ms\n",
+    err:
+      "dibs: claim.defaultTtlMs is 30ms, below claim.minTtlMs (1m): claims without --ttl get a lease of 30ms. " +
+      "A number without a unit is milliseconds. Run: dibs project set claim.defaultTtlMs 30m\n",
+  });
+  expect(await desk.says(["project", "list"])).toMatch(/open +\S+ +30ms/);
+  expect((await set("order", "depth-first")).err).toBe("");
+  expect((await set("claim.defaultTtlMs", "30h")).err).toContain("30h, above claim.maxTtlMs (2h)");
+  expect((await set("claim.defaultTtlMs", "30m")).err).toBe("");
+  const created = await desk.dibs(["project", "create", "docs", "claim.defaultTtlMs", "30"]);
+  expect(created.err).toContain("Run: dibs project set claim.defaultTtlMs 30m --project docs\n");
+});
+
 test("an add that is refused creates no store", async () => {
   const desk = await openDesk();
   expect((await desk.dibs(["add", "One", "--timeout", "30"])).code).toBe(2);

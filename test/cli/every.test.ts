@@ -99,7 +99,7 @@ const story: Step[] = [
   { line: "lock release deploy", json: "locks.release", people: /^released deploy\n$/ },
   { line: "project create docs", json: "projects.create", people: /created project docs/ },
   { line: "project list", json: "projects.list", people: /docs[\s\S]*shop +default/ },
-  { line: "project show docs", json: "projects.get", people: /claim\.defaultTtlMs +1800000 \(30m\)/ },
+  { line: "project show docs", json: "projects.get", people: /claim\.defaultTtlMs +30m/ },
   { line: "project set maxRetries 1", json: "projects.update", people: /maxRetries +1/ },
   { line: "project pause docs", json: "projects.pause", people: /paused docs/ },
   { line: "project resume docs", json: "projects.resume", people: /resumed docs/ },

@@ -69,6 +69,20 @@ describe.each(ways)("%s", (way) => {
     }
   });
 
+  test("a flag at the end without its value", async () => {
+    const desk = await openDesk(way);
+    await desk.says(["add", "One"]);
+    for (const argv of [
+      ["show", "--commit"],
+      ["list", "--label"],
+      ["list", "-l"],
+    ]) {
+      const { err } = await desk.dibs(argv);
+      expect(err).toMatch(/ needs a value: <\w+>\. .*\nRun: dibs \w+ --help\.\n$/);
+    }
+    expect((await desk.dibs(["add", "One", "-p", "-1"])).err).toContain("--priority=-1");
+  });
+
   test("programs get the fields of the API", async () => {
     const desk = await openDesk(way);
     await desk.says(["add", "One"]);

@@ -120,6 +120,35 @@ test("the same for programs", async () => {
   });
 });
 
+describe("an address that cannot be one", () => {
+  test("of a server: the hint is for the command line", async () => {
+    const desk = await openDesk();
+    const { code, err } = await desk.dibs(["list"], { env: { DIBS_URL: "127.0.0.1:3499" } });
+    expect([code, err]).toEqual([
+      2,
+      "dibs: DIBS_URL must begin with http:// or https://. (VALIDATION_FAILED)\nFor example: DIBS_URL=http://127.0.0.1:3499\n",
+    ]);
+    expect((await desk.dibs(["list", "--url", "ftp://x"])).err).toContain(
+      "\nFor example: --url http://127.0.0.1:3427\n",
+    );
+    const secret = await desk.dibs(["list", "--url", "http://ann:secret@127.0.0.1:1"]);
+    expect(secret.err).toContain("--url must not contain a password.");
+    expect(secret.err).not.toContain("secret");
+  });
+
+  test("of a database: an unknown scheme is no path, also where a store would be created", async () => {
+    const desk = await openDesk();
+    for (const argv of [["list"], ["add", "One"]]) {
+      const { code, err } = await desk.dibs(argv, { env: { DIBS_DATABASE_URL: "foo://x" } });
+      expect([code, err]).toEqual([
+        2,
+        "dibs: DIBS_DATABASE_URL has the unknown scheme foo://. (VALIDATION_FAILED)\nSupported: the path of a file, postgres:// and dynamodb://.\n",
+      ]);
+    }
+    expect((await desk.dibs(["list", "--db", "http://x"])).err).toContain("A server is named by --url.");
+  });
+});
+
 describe("a database that is named and does not exist", () => {
   test("is refused with what named it", async () => {
     const desk = await openDesk();

@@ -22,6 +22,21 @@ describe.each(ways)("a plan that is loaded again, %s", (way) => {
     return desk;
   }
 
+  test("a task that is checked off but still queued keeps its dependents waiting, and the note says so", async () => {
+    const desk = await loaded();
+    plan(desk, first.replace("[ ] Schema", "[x] Schema"));
+    const { out, err } = await desk.dibs(["plan", "plan.md", "--yes"]);
+    expect(out).toContain("checked off, but queued: left open");
+    const said = err.replace(/\s+/g, " ");
+    expect(said).toContain(
+      '"API" depends on "Schema", which the plan marks as done: it waits only if an earlier load created that task and it is still open.',
+    );
+    expect((await desk.json(["show", "0002"])).task).toMatchObject({
+      dependsOn: ["0001"],
+      pendingDependencies: 1,
+    });
+  });
+
   test("unchanged, creates nothing", async () => {
     const desk = await loaded();
     expect(await desk.says(["plan", "plan.md"])).toBe("3 unchanged\n");

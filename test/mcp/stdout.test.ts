@@ -51,6 +51,8 @@ test(
       .split("\n")
       .map((line) => JSON.parse(line));
     for (const message of messages) expect(message).toMatchObject({ jsonrpc: "2.0" });
+    const unread = messages.filter(({ id }) => id === null);
+    expect(unread.map(({ error }) => error.code)).toEqual([-32700, -32700, -32700]);
     expect(messages.filter(({ id }) => id !== undefined && id !== null).map(({ id }) => id)).toEqual(
       Array.from({ length: last }, (_, index) => index + 1),
     );
@@ -86,7 +88,12 @@ test(
 
 test("a line's id is found at its head or its tail, and a line that is not too long passes as it is", async () => {
   const refused: unknown[] = [];
-  const lines = new LongLines(100, (id) => refused.push(id));
+  let unread = 0;
+  const lines = new LongLines(
+    100,
+    (id) => refused.push(id),
+    () => unread++,
+  );
   let out = "";
   lines.on("data", (chunk) => {
     out += chunk;
@@ -97,14 +104,21 @@ test("a line's id is found at its head or its tail, and a line that is not too l
     `{"method":"${long}","jsonrpc":"2.0","id":"a-\\"b"}`,
     `{"method":"x","params":{"text":"${long}","id":9}}`,
     '{"short":true}',
+    "",
     "z".repeat(99),
+    '{"cut": ',
+    '{"after":true}\r',
   ];
   for (const byte of Buffer.from(`${sent.join("\n")}\n`)) lines.write(Buffer.from([byte]));
   lines.end();
   await once(lines, "end");
   expect(refused).toEqual([7, 'a-"b']);
-  expect(out.split("\n").filter((line) => line.length < 100 && isJson(line))).toEqual(['{"short":true}']);
-  expect(out).toContain(`${"z".repeat(99)}\n`);
+  expect(out.split("\n").filter((line) => line.length < 100 && isJson(line))).toEqual([
+    '{"short":true}',
+    '{"after":true}\r',
+  ]);
+  // Blank lines are no messages.
+  expect([unread, out.includes("z"), out.includes("cut")]).toEqual([2, false, false]);
 });
 
 function isJson(text: string): boolean {

@@ -48,4 +48,30 @@ describe.each(driverNames)("events of a task over %s", (driver) => {
       expect(others.events).toHaveLength(1);
     }),
   );
+
+  test(
+    "the inbox item of an overlap stays while both tasks are open, and leaves when one has ended",
+    on(driver, async (pipeline) => {
+      const items = async () => {
+        const { notifications, unread } = await pipeline.call("notifications.inbox", {});
+        expect(unread).toBe(notifications.length);
+        return notifications.filter(({ type }) => type === "TASKS_OVERLAP").map(({ taskId }) => taskId);
+      };
+      const [first, second, third] = [
+        await held(pipeline, "first", "a"),
+        await held(pipeline, "second", "b"),
+        await held(pipeline, "third", "c"),
+      ];
+      await report(pipeline, first, "x");
+      await report(pipeline, second, "x", "y");
+      await report(pipeline, third, "y");
+      expect((await items()).sort()).toEqual(["second", "third"]);
+      await report(pipeline, third, "z");
+      expect(await items()).toEqual(["second"]);
+      await pipeline.call("tasks.release", { ...second, reason: "later" } as never);
+      expect(await items()).toEqual(["second"]);
+      await pipeline.call("tasks.complete", { ...first, result: { output: "done" } } as never);
+      expect(await items()).toEqual([]);
+    }),
+  );
 });

@@ -73,7 +73,7 @@ describe("Markdown", () => {
     });
     expect(taskOf(plan, "Metrics").files).toEqual(["src/metrics.ts", "src/metrics.test.ts"]);
     expect(taskOf(plan, "Queue page").description).toContain("* [ ] loads in under a second");
-    expect(plan.notes.join("\n")).toContain("which is done");
+    expect(plan.notes.join("\n")).toContain("which the plan marks as done");
   });
 
   test("of spec-kit has numbered tasks with tags under phases", () => {

@@ -188,7 +188,7 @@ describe("what describes a task is no task", () => {
     const plan = planOf("- [-] A\n- [~] B\n- [/] C (depends on: A)\n");
     expect(outline(plan)).toEqual(["✓ A", "B", "C ← A"]);
     expect(plan.notes).toEqual([
-      'Line 3: "C" need not wait for "A", which is cancelled.',
+      'Line 3: "C" depends on "A", which the plan marks as cancelled: it waits only if an earlier load created that task and it is still open.',
       'Line 1: "A" is cancelled and will not be created.',
     ]);
   });
@@ -202,6 +202,27 @@ describe("what describes a task is no task", () => {
       "- **1.** Alpha",
     ])
       expect(planOf(`${text}\n`, { format: "markdown" }).tasks).toMatchObject([{ key: "1", title: "Alpha" }]);
+  });
+
+  test("a timeout that cannot be read stays in the text, with a note that quotes it", () => {
+    const note = (line: number, value: string, where = "description") =>
+      `Line ${line}: timeout "${value}" is not a duration such as 30s or 15m; it is part of the ${where}.`;
+    for (const [text, line, value] of [
+      ["- [ ] Do A\n  - timeout: 30\n", 2, "30"],
+      ["- [ ] Do A\n  timeout: soon\n", 2, "soon"],
+      ["TASK: Do A\nTIMEOUT: soon\n", 2, "soon"],
+      ["| Task | Timeout |\n|---|---|\n| Do A | 30 |\n", 3, "30"],
+      ['{"tasks": [{"title": "Do A", "timeout": 30}]}', 1, "30"],
+    ] as const) {
+      const plan = planOf(text);
+      expect(plan.notes, text).toEqual([note(line, value)]);
+      expect(taskOf(plan, "Do A").timeoutMs, text).toBeUndefined();
+      expect(taskOf(plan, "Do A").description, text).toMatch(new RegExp(`timeout: ${value}`, "i"));
+    }
+    const inTitle = planOf("- [ ] Do A (timeout: 30)\n");
+    expect(inTitle.notes).toEqual([note(1, "30", "title")]);
+    expect(planOf("- [ ] Do A\n  Timeout: the login must not time out in tests.\n").notes).toEqual([]);
+    expect(planOf('[{"title": "Do A", "timeout": ""}]').notes).toEqual([]);
   });
 
   test("timeout, retries and capabilities are fields", () => {

@@ -217,7 +217,8 @@ export function isPlausible({ field, name, value }: FieldLine): boolean {
   if (field === "assignee" || field === "agentType" || field === "phase")
     return value !== "" && value.length < 80;
   if (field === "maxRetries") return retries.test(unwrap(value));
-  if (field === "timeout") return durationMs(unwrap(value)) !== undefined;
+  if (field === "timeout")
+    return isNothing(value) || durationMs(unwrap(value)) !== undefined || isMisread(value);
   // `USES: db`, but `Uses: db=1`: `Uses: React` is about the work.
   if (field === "uses") {
     const isSaid = name === name.toUpperCase();
@@ -229,6 +230,13 @@ export function isPlausible({ field, name, value }: FieldLine): boolean {
   }
   return true;
 }
+
+/** Short enough for a value that is no duration: a sentence about timeouts is prose. */
+const isMisread = (value: string) => value.length < 40 && value.trim().split(/\s+/).length <= 3;
+
+/** Of a timeout that stays in the description. */
+export const timeoutNote = (line: number, value: string, where = "description") =>
+  `Line ${line}: timeout ${quote(value)} is not a duration such as 30s or 15m; it is part of the ${where}.`;
 
 const usesPart = /^[A-Za-z0-9][\w.-]*(?:\s?=\s?\S{1,20})?$/;
 
@@ -334,10 +342,14 @@ export function setField(task: RawTask, line: FieldLine, at: At, report: Report)
       if (details.maxRetries === undefined) details.maxRetries = Number(retries.exec(bare)![1]);
       else keep();
       return;
-    case "timeout":
-      if (details.timeoutMs === undefined) details.timeoutMs = durationMs(bare)!;
+    case "timeout": {
+      const read = durationMs(bare);
+      if (isNothing(value)) return;
+      if (read === undefined) report.note(timeoutNote(at.line, value));
+      if (read !== undefined && details.timeoutMs === undefined) details.timeoutMs = read;
       else keep();
       return;
+    }
     case "status":
       if (isDone(value)) task.done = true;
       else if (isSkipped(value)) skipTask(task);

@@ -5,12 +5,15 @@ import { type Field, fieldNamed, namesOf } from "./field-names.js";
 import {
   add,
   addText,
+  durationMs,
+  isNothing,
   isPlausible,
   looksLikePath,
   readList,
   readPath,
   readPriority,
   setField,
+  timeoutNote,
 } from "./fields.js";
 import { type At, newTask, type RawTask } from "./plan.js";
 import { Report } from "./report.js";
@@ -239,6 +242,11 @@ class Reader {
     if (!field || value.trim() === "") return false;
     const line = { field, name, value: value.trim(), start: offset };
     if (!isPlausible(line) || !this.fits(line)) return false;
+    // What cannot be read stays in the title.
+    if (field === "timeout" && durationMs(unwrap(value)) === undefined) {
+      if (!isNothing(value)) this.report.note(timeoutNote(this.at.line, value.trim(), "title"));
+      return false;
+    }
     const blanks = value.length - value.trimStart().length;
     setField(this.task, line, { line: this.at.line, column: this.at.column + offset + blanks }, this.report);
     return true;

@@ -15,6 +15,7 @@ import {
   readPriority,
   readUses,
   skipTask,
+  timeoutNote,
 } from "./fields.js";
 import { type JsonNode, toJson } from "./json-parse.js";
 import { newTask, type RawTask } from "./plan.js";
@@ -214,8 +215,11 @@ class JsonReader {
         if (isFlat(node)) task.prompt = textsOf(node).join("\n");
         return;
       case "timeout":
-        if (durationMs(text) === undefined) keep();
-        else details.timeoutMs = durationMs(text)!;
+        if (durationMs(text) !== undefined) details.timeoutMs = durationMs(text)!;
+        else if (!isNothing(text)) {
+          this.report.note(timeoutNote(node.at.line, text));
+          keep();
+        }
         return;
       case "label":
         if (name === "key" || task.label === undefined) task.label = text.trim();

@@ -72,8 +72,9 @@ function noteDone(tasks: RawTask[], links: Map<RawTask, Links>, report: Report):
     if (task.done) continue;
     for (const [other, at] of links.get(task)!.tasks) {
       if (!other.done) continue;
+      // What is checked off in the plan can still be open in the store, and then keeps its dependents waiting.
       report.note(
-        `Line ${at.line}: ${quote(task.title)} need not wait for ${quote(other.title)}, which is ${other.isSkipped ? "cancelled" : "done"}.`,
+        `Line ${at.line}: ${quote(task.title)} depends on ${quote(other.title)}, which the plan marks as ${other.isSkipped ? "cancelled" : "done"}: it waits only if an earlier load created that task and it is still open.`,
       );
     }
   }

@@ -24,6 +24,7 @@ export class Report {
   }
 
   note(message: string): void {
+    if (this.said.includes(message)) return;
     if (this.said.length < notesMax) this.said.push(message);
     else this.unsaid++;
   }

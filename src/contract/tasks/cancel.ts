@@ -13,7 +13,10 @@ export const cancelTask = operation({
     z.object({
       ...onTask(),
       reason: text(limits.reasonLengthMax).optional(),
-      cascade: z.boolean().optional().describe("Also cancel its open descendants"),
+      cascade: z
+        .boolean()
+        .optional()
+        .describe("Also cancel its open descendants, also of a task that is cancelled already"),
     }),
   output: () =>
     z.object({

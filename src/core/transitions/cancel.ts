@@ -18,11 +18,10 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
   const task = draft.task(project, taskId);
   if (!task) return noSuchTask(draft, project, taskId);
   const state = stateOf(task, draft.claim(project, taskId));
-  if (isTerminal(state)) {
-    return refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is already ${state}.`, {
-      details: { taskId, state },
-    });
-  }
+  const refused = () =>
+    refuse("TASK_NOT_CANCELLABLE", `Task ${taskId} is already ${state}.`, { details: { taskId, state } });
+  // Subtasks of a cancelled task can still be open: a first cancel without cascade leaves them.
+  if (isTerminal(state) && !(state === "cancelled" && command.cascade)) return refused();
   const reason = command.reason ?? "cancelled";
   const cancelled: Task[] = [];
   // Top down: a parent that is cancelled itself is not re-evaluated when its children go.
@@ -37,6 +36,7 @@ export function cancel(draft: Draft, command: CancelCommand): Outcome<Cancelled>
     if (!command.cascade) break;
     for (const id of draft.view.children(project, member.id)) family.push(draft.task(project, id)!);
   }
+  if (cancelled.length === 0) return refused();
   for (const each of cancelled.reverse()) setFree(draft, each);
   return accept({ cancelled: cancelled.map((each) => each.id).reverse() });
 }

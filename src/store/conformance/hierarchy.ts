@@ -196,6 +196,19 @@ export function hierarchy(driver: Driver): void {
       expect(await world.stateOf(grandchild)).toBe("cancelled");
     });
 
+    it("cascade on a cancelled task cancels the descendants that are still open, and only those", async (world) => {
+      const top = await world.task();
+      const child = await world.task({ parentId: top });
+      const grandchild = await world.task({ parentId: child });
+      await world.ok({ type: "cancel", taskId: top });
+      await world.refused("TASK_NOT_CANCELLABLE", { type: "cancel", taskId: top });
+      expect(await world.ok({ type: "cancel", taskId: top, cascade: true })).toEqual({
+        cancelled: [child, grandchild],
+      });
+      for (const id of [child, grandchild]) expect(await world.stateOf(id)).toBe("cancelled");
+      await world.refused("TASK_NOT_CANCELLABLE", { type: "cancel", taskId: top, cascade: true });
+    });
+
     it("cancelling a group with cascade ends each task once", async (world) => {
       const outer = await world.task({ type: "group" });
       const inner = await world.task({ type: "group", parentId: outer });

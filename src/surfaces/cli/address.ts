@@ -30,7 +30,7 @@ export function addressProblem({ url, db }: { url?: string; db?: string }): stri
   return db !== undefined && isDatabaseAddress(db) ? databaseProblem(db) : null;
 }
 
-function parsed(text: string): URL | null {
+export function parsed(text: string): URL | null {
   try {
     return new URL(text);
   } catch {

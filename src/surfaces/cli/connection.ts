@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Dibs } from "../../client/client.js";
 import { shellWord } from "../../client/view/shell.js";
 import { DibsError } from "../../contract/error.js";
-import { isDatabaseAddress } from "./address.js";
+import { isDatabaseAddress, parsed } from "./address.js";
 import { settingFor } from "./config.js";
 import { configuredStore, refuseUntrustedAddress } from "./configured.js";
 import type { Parts, Place, ServerAddress } from "./parts.js";
@@ -27,6 +27,18 @@ export async function serverNamed(flags: Flags, parts: Parts): Promise<string | 
   const { env } = parts;
   const named = flags.text("url") ?? (flags.text("db") === undefined ? env.DIBS_URL || undefined : undefined);
   return named ?? (await configuredStore(flags, parts)).url;
+}
+
+/** Here and not by the client, whose advice is for programs. */
+function refuseBadUrl(flags: Flags, url: string): void {
+  const [name, assigned] = flags.text("url") === undefined ? ["DIBS_URL", "DIBS_URL="] : ["--url", "--url "];
+  const found = parsed(url);
+  if (found === null || !/^https?:$/.test(found.protocol)) {
+    const example = /^[\w.-]+(:\d+)?$/.test(url) ? `http://${url}` : "http://127.0.0.1:3427";
+    throw usageError(`${name} must begin with http:// or https://.`, `For example: ${assigned}${example}`);
+  }
+  if (found.username !== "" || found.password !== "")
+    throw usageError(`${name} must not contain a password.`, "Set DIBS_TOKEN, or add --token.");
 }
 
 /** Where calls go. */
@@ -51,6 +63,7 @@ export async function targetFor(flags: Flags, parts: Parts, creates = flags.crea
   }
   if (url) {
     if ((await configuredStore(flags, parts)).url) await refuseUntrustedAddress(flags, parts, url);
+    else refuseBadUrl(flags, url);
     return { server: { url, ...(token ? { token } : {}), ...scope }, isNamed: true };
   }
   if (place.path !== undefined && place.org === undefined) {
@@ -162,6 +175,20 @@ export async function whereFor(flags: Flags, parts: Parts): Promise<Place> {
   return place;
 }
 
+/** Taken for a path, it would be a directory `foo:` here. */
+function refuseUnknownScheme(flags: Flags, parts: Parts): void {
+  const named = databaseNamed(flags, parts)!;
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? [];
+  if (scheme === undefined || isDatabaseAddress(named)) return;
+  const source = flags.text("db") === undefined ? "DIBS_DATABASE_URL" : "--db";
+  throw usageError(
+    `${source} has the unknown scheme ${scheme}://.`,
+    /^https?$/i.test(scheme)
+      ? `A server is named by ${flags.text("db") === undefined ? "DIBS_URL" : "--url"}.`
+      : "Supported: the path of a file, postgres:// and dynamodb://.",
+  );
+}
+
 /** A store that was named is meant. */
 async function refuseUntrusted(
   flags: Flags,
@@ -169,7 +196,7 @@ async function refuseUntrusted(
   { path, url }: Place,
   storeId?: string,
 ): Promise<void> {
-  if (databaseNamed(flags, parts) !== undefined) return;
+  if (databaseNamed(flags, parts) !== undefined) return refuseUnknownScheme(flags, parts);
   if (url !== undefined) return refuseUntrustedAddress(flags, parts, url);
   if (path === undefined) return;
   await parts.trust.refuseUntrusted(path, { storeId, isTrusted: parts.env.DIBS_TRUST === "1" });

@@ -4,6 +4,7 @@ import type { Dibs } from "../../client/client.js";
 import { shellWord } from "../../client/view/shell.js";
 import type { OutputOf } from "../../contract/operation.js";
 import type { OperationNamed } from "../../contract/registry.js";
+import type { WireTask } from "../../contract/shapes.js";
 import type { Context } from "./context.js";
 import { plain } from "./print/text.js";
 
@@ -18,6 +19,8 @@ export async function printDependentsOfMany(context: Context, ids: readonly stri
     const { task } = await dibs.tasks.get({ taskId }).catch(() => ({ task: null }));
     if (task?.state !== "cancelled" || !found) continue;
     const { direct: blocked, direct } = found;
+    const open = await openSubtasksText(dibs, task);
+    if (open !== "") context.parts.out(`${open.slice(1)}\n`);
     const answer = {
       success: true as const,
       task,
@@ -42,3 +45,18 @@ export async function dependentsText(
   const edit = `dibs edit ${plain(first)} --depends-on ${left.length === 0 ? '""' : left.map(shellWord).join(",")}`;
   return `\nBlocked now: ${blocked.slice(0, shown).map(plain).join(", ")}${more}. Run: dibs retry ${plain(task.id)}, or ${edit}`;
 }
+
+/** `1 subtask stays open: 0001_t1. Run: dibs cancel 0001 --cascade`, on a line of its own; or nothing. */
+export async function openSubtasksText(
+  dibs: Dibs,
+  { id, project, openChildren }: Pick<WireTask, "id" | "project" | "openChildren">,
+): Promise<string> {
+  if (openChildren === 0) return "";
+  const found = await dibs.tasks.list({ project, parent: id, state: openStates, limit: shown });
+  const more = openChildren > found.tasks.length ? ` and ${openChildren - found.tasks.length} more` : "";
+  const ids = found.tasks.map((task) => plain(task.id)).join(", ");
+  const what = openChildren === 1 ? "1 subtask stays" : `${openChildren} subtasks stay`;
+  return `\n${what} open: ${ids}${more}. Run: dibs cancel ${plain(id)} --cascade`;
+}
+
+const openStates: WireTask["state"][] = ["queued", "claimed", "running", "awaiting_response", "submitted"];

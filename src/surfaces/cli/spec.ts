@@ -168,7 +168,7 @@ function tokensOf(spec: CommandSpec, flags: Record<string, FlagSpec>, argv: read
     const args = withBareValues(flags, argv);
     return parseArgs({ args, options, strict: true, allowPositionals: true, tokens: true }).tokens;
   } catch (error) {
-    throw unparsed(error as Error & { code?: string }, spec, flags);
+    throw unparsed(error as Error & { code?: string }, spec, flags, argv);
   }
 }
 
@@ -177,14 +177,20 @@ function unparsed(
   { code, message }: Error & { code?: string },
   spec: CommandSpec,
   flags: Record<string, FlagSpec>,
+  argv: readonly string[],
 ): DibsError {
   const name = /--([a-z][\w-]*)/i.exec(message)?.[1];
   const help = `Run: ${calledAs(spec)} --help.`;
   if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE" && name !== undefined) {
-    const { value } = flags[name]!;
+    const { value, short } = flags[name]!;
+    const last = argv.at(-1);
+    const isLast = last === `--${name}` || (short !== undefined && last === `-${short}`);
     return value === undefined
       ? usageError(`--${name} takes no value.`, help)
-      : usageError(`--${name} needs a value: ${value}.`, `Write a value that begins with - as --${name}=-1.`);
+      : usageError(
+          `--${name} needs a value: ${value}.`,
+          isLast ? help : `Write a value that begins with - as --${name}=-1.`,
+        );
   }
   const unknown = /'(-[^']*)'/.exec(message)?.[1];
   return usageError(

@@ -1,5 +1,6 @@
 // Passes a message on when it is complete. One that is too long is dropped as it arrives, and answered as refused; the connection
-// stays. The transport itself would stop reading, and copies all of a message with each chunk that it gets.
+// stays. The transport itself would stop reading, and copies all of a message with each chunk that it gets. A line that is not JSON
+// is answered as well: the transport drops it in silence.
 
 import { Transform, type TransformCallback } from "node:stream";
 import { ByteBuffer } from "../../runtime/byte-buffer.js";
@@ -11,6 +12,20 @@ const atHead = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?
 const atTail = new RegExp(String.raw`,\s*${id}\s*\}\s*$`);
 const newline = 10;
 
+/** A longer line is not parsed twice. */
+const checkedBytesMax = 1024 * 1024;
+
+function isJson(line: Buffer): boolean {
+  const text = line.length > checkedBytesMax ? "" : String(line).trim();
+  if (text === "") return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export class LongLines extends Transform {
   private readonly line: ByteBuffer;
   private isTooLong = false;
@@ -20,6 +35,7 @@ export class LongLines extends Transform {
   constructor(
     bytesMax: number,
     private readonly refuse: (id: string | number) => void,
+    private readonly refuseUnread: () => void,
   ) {
     super();
     this.line = new ByteBuffer(bytesMax);
@@ -49,7 +65,9 @@ export class LongLines extends Transform {
 
   private endLine(): void {
     if (!this.isTooLong) {
-      this.push(this.line.take());
+      const line = this.line.take();
+      if (isJson(line)) this.push(line);
+      else this.refuseUnread();
       return;
     }
     const [, found] = atTail.exec(String(this.tail)) ?? atHead.exec(String(this.head)) ?? [];

@@ -1,6 +1,6 @@
 // `dibs mcp`: one client, over standard input and output. Nothing but the protocol is written there.
 
-import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { type JSONRPCMessage, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { AgentSessions, type AgentSessionsOptions } from "./agent-sessions.js";
 import { LongLines } from "./long-lines.js";
@@ -23,7 +23,12 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
   const trouble = (error: unknown) => {
     if (!agents.signal.aborted) options.onTrouble?.(error);
   };
-  const lines = new LongLines(messageBytesMax, (id) => void transport.send(tooLong(id)).catch(trouble));
+  const send = (message: object) => void transport.send(message as JSONRPCMessage).catch(trouble);
+  const lines = new LongLines(
+    messageBytesMax,
+    (id) => send(tooLong(id)),
+    () => send(notJson),
+  );
   const transport = new StdioServerTransport(process.stdin.pipe(lines), process.stdout, {
     maxBufferSize: messageBytesMax * 2,
   });
@@ -54,6 +59,16 @@ export async function serveOverStdio({ version, stopping, ...options }: StdioOpt
   process.stdin.destroy();
   return hasClient;
 }
+
+/** Which request it was is unknown, which JSON-RPC writes as null; the SDK's type does not know that. */
+const notJson = {
+  jsonrpc: "2.0",
+  id: null,
+  error: {
+    code: ProtocolErrorCode.ParseError,
+    message: "The line is not JSON. Write each message as one line of JSON.",
+  },
+};
 
 function tooLong(id: string | number) {
   const message = `The message has more than ${messageBytesMax} bytes. Write long output to a file and name the file.`;

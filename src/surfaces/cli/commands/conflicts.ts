@@ -15,7 +15,7 @@ export const commands: Record<string, SingleCommand> = {
     reads: true,
     summary: "List tasks in flight that change the same files",
     details:
-      "dibs work reports the files that a task's worktree has changed. Nothing waits because of an overlap, and each pair is in the inbox once.\n" +
+      "dibs work reports the files that a task's worktree has changed. Nothing waits because of an overlap, and each pair is in the inbox once, until one of its tasks has ended.\n" +
       "For paths that only one task at a time can change, set scopes.exclusive of the project.",
     flags: { limit: { value: "<n>", help: "maximum number of results; default 100" } },
     examples: ["dibs conflicts"],

@@ -1,9 +1,11 @@
 import { priorityText } from "../../../client/view/words.js";
+import type { OutputOf } from "../../../contract/operation.js";
 import { type PriorityWord, priorityWords } from "../../../contract/priority.js";
+import type { OperationNamed } from "../../../contract/registry.js";
 import { doMany, isMany, manyDetails, manyExits, manyFlags } from "../bulk.js";
 import type { SingleCommand } from "../command.js";
 import { type Context, given } from "../context.js";
-import { dependentsText, printDependentsOfMany } from "../dependents.js";
+import { dependentsText, openSubtasksText, printDependentsOfMany } from "../dependents.js";
 import { taskPage } from "../print/task-page.js";
 import { plain } from "../print/text.js";
 import { type FlagSpec, usageError } from "../spec.js";
@@ -111,6 +113,14 @@ async function promptOf(context: Context): Promise<string> {
   throw usageError("Missing prompt.", 'Usage: dibs add "Write the docs", or pipe it to dibs add -');
 }
 
+/** A task that was cancelled before is not among those that its cascade cancels. */
+function cancelledText({ task, cancelled }: OutputOf<OperationNamed<"tasks.cancel">>): string {
+  const below = cancelled.filter((id) => id !== task.id).length;
+  if (below === cancelled.length)
+    return `cancelled ${below === 1 ? "1 subtask" : `${below} subtasks`} below ${plain(task.id)}`;
+  return `cancelled ${plain(task.id)}${below > 0 ? ` and ${below} below it` : ""}`;
+}
+
 export const commands: Record<string, SingleCommand> = {
   add: {
     name: "add",
@@ -215,12 +225,9 @@ export const commands: Record<string, SingleCommand> = {
       }
       const dibs = await context.dibs();
       const answer = await dibs.tasks.cancel({ taskId: context.taskId, ...how });
-      const others = answer.cancelled.length - 1;
       const blocked = context.isJson ? "" : await dependentsText(dibs, answer);
-      context.say(
-        answer,
-        () => `cancelled ${plain(answer.task.id)}${others > 0 ? ` and ${others} below it` : ""}${blocked}`,
-      );
+      const open = context.isJson ? "" : await openSubtasksText(dibs, answer.task);
+      context.say(answer, () => `${cancelledText(answer)}${open}${blocked}`);
       return 0;
     },
   },

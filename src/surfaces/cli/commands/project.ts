@@ -1,3 +1,4 @@
+import { exactDuration } from "../../../contract/duration.js";
 import type { WireProject } from "../../../contract/shapes.js";
 import type { CommandGroup } from "../command.js";
 import { type Context, given } from "../context.js";
@@ -6,7 +7,7 @@ import type { Display } from "../print/display.js";
 import { fieldLines } from "../print/fields.js";
 import { table } from "../print/table.js";
 import { plain } from "../print/text.js";
-import { ago, span } from "../print/time.js";
+import { ago } from "../print/time.js";
 import { listFlags, usageError } from "../spec.js";
 
 type Settings = WireProject["settings"];
@@ -25,7 +26,23 @@ function shown(name: string, value: unknown): string {
   // A list of words is broken to the width of the terminal.
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ");
   if (typeof value === "object") return JSON.stringify(value);
-  return name.endsWith("Ms") ? `${value} (${span(Number(value))})` : String(value);
+  return name.endsWith("Ms") ? exactDuration(Number(value)) : String(value);
+}
+
+/** A number without a unit is milliseconds, and was often meant as minutes. */
+function leaseWarning({ id, isDefault, settings: { claim } }: WireProject): string | undefined {
+  const { defaultTtlMs, minTtlMs, maxTtlMs } = claim;
+  if (defaultTtlMs >= minTtlMs && defaultTtlMs <= maxTtlMs) return undefined;
+  const side =
+    defaultTtlMs < minTtlMs
+      ? `below claim.minTtlMs (${exactDuration(minTtlMs)})`
+      : `above claim.maxTtlMs (${exactDuration(maxTtlMs)})`;
+  const lease = exactDuration(defaultTtlMs);
+  const where = isDefault ? "" : ` --project ${id}`;
+  return (
+    `claim.defaultTtlMs is ${lease}, ${side}: claims without --ttl get a lease of ${lease}. ` +
+    `A number without a unit is milliseconds. Run: dibs project set claim.defaultTtlMs 30m${where}`
+  );
 }
 
 function projectPage({ id, settings, paused, isDefault, createdAt }: WireProject, display: Display): string {
@@ -145,6 +162,14 @@ async function set(context: Context): Promise<void> {
       display,
     );
   });
+  warnOfLease(context, keys, answer.project);
+}
+
+/** Only where the lease was set. */
+function warnOfLease({ parts }: Context, keys: readonly string[], project: WireProject): void {
+  if (!keys.some((key) => key === "claim" || key.startsWith("claim."))) return;
+  const warning = leaseWarning(project);
+  if (warning !== undefined) parts.err(`dibs: ${warning}\n`);
 }
 
 export const commands: Record<string, CommandGroup> = {
@@ -175,7 +200,7 @@ export const commands: Record<string, CommandGroup> = {
                 { head: "", of: ({ isDefault }) => (isDefault ? "default" : "") },
                 { head: "STATE", of: ({ paused }) => (paused ? "paused" : "open") },
                 { head: "ORDER", of: ({ settings }) => settings.order },
-                { head: "LEASE", of: ({ settings }) => span(settings.claim.defaultTtlMs) },
+                { head: "LEASE", of: ({ settings }) => exactDuration(settings.claim.defaultTtlMs) },
                 { head: "CREATED", of: ({ createdAt }) => ago(createdAt, display.now) },
               ],
               display,
@@ -210,6 +235,11 @@ export const commands: Record<string, CommandGroup> = {
             ...(words.length > 0 ? { settings: settings as never } : {}),
           });
           context.say(answer, () => `created project ${plain(answer.project.id)}`);
+          warnOfLease(
+            context,
+            pairsOf(words).map(([key]) => key),
+            answer.project,
+          );
         },
       },
       set: {

@@ -31,7 +31,15 @@ import { IdleNotice, nothingLine } from "../idle-notice.js";
 import { type Display, displayOf } from "../print/display.js";
 import { plain, plainLines } from "../print/text.js";
 import { ago } from "../print/time.js";
-import { type LeftTask, leftText, outcomeStyles, outcomeWord, workSummary } from "../print/work-summary.js";
+import {
+  type BlockedTask,
+  blockedText,
+  type LeftTask,
+  leftText,
+  outcomeStyles,
+  outcomeWord,
+  workSummary,
+} from "../print/work-summary.js";
 import { type FlagSpec, usageError } from "../spec.js";
 import { usesFlag, usesOf } from "../uses.js";
 import { WorkTally } from "../work-tally.js";
@@ -269,7 +277,8 @@ const workThrough = async (context: Context, tally: WorkTally, lander: StandBy |
   parts.stopping.addEventListener("abort", onStop, { once: true });
   const summary = await runner.done.finally(() => notice.close());
   if (context.on("until-empty")) {
-    const code = await report(context, tally);
+    const isBlocked = lastWhy?.reasons.some(({ code }) => code === "BLOCKED") ?? false;
+    const code = await report(context, tally, isBlocked);
     if (!lastWhy?.reasons.some(isForPeople)) return code;
     parts.err(`${plain(nothingLine(lastWhy))}\n`);
     return 1;
@@ -298,17 +307,18 @@ async function landerBeside(context: Context): Promise<StandBy> {
 }
 
 /** What --until-empty prints at its end. */
-async function report(context: Context, tally: WorkTally): Promise<number> {
+async function report(context: Context, tally: WorkTally, isBlocked: boolean): Promise<number> {
   const dibs = await context.lastingDibs();
   const tasks = await tally.result(dibs);
   // A reviewer has done its part when no review is left.
   const left = context.on("review") ? [] : await leftTasks(context, dibs);
+  const blocked = isBlocked ? await blockedTasks(context, dibs) : [];
   context.say(
-    { success: true, tasks, left },
-    (display) => workSummary(tasks, tally.ms, display) + leftText(left, display),
+    { success: true, tasks, left, blocked },
+    (display) => workSummary(tasks, tally.ms, display) + leftText(left, display) + blockedText(blocked),
   );
   const isUnfinished = tasks.some((task) => ["failed", "lost", isSubmitted].includes(outcomeWord(task)));
-  return isUnfinished || left.length > 0 || tally.isHeldBack ? 1 : 0;
+  return isUnfinished || left.length + blocked.length > 0 || tally.isHeldBack ? 1 : 0;
 }
 
 const leftMax = 50;
@@ -327,6 +337,34 @@ async function leftTasks(context: Context, dibs: Dibs): Promise<LeftTask[]> {
       return { taskId, title, state, reason: reasons[0]?.message ?? "", fix: reasons[0]?.fix ?? null };
     }),
   );
+}
+
+const pageMax = 1_000;
+
+/** Tasks that no attempt can make ready: a dependency, direct or not, has failed or was cancelled. */
+async function blockedTasks(context: Context, dibs: Dibs): Promise<BlockedTask[]> {
+  const flag = context.text("project");
+  const project = flag ?? (context.parts.env.DIBS_PROJECT || undefined);
+  const where = flag === undefined ? "" : ` --project ${flag}`;
+  const { tasks } = await dibs.tasks.list({ state: "queued", limit: pageMax, ...given({ project }) });
+  const labels = context.texts("label");
+  const waiting = tasks
+    .filter(({ pendingDependencies }) => pendingDependencies > 0)
+    .filter((task) => !labels || task.labels.some((label) => labels.includes(label)));
+  const states = new Map<string, string>();
+  const blocked: BlockedTask[] = [];
+  for (const { id: taskId, project, title } of waiting) {
+    const { reasons } = await dibs.tasks.explain({ project, taskId });
+    const { taskIds = [], fix } = reasons.find(({ code }) => code === "WAITING_ON_DEPENDENCIES") ?? {};
+    // Of all that it waits for, only what has ended is to be retried.
+    const by = taskIds.find((id) => fix === `dibs retry ${id}`);
+    if (by === undefined) continue;
+    const state = states.get(by) ?? (await dibs.tasks.get({ project, taskId: by })).task.state;
+    states.set(by, state);
+    blocked.push({ taskId, title, by, state, fix: `dibs retry ${by}${where}` });
+    if (blocked.length === leftMax) break;
+  }
+  return blocked;
 }
 
 function exitOf(summary: Summary): number {
@@ -424,7 +462,7 @@ export const commands: Record<string, Command> = {
       concurrency: { value: "<n>", short: "n", help: "tasks at a time (DIBS_CONCURRENCY); default 1" },
       once: { help: "exit after one task" },
       "until-empty": {
-        help: "exit when all matching tasks have ended, including retries, scheduled ones and those that a lander is landing; print a summary, with what waits for people",
+        help: "exit when all matching tasks have ended, including retries, scheduled ones and those that a lander is landing; print a summary, with what waits for people or is blocked by a failed or cancelled task",
       },
       "until-idle": { help: "exit when no task is ready" },
       label: { value: "<text>", short: "l", many: true, help: "only tasks with one of these labels" },
@@ -434,7 +472,7 @@ export const commands: Record<string, Command> = {
     },
     exits: {
       0: "success; with --once: the task was completed, submitted or released",
-      1: "--once: failed or lost; --until-empty: also not landed, or left to people",
+      1: "--once: failed or lost; --until-empty: also blocked or left to people",
       5: "with --once: nothing to claim",
     },
     examples: [

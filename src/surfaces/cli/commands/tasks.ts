@@ -166,7 +166,7 @@ const dependents: SingleCommand = {
       const direct = new Set(answer.direct);
       const others = answer.transitive.filter((id) => !direct.has(id));
       const lines = [...answer.direct.map(plain), ...others.map((id) => `${plain(id)}  (through others)`)];
-      return lines.length === 0 ? `${plain(answer.taskId)} has no dependents.` : lines.join("\n");
+      return lines.length === 0 ? `No task waits for ${plain(answer.taskId)}.` : lines.join("\n");
     });
   },
 };

@@ -80,3 +80,25 @@ export function leftText(left: readonly LeftTask[], display: Display): string {
   const count = left.length === 1 ? "1 task waits" : `${left.length} tasks wait`;
   return `${count} for people or for a lander:\n${lines.join("")}`;
 }
+
+/** A task whose dependency has failed or was cancelled. */
+export interface BlockedTask {
+  taskId: string;
+  title: string;
+  by: string;
+  state: string;
+  fix: string;
+}
+
+/** A line for each task that the others wait for. */
+export function blockedText(blocked: readonly BlockedTask[]): string {
+  const causes = new Map<string, BlockedTask[]>();
+  for (const task of blocked) causes.set(task.by, [...(causes.get(task.by) ?? []), task]);
+  return [...causes.values()]
+    .map((tasks) => {
+      const { by, state, fix } = tasks[0]!;
+      const count = tasks.length === 1 ? "1 task is" : `${tasks.length} tasks are`;
+      return `${count} blocked by ${plain(by)} (${plain(state)}). Run: ${plain(fix)}\n`;
+    })
+    .join("");
+}
