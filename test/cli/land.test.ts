@@ -94,7 +94,7 @@ test("land --once lands what was submitted and says so; with --json every step i
   await place.add({ title: "One", prompt: "x" }, { title: "Two", prompt: "x" });
   await place.dibs(["work", "--until-idle", "--no-land", "--", ...sh("echo $DIBS_TASK > $DIBS_TASK.txt")]);
   const dry = await place.dibs(["land", "--dry-run"]);
-  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining("0002 merged as") });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringContaining("0002 would merge as") });
   expect((await place.task("0001")).state).toBe("submitted");
   const { code, out } = await place.dibs(["land", "--once", "--json"]);
   expect(code).toBe(0);

@@ -174,7 +174,7 @@ describe("at a terminal", () => {
     yes.press(keys.enter);
     expect([await yes.ended, yes.allText]).toEqual([
       0,
-      expect.stringMatching(/created +check test +make test/),
+      expect.stringMatching(/set +check test +make test/),
     ]);
     expect(await landOf(place)).toMatchObject({ target: "main", checks: [{ run: ["make", "test"] }] });
     const again = type(place, ["init", "--no-agents"]);
