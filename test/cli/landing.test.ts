@@ -172,10 +172,7 @@ describe("at a terminal", () => {
     yes.press(`y${keys.enter}`);
     await yes.shows("Run make test before a change lands? [Y/n]");
     yes.press(keys.enter);
-    expect([await yes.ended, yes.allText]).toEqual([
-      0,
-      expect.stringMatching(/set +check test +make test/),
-    ]);
+    expect([await yes.ended, yes.allText]).toEqual([0, expect.stringMatching(/set +check test +make test/)]);
     expect(await landOf(place)).toMatchObject({ target: "main", checks: [{ run: ["make", "test"] }] });
     const again = type(place, ["init", "--no-agents"]);
     expect([await again.ended, again.allText]).toEqual([0, expect.not.stringContaining("?")]);
