@@ -427,6 +427,10 @@ export const reasonShape = once(() =>
     sessionId: z.string().optional().describe("The session that holds it"),
     holderAlive: z.boolean().optional(),
     resource: z.string().optional().describe("The resource that it lacks"),
+    ended: z
+      .object({ taskId: z.string(), state: z.enum(["failed", "cancelled"]) })
+      .optional()
+      .describe("What it waits for, directly or not, and only a person can retry"),
     fix: z.string().optional(),
   }),
 );

@@ -1,6 +1,7 @@
 // Why is this not running? `blockers` is the claim predicate: a task is claimable by a session exactly when it is empty.
 // Claiming asks it, and explain says its answer in words with the command that would help.
 
+import { Availability, type Obstacle, type ObstacleCode } from "./availability.js";
 import { keyOf } from "./changes.js";
 import { type Claim, dueAt, isOver } from "./claim.js";
 import { reachable, waitsFor } from "./dependency.js";
@@ -10,13 +11,10 @@ import { limits } from "./limits.js";
 import type { Project } from "./project.js";
 import { type Misfit, misfits, usesOfClaim, type Who, wantsOf } from "./ready.js";
 import {
-  Availability,
   globOf,
   hiddenId,
   inUse,
   isHidden,
-  type Obstacle,
-  type ObstacleCode,
   openHolds,
   ownUses,
   resourceOf,
@@ -74,7 +72,14 @@ export interface Reason {
   holderAlive?: boolean;
   /** Which one it lacks. */
   resource?: string;
+  /** What it waits for, directly or not, and only a person can bring back. */
+  ended?: Ended;
   fix?: string;
+}
+
+interface Ended {
+  taskId: string;
+  state: "failed" | "cancelled";
 }
 
 export interface Situation {
@@ -235,6 +240,7 @@ interface Cause {
   rank: number;
   says: string;
   fix: string;
+  ended?: Ended;
 }
 
 /** Of tasks that wait for each other, the one where something can be done, and what. */
@@ -251,9 +257,11 @@ function rootCause(draft: Draft, project: string, ids: readonly string[]): Cause
 /** Null for a task that waits for others itself. */
 function causeOf(draft: Draft, task: Task): Cause | null {
   const { id } = task;
-  const fix = `dibs retry ${id}`;
-  if (task.state === "failed") return { rank: causeRanks.ended, says: `${id} failed`, fix };
-  if (task.state === "cancelled") return { rank: causeRanks.ended, says: `${id} was cancelled`, fix };
+  if (task.state === "failed" || task.state === "cancelled") {
+    const { state } = task;
+    const says = state === "failed" ? `${id} failed` : `${id} was cancelled`;
+    return { rank: causeRanks.ended, says, fix: `dibs retry ${id}`, ended: { taskId: id, state } };
+  }
   if (task.state === "completed" || task.pendingDeps > 0 || task.openChildren > 0) return null;
   const reason = explainReasons(draft, task, null).find(({ code }) => code !== "PROJECT_PAUSED");
   switch (reason?.code) {
@@ -285,6 +293,8 @@ function causeOf(draft: Draft, task: Task): Cause | null {
       return { rank: causeRanks.ready, says: `${id} is ready and not claimed`, fix: `dibs claim ${id}` };
   }
 }
+
+const endedIn = (cause: Cause | null) => (cause?.ended ? { ended: cause.ended } : {});
 
 /** Where the task waits for one other only, the list says it all. */
 function causeText(cause: Cause | null, count: number): string {
@@ -416,6 +426,7 @@ const describe: Record<Blocker, Describe> = {
       message: `It waits for ${few(chain.ids.map((id) => marked(draft, project, id)))}.${causeText(cause, chain.count)}`,
       taskIds: chain.ids,
       count: chain.count,
+      ...endedIn(cause),
       fix: cause?.fix ?? `dibs graph ${task.id}`,
     };
   },
@@ -433,6 +444,7 @@ const describe: Record<Blocker, Describe> = {
       message: `It waits for its subtasks ${few(ids.map((id) => marked(draft, project, id)))}.${causeText(cause, ids.length + below.count)}`,
       taskIds: ids.slice(0, limits.transitiveMax),
       count: ids.length,
+      ...endedIn(cause),
       fix: cause && cause.rank < causeRanks.ready ? cause.fix : `dibs list --parent ${task.id}`,
     };
   },

@@ -2,6 +2,7 @@
 // of its submissions, the lander's lease and every recorded landing are documents, because no claim looks at them.
 
 import type { Document } from "./changes.js";
+import { limits } from "./limits.js";
 import type { LandSettings, Project } from "./project.js";
 import type { Review, SubmissionDiff } from "./review.js";
 import type { Task, TaskResult } from "./task.js";
@@ -322,14 +323,12 @@ export function submittedDocument(project: string, count: number): Document {
   return { kind: submittedKind, key: project, value: { count } };
 }
 
-const pageMax = 1000;
-
 /** All of a project, page by page. */
 export function* submittedTasks(view: Pick<Reads, "tasks">, project: string): Generator<Task> {
   for (let afterOrdinal = 0; ; ) {
-    const page = view.tasks({ project, states: ["submitted"], afterOrdinal, limit: pageMax });
+    const page = view.tasks({ project, states: ["submitted"], afterOrdinal, limit: limits.pageMax });
     yield* page;
-    if (page.length < pageMax) return;
+    if (page.length < limits.pageMax) return;
     afterOrdinal = page.at(-1)!.ordinal;
   }
 }

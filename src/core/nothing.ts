@@ -1,10 +1,11 @@
 // Why a claim gets nothing: how many open tasks each reason keeps back, and the command that helps most. The sentence has no text of
 // users in it: agents read it as ours.
 
+import { Availability } from "./availability.js";
 import type { Project } from "./project.js";
 import { laneMisfit, laneObstacle, lanePrefix, type ReadyCount, type Who } from "./ready.js";
 import { canRead } from "./refusal.js";
-import { Availability, resourcesOf } from "./resource.js";
+import { resourcesOf } from "./resource.js";
 import type { Session } from "./session.js";
 import type { OpenBreaker } from "./transitions/breaker.js";
 import type { OpenCounts, Reads } from "./view.js";

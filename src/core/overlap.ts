@@ -141,10 +141,10 @@ export function overlapsIn(view: Looks, project: string): Overlap[] {
 
 /** Unread notifications of pairs that change the same files no longer, or of which a task has ended. */
 export function endedOverlapNotices(view: Looks & Pick<Reads, "notifications">): Notification[] {
-  const told = view
+  const unread = view
     .notifications({ project: null, unread: true, limit: limits.pageMax })
     .filter(({ type }) => type === "TASKS_OVERLAP");
-  return told.filter(({ id, project, taskId }) => {
+  return unread.filter(({ id, project, taskId }) => {
     const isMeant = ({ notice, tasks }: Overlap) =>
       notice === undefined ? tasks[1].taskId === taskId : notice === id;
     // A task that is queued again keeps its pair: the next attempt is not announced.

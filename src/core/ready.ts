@@ -5,19 +5,10 @@
 // the order is fixed when the row is written. Ageing therefore needs no writes: an older task of a level is never behind
 // a younger one, so the best task of a lane is the best among the heads of its levels.
 
+import { type Availability, needsMany, type Obstacle, type Starved, starvedMs } from "./availability.js";
 import { effectivePriority } from "./priority.js";
 import type { Order, Project, Settings } from "./project.js";
-import {
-  type Availability,
-  needsMany,
-  type Obstacle,
-  ownUses,
-  projectUses,
-  type Starved,
-  starvedMs,
-  sumOfUses,
-  type Uses,
-} from "./resource.js";
+import { ownUses, projectUses, sumOfUses, type Uses } from "./resource.js";
 import { machineOf, namesOf, type SessionTraits } from "./session.js";
 import type { Task } from "./task.js";
 

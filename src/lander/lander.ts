@@ -8,7 +8,7 @@ import { isTransient, untilAnswered } from "../client/holding/index.js";
 import { Ending, pause } from "../common/abort.js";
 import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
-import { landerPid } from "../contract/host.js";
+import { landerName, landerPid } from "../contract/host.js";
 import { git } from "../runner/git.js";
 import type { Machine } from "../runner/processes.js";
 import {
@@ -86,8 +86,7 @@ export async function acceptRewind({ dibs, directory, project }: LanderOptions):
   if (last) await git(root, ["config", "--local", acceptedRewind, last]);
 }
 
-const nameOfLander = () =>
-  `lander-${hostname().slice(0, 60)}-${process.pid}-${randomBytes(3).toString("hex")}`;
+const nameOfLander = () => landerName(hostname(), process.pid, randomBytes(3).toString("hex"));
 
 /** By the name that a lander of this machine has. */
 function isGone(holder: string, machine: Machine): boolean {

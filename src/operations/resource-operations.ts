@@ -3,6 +3,7 @@
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { WireResource } from "../contract/shapes.js";
+import { Availability } from "../core/availability.js";
 import type {
   HoldResourceCommand,
   RemoveResourceCommand,
@@ -14,7 +15,6 @@ import { limits } from "../core/limits.js";
 import { lackedByAll, laneMisfit, laneObstacles, type Who } from "../core/ready.js";
 import { accept, assert } from "../core/refusal.js";
 import {
-  Availability,
   inUse,
   isHalfOpen,
   liveProbe,

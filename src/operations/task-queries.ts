@@ -1,4 +1,5 @@
 import type { WireTask } from "../contract/shapes.js";
+import { Availability } from "../core/availability.js";
 import { reachable } from "../core/dependency.js";
 import { explainTask, type Reason } from "../core/explain.js";
 import { idProblem } from "../core/ids.js";
@@ -7,7 +8,7 @@ import { countProject, whyNothing } from "../core/nothing.js";
 import { overlapReasons } from "../core/overlap.js";
 import { lackedByAll, listReady, misfits, usesOfClaim, type Who, wantsOf, whoIs } from "../core/ready.js";
 import { accept, type Outcome } from "../core/refusal.js";
-import { Availability, ownUses, sumOfUses } from "../core/resource.js";
+import { ownUses, sumOfUses } from "../core/resource.js";
 import { isLive, newcomer, type SessionTraits } from "../core/session.js";
 import { isTerminal, stateOf, type Task, type TaskState, taskStates } from "../core/task.js";
 import { type OpenBreaker, openBreakers } from "../core/transitions/breaker.js";

@@ -8,8 +8,8 @@
 // selection can choose too many (it does not check capacity, and another claim can be faster), never too few:
 // it uses the predicate of claiming itself.
 
+import { Availability } from "../core/availability.js";
 import { pickNext, type ReadyNow, readyNow, whoIs } from "../core/ready.js";
-import { Availability } from "../core/resource.js";
 import { isLive } from "../core/session.js";
 import { validToken } from "../core/token.js";
 import type { View } from "../core/view.js";

@@ -3,7 +3,7 @@
 import { DibsError } from "../contract/error.js";
 import { planOf, refuseUnlandable } from "./landing-worktree.js";
 import type { RunnerOptions } from "./options.js";
-import { refuseMissingTarget } from "./target.js";
+import { tipOfTarget } from "./target.js";
 import { mainWorktreeOf, repositoryOf } from "./worktree.js";
 
 export async function refuseWrongPlace(options: RunnerOptions): Promise<void> {
@@ -24,7 +24,8 @@ export async function refuseWrongPlace(options: RunnerOptions): Promise<void> {
   }
   const repository = await repositoryOf(root);
   await refuseUnlandable(repository, plan, machine);
-  await refuseMissingTarget(repository, plan.project, plan.target!);
+  // Before anything is claimed. A remote is asked when a task starts.
+  if (plan.target!.remote === null) await tipOfTarget(repository, plan.target!);
 }
 
 /** Whether tasks of a project get a worktree without being asked for. */

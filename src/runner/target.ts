@@ -62,19 +62,14 @@ export async function fetchFrom(root: string, remote: string, refspecs: readonly
 export async function tipOfTarget(root: string, place: Target): Promise<string> {
   const tip = await targetTip(root, place);
   if (tip !== null) return tip;
-  const where = place.remote === null ? "" : ` on ${place.remote}`;
-  throw new DibsError("VALIDATION_FAILED", `There is no branch ${place.target}${where} in ${root}.`, {
-    hint: `Run: git branch ${place.target}`,
-  });
-}
-
-/** Before anything is claimed for a branch that is not here. One on a remote is looked for when a task starts. */
-export async function refuseMissingTarget(root: string, project: string, place: Target): Promise<void> {
-  if (place.remote !== null || (await targetTip(root, place)) !== null) return;
+  const { target, remote } = place;
   throw new DibsError(
     "INVALID_STATE",
-    `The work of project ${project} lands on branch ${place.target}, which does not exist in ${root}.`,
-    { hint: `Run: git branch ${place.target}`, details: { reason: targetMissing, target: place.target } },
+    `There is no branch ${target} ${remote === null ? "in" : `on ${remote} of`} ${root}.`,
+    {
+      hint: remote === null ? `Run: git branch ${target}` : `Run: git push ${remote} ${target}`,
+      details: { reason: targetMissing, target },
+    },
   );
 }
 

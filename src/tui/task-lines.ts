@@ -230,9 +230,9 @@ const eventTones: Partial<Record<WireEvent["type"], Tone>> = {
 
 /** Newest first: what happens now is seen without scrolling on. */
 function timeline(events: readonly WireEvent[], now: number): Line[] {
-  const told = events.filter(({ type }) => type.startsWith("task:"));
-  if (told.length === 0) return [];
-  const lines = told.toReversed().map((event): Line => {
+  const shown = events.filter(({ type }) => type.startsWith("task:"));
+  if (shown.length === 0) return [];
+  const lines = shown.toReversed().map((event): Line => {
     const { type, at, sessionId, actor, data } = event;
     const { error, note, percent: done, question, response, reason } = data;
     const overlap = type === "task:overlap" ? overlapText(event) : undefined;

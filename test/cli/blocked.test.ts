@@ -56,6 +56,20 @@ test("dibs work --until-empty exits with 1 while tasks are blocked by a failed o
   await desk.says(["claim", "0001", "--session", "a"]);
   await desk.says(["fail", "0001", "--session", "a", "no way", "--no-retry"]);
   expect((await work()).out).toContain("2 tasks are blocked by 0001 (failed). Run: dibs retry 0001\n");
+  const [reason] = (await desk.json(["explain", "0003"])).reasons;
+  expect(reason).toMatchObject({ fix: "dibs retry 0001", ended: { taskId: "0001", state: "failed" } });
+});
+
+test("a parent whose subtask has failed is blocked as well", async () => {
+  const desk = await openDesk();
+  for (const line of [["One"], ["Part", "--parent", "0001"]]) await desk.says(["add", ...line]);
+  await desk.says(["claim", "0001_t1", "--session", "a"]);
+  await desk.says(["fail", "0001_t1", "--session", "a", "no way", "--no-retry"]);
+  const env = { PATH: process.env.PATH! };
+  expect(await desk.dibs(["work", "--until-empty", "--", "true"], { env })).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("1 task is blocked by 0001_t1 (failed). Run: dibs retry 0001_t1\n"),
+  });
 });
 
 test("dibs cancel names the subtasks that stay open, and --cascade cancels them afterwards", async () => {

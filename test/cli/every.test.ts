@@ -90,7 +90,7 @@ const story: Step[] = [
   { line: "resource set test-db --capacity 2", json: "resources.set", people: /^set test-db/ },
   { line: "resource hold test-db --for 30m", json: "resources.hold", people: /^held test-db until / },
   { line: "resource list", json: "resources.list", people: /^test-db +0\/2 +0 +held \(manual\)/m },
-  { line: "resource resume test-db", json: "resources.resume", people: /^resumed test-db/ },
+  { line: "resource resume test-db", json: "resources.resume", people: /^test-db is not held/ },
   { line: "resources", json: "resources.list", people: /^test-db +0\/2 +0 +open/m },
   { line: "resource remove test-db", json: "resources.remove", people: /^removed test-db/ },
   { line: "lock acquire deploy", json: "locks.acquire", people: /^acquired deploy: process \d+/ },

@@ -160,7 +160,7 @@ test("a target that does not exist is said when it is set, by the lander and by 
   await place.add({ title: "One", prompt: "x" });
   const work = await place.dibs(["work", "--once", "--", "true"]);
   expect(work).toMatchObject({ code: 1 });
-  expect(work.err).toContain("lands on branch nope, which does not exist in");
+  expect(work.err).toContain("There is no branch nope in");
   expect(work.err).toContain("Run: git branch nope\n");
   expect((await place.task("0001")).state).toBe("queued");
   expect(await place.says(["inbox"])).toContain("There is no branch nope.");

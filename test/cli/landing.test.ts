@@ -83,7 +83,10 @@ describe("init --land", () => {
     await place.says(["init", "--yes"]);
     await place.says(["project", "set", "land.remote", "origin"]);
     const refused = await place.dibs(["init", "--land", "main"]);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("no branch main on origin")]);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/no branch main on origin of .*\n {2}Run: git push origin main\n/),
+    ]);
     await place.says(["init", "--land", "trunk"]);
     expect(await landOf(place)).toMatchObject({ target: "trunk", remote: "origin" });
   });

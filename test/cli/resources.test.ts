@@ -120,8 +120,8 @@ test("what is wrong with a hold or a budget is said by the names of flags", asyn
   expect(await desk.says(["resource", "hold", "db", "--until", "2h"])).toContain("held db until ");
   await desk.says(["add", "One", "--uses", "db=2"]);
   await desk.says(["add", "Two", "--uses", "db=2"]);
-  expect(await desk.says(["resource", "resume", "db"])).toBe("resumed db\n");
-  expect(await desk.says(["resource", "resume", "db"])).toBe("db was not held\n");
+  expect(await desk.says(["resource", "resume", "db"])).toBe("db is not held\n");
+  expect(await desk.says(["resource", "resume", "db"])).toBe("db is not held\n");
   await desk.says(["claim", "--session", "a"]);
   expect((await desk.json(["explain", "0002"])).reasons[0].message).toContain("1 is free");
 });

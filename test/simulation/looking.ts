@@ -1,11 +1,12 @@
 // Everything that a store shows, for comparing: the rows, the sets, the lists and the order of the queue.
 
 import { archivedKind } from "../../src/core/archive.js";
+import { Availability } from "../../src/core/availability.js";
 import { everythingIn } from "../../src/core/invariants.js";
 import { landingKind, leaseKind, patchKind, submissionKind, submittedKind } from "../../src/core/landing.js";
 import type { Project } from "../../src/core/project.js";
 import { listReady, pickNext, type Who, whoIs } from "../../src/core/ready.js";
-import { Availability, resourceKind, resourceSpentKind, resourceUseKind } from "../../src/core/resource.js";
+import { resourceKind, resourceSpentKind, resourceUseKind } from "../../src/core/resource.js";
 import { reviewersKind, reviewingKind } from "../../src/core/review.js";
 import { breakerKind } from "../../src/core/transitions/breaker.js";
 import type { Reads, View } from "../../src/core/view.js";

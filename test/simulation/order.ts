@@ -1,12 +1,12 @@
 // Which task claim-next must hand out, straight from the words of the contract: all that are claimable, sorted.
 
+import { Availability } from "../../src/core/availability.js";
 import type { ClaimNextCommand } from "../../src/core/command.js";
 import { blockers } from "../../src/core/explain.js";
 import { effectivePriority } from "../../src/core/priority.js";
 import type { Project } from "../../src/core/project.js";
 import { whoIs } from "../../src/core/ready.js";
 import type { Outcome } from "../../src/core/refusal.js";
-import { Availability } from "../../src/core/resource.js";
 import { isLive } from "../../src/core/session.js";
 import type { Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";

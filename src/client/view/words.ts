@@ -94,7 +94,6 @@ export function percent(value: number | null): string {
   return value === null ? "" : `${Math.round(value)}%`;
 }
 
-/** `$0.42, 12000 tokens in, 800 tokens out`. What is not known is left out. */
 /** Of an event that two tasks change the same files: it is in the timelines of both. */
 export function overlapText({ taskId, data }: Pick<WireEvent, "taskId" | "data">): string {
   const paths = Array.isArray(data.paths) ? data.paths : [];
@@ -102,6 +101,7 @@ export function overlapText({ taskId, data }: Pick<WireEvent, "taskId" | "data">
   return `${data.with} and ${taskId}: ${paths.join(", ")}${more}`;
 }
 
+/** `$0.42, 12000 tokens in, 800 tokens out`. What is not known is omitted. */
 export function usageText({ usd, inputTokens, outputTokens }: NonNullable<WireTask["usage"]>): string {
   const parts = [
     usd === null ? null : `$${usd}`,

@@ -1,9 +1,10 @@
 // The counts of what is in use, in the one place through which every decision goes: whatever it did to claims and tasks, the
 // difference is counted here. So units are taken once and come back once, however a claim ends.
 
+import { dropReservation, needsMany } from "../availability.js";
 import type { Key } from "../changes.js";
 import type { Draft } from "../draft.js";
-import { countUse, dropReservation, type InUse, needsMany, projectUses, type Uses } from "../resource.js";
+import { countUse, type InUse, projectUses, type Uses } from "../resource.js";
 import { isOpenChild, isReady, type Task } from "../task.js";
 
 /** The places that keep a resource from being removed. */

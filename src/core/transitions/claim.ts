@@ -1,17 +1,11 @@
+import { Availability, reserve, resourcesChangeAt } from "../availability.js";
 import { type Claim, isOver, remainingMs } from "../claim.js";
 import type { ClaimCommand, ClaimNextCommand, ClaimOptions } from "../command.js";
 import type { Draft } from "../draft.js";
 import { blockers, explainReasons } from "../explain.js";
 import { type Picked, type PickQuery, pickNext, rankOfTask, usesOfClaim, type Who, whoIs } from "../ready.js";
 import { accept, assert, canRead, type Outcome, type Refusal, refuse } from "../refusal.js";
-import {
-  Availability,
-  ownUses,
-  type Reservation,
-  reserve,
-  resourcesChangeAt,
-  sumOfUses,
-} from "../resource.js";
+import { ownUses, type Reservation, sumOfUses } from "../resource.js";
 import { heldReviews } from "../review.js";
 import { isLive, type Session } from "../session.js";
 import type { Task } from "../task.js";

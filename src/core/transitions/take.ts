@@ -1,6 +1,7 @@
 // What a claim takes and gives back besides its units, which `account.ts` counts: the turn after a hold has ended, a reservation,
 // and time and money of budgets.
 
+import { dropReservation, needsMany } from "../availability.js";
 import { minuteText } from "../calendar.js";
 import type { Attempt, Claim } from "../claim.js";
 import { exact, type Usage } from "../cost.js";
@@ -9,11 +10,9 @@ import {
   type Budget,
   type BudgetSpent,
   type BudgetUnit,
-  dropReservation,
   isHalfOpen,
   isHidden,
   liveProbe,
-  needsMany,
   periodAt,
   probeMs,
   putResource,

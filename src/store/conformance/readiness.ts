@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
+import { Availability } from "../../core/availability.js";
 import { listReady, whoIs } from "../../core/ready.js";
-import { Availability } from "../../core/resource.js";
 import { type Driver, minute, project, teller, type World } from "./harness.js";
 
 /** What is claimable now, as lists show it. */

@@ -279,7 +279,7 @@ const landingSteps = [
 
 const teamFiles: readonly Step["what"][] = ["config", "gitignore", "agents", "mcp", "memory"];
 
-/** New files inside the repository, as git is told them. */
+/** Paths of new files, as arguments of git add. */
 function toCommit(steps: readonly Step[], { parts }: Context): string[] {
   const isNew = ({ what, did }: Step) => teamFiles.includes(what) && (did === "created" || did === "changed");
   const paths = steps.filter(isNew).map(({ path }) => relative(parts.cwd, path));

@@ -136,12 +136,11 @@ export const commands: Record<string, Command> = {
         details: "A budget that is spent holds the resource no more in this period.",
         examples: ["dibs resource resume test-db"],
         async run(context) {
-          const dibs = await context.dibs();
-          const before = (await dibs.resources.list()).resources.find(({ id }) => id === context.args[0]);
-          const answer = await dibs.resources.resume(onResource(context));
-          const { id } = answer.resource;
+          const answer = await (await context.dibs()).resources.resume(onResource(context));
+          const { id, state } = answer.resource;
+          // True also if it was not held before.
           context.say(answer, () =>
-            before?.state === "open" ? `${plain(id)} was not held` : said("resumed", answer.resource),
+            state === "held" ? said("resumed", answer.resource) : `${plain(id)} is not held`,
           );
         },
       },

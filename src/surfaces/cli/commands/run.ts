@@ -208,18 +208,14 @@ const work: SingleCommand["run"] = async (context) => {
   }
   const lander = context.on("no-land") || context.on("once") ? null : await landerBeside(context);
   const tally = new WorkTally({ listsTasks: context.on("until-empty") });
-  let code: number;
   try {
-    code = await workThrough(context, tally, lander);
+    const code = await workThrough(context, tally, lander).finally(() => lander?.stop());
+    if (!context.on("until-empty")) await sayNotLanded(context, tally);
+    return code;
   } catch (error) {
-    await lander?.stop();
     if (error instanceof DibsError && error.details.reason === targetMissing) await recordHold(context);
     throw error;
-  } finally {
-    await lander?.stop();
   }
-  if (!context.on("until-empty")) await sayNotLanded(context, tally);
-  return code;
 };
 
 /** One look of a lander: what it cannot land on is in the inbox, for people who do not see this terminal. */
@@ -341,7 +337,7 @@ async function leftTasks(context: Context, dibs: Dibs): Promise<LeftTask[]> {
 
 const pageMax = 1_000;
 
-/** Tasks that no attempt can make ready: a dependency, direct or not, has failed or was cancelled. */
+/** Tasks that no attempt can make ready: what they wait for has failed or was cancelled. */
 async function blockedTasks(context: Context, dibs: Dibs): Promise<BlockedTask[]> {
   const flag = context.text("project");
   const project = flag ?? (context.parts.env.DIBS_PROJECT || undefined);
@@ -349,19 +345,15 @@ async function blockedTasks(context: Context, dibs: Dibs): Promise<BlockedTask[]
   const { tasks } = await dibs.tasks.list({ state: "queued", limit: pageMax, ...given({ project }) });
   const labels = context.texts("label");
   const waiting = tasks
-    .filter(({ pendingDependencies }) => pendingDependencies > 0)
+    .filter(({ pendingDependencies, openChildren }) => pendingDependencies + openChildren > 0)
     .filter((task) => !labels || task.labels.some((label) => labels.includes(label)));
-  const states = new Map<string, string>();
   const blocked: BlockedTask[] = [];
   for (const { id: taskId, project, title } of waiting) {
     const { reasons } = await dibs.tasks.explain({ project, taskId });
-    const { taskIds = [], fix } = reasons.find(({ code }) => code === "WAITING_ON_DEPENDENCIES") ?? {};
-    // Of all that it waits for, only what has ended is to be retried.
-    const by = taskIds.find((id) => fix === `dibs retry ${id}`);
-    if (by === undefined) continue;
-    const state = states.get(by) ?? (await dibs.tasks.get({ project, taskId: by })).task.state;
-    states.set(by, state);
-    blocked.push({ taskId, title, by, state, fix: `dibs retry ${by}${where}` });
+    const cause = reasons.find(({ ended }) => ended);
+    if (!cause?.ended) continue;
+    const { taskId: by, state } = cause.ended;
+    blocked.push({ taskId, title, by, state, fix: `${cause.fix}${where}` });
     if (blocked.length === leftMax) break;
   }
   return blocked;

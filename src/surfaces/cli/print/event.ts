@@ -33,8 +33,8 @@ export function eventLine(event: WireEvent, display: Display): string {
   const who = whoOf(event);
   const { title, error, note, question, response, reason, archived } = data;
   const overlap = type === "task:overlap" ? overlapText(event) : undefined;
-  const told = title ?? error ?? note ?? question ?? response ?? reason ?? overlap;
-  const detail = plain(archived === true ? "archived" : told);
+  const text = title ?? error ?? note ?? question ?? response ?? reason ?? overlap;
+  const detail = plain(archived === true ? "archived" : text);
   const lead = `${String(seq).padStart(6)}  ${time}  `;
   const kind = padTo(type.replace(/^task:/, ""), Math.min(20, display.columns - lead.length));
   const rest = `  ${padTo(plain(taskId ?? ""), 10)}  ${padTo(who, 12)}  ${detail}`.trimEnd();
