@@ -85,7 +85,7 @@ describe("init --land", () => {
     const refused = await place.dibs(["init", "--land", "main"]);
     expect([refused.code, refused.err]).toEqual([
       1,
-      expect.stringMatching(/no branch main on origin of .*\n {2}Run: git push origin main\n/),
+      expect.stringMatching(/no branch main on origin of .*\nRun: git push origin main\n/),
     ]);
     await place.says(["init", "--land", "trunk"]);
     expect(await landOf(place)).toMatchObject({ target: "trunk", remote: "origin" });
