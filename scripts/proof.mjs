@@ -4,13 +4,13 @@
 //   npm run proof -- --minutes 2 --seed 7      shorter; the same seed does the same again
 //   npm run proof -- --only kills,simulation   some parts
 //
-// Each part is a test file that is repeated with a seed of its own until its share of the time is used. The command that repeats a
-// failure is printed.
+// Each part is some test files that are repeated, with a seed of their own, until their share of the time is used. Several parts run
+// at a time (--jobs, one more than cores): many wait for leases and processes. The command that repeats a failure is printed.
 
 import { spawnSync } from "node:child_process";
 import { createHash, randomInt } from "node:crypto";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, release, tmpdir, totalmem } from "node:os";
+import { availableParallelism, cpus, release, tmpdir, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { runVitest } from "./run-vitest.mjs";
@@ -41,7 +41,7 @@ const parts = [
     name: "power",
     title: "Power cuts (SQLite)",
     files: ["test/proof/power.test.ts"],
-    env: { DIBS_PROOF_CUTS: "40" },
+    env: { DIBS_PROOF_ROUNDS: "20" },
     share: 4,
     skipped: hasCompiler ? null : "needs Linux and a C compiler (cc)",
   },
@@ -52,14 +52,22 @@ const parts = [
       (file) => `test/postgres/${file}.test.ts`,
     ),
     share: 1,
-    needsPostgres: true,
+    needsServers: true,
+  },
+  {
+    name: "dynamodb",
+    title: "Workers and servers are killed, answers are lost (DynamoDB Local)",
+    files: ["kills", "servers", "replay", "client"].map((file) => `test/dynamodb/${file}.test.ts`),
+    env: { DIBS_PROOF_WORKERS: "4", DIBS_PROOF_KILLS: "20", DIBS_PROOF_STOPS: "4" },
+    share: 1,
+    needsServers: true,
   },
   {
     name: "simulation",
     title: "Simulated schedules, shortened when one fails",
     files: ["test/simulation/differential.test.ts", "test/simulation/unattended.test.ts"],
     env: { DIBS_RUNS: "1000" },
-    share: 3,
+    share: 2,
   },
   {
     name: "fleet",
@@ -96,17 +104,39 @@ const parts = [
   {
     name: "roles",
     title: "Every route against every role, other orgs and other sites",
-    files: ["test/http/security-strangers.test.ts", "test/http/security-attacks.test.ts"],
-    needsPostgres: true,
+    files: ["strangers", "attacks", "bodies", "secrets", "processes"].map(
+      (file) => `test/http/security-${file}.test.ts`,
+    ),
+    needsServers: true,
+  },
+  {
+    name: "requests",
+    title: "Random requests made from the OpenAPI document",
+    files: ["test/http/fuzz.test.ts"],
+    env: { DIBS_PROOF_REQUESTS: "4000" },
+    share: 1,
+  },
+  {
+    name: "repository",
+    title: "A hostile repository",
+    files: ["test/cli/trust.test.ts"],
   },
 ];
 
 const { values: options } = parseArgs({
-  options: { minutes: { type: "string" }, seed: { type: "string" }, only: { type: "string" } },
+  options: {
+    minutes: { type: "string" },
+    seed: { type: "string" },
+    only: { type: "string" },
+    jobs: { type: "string" },
+  },
 });
 const minutes = Number(options.minutes ?? fullMinutes);
+const jobs = Number(options.jobs ?? availableParallelism() + 1);
 const seed = Number(options.seed ?? randomInt(2 ** 31));
 if (!(minutes > 0)) fail(`--minutes must be a positive number, not ${options.minutes}`);
+if (!(Number.isInteger(jobs) && jobs > 0))
+  fail(`--jobs must be a positive whole number, not ${options.jobs}`);
 if (!Number.isInteger(seed)) fail(`--seed must be a whole number, not ${options.seed}`);
 const names = options.only?.split(",") ?? parts.map(({ name }) => name);
 const unknown = names.find((name) => !parts.some((part) => part.name === name));
@@ -117,12 +147,21 @@ const chosen = parts.filter(({ name }) => names.includes(name));
 const scratch = mkdtempSync(join(tmpdir(), "dibs-proof-"));
 chmodSync(scratch, 0o755);
 process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
-console.log(`seed ${seed}, ${minutes} min`);
+console.log(`seed ${seed}, ${minutes} min, ${jobs} at a time`);
 const startedAt = new Date();
-const shares = chosen.reduce((sum, { share = 0 }) => sum + share, 0);
-// What runs once comes first, and takes from the time of the rest.
-const results = [];
-for (const part of [...chosen].sort((a, b) => (a.share ?? 0) - (b.share ?? 0))) results.push(await run(part));
+const endsAt = performance.now() + minutes * 60_000;
+const results = chosen.map((part) => ({
+  part,
+  started: 0,
+  repetitions: 0,
+  passed: 0,
+  skipped: 0,
+  failed: 0,
+  ms: 0,
+  figures: {},
+}));
+for (const { part } of results) if (part.skipped) console.log(`skipped ${part.name}: ${part.skipped}`);
+await Promise.all(Array.from({ length: jobs }, job));
 
 const page = pageOf(results);
 console.log(`\n${page}`);
@@ -135,43 +174,53 @@ if (isFull && violations === 0) {
 console.log(`${violations} violations`);
 process.exitCode = violations > 0 ? 1 : 0;
 
-async function run(part) {
-  const { name, title, files, env = {}, share = 0, skipped = null, needsPostgres = false } = part;
-  const result = { name, title, skipped, repetitions: 0, passed: 0, failed: 0, ms: 0, figures: {} };
-  if (skipped) {
-    console.log(`skipped ${name}: ${skipped}`);
-    return result;
-  }
-  const budgetMs = shares === 0 ? 0 : (minutes * 60_000 * share) / shares;
-  do {
-    const own = String(seedOf(name, result.repetitions));
-    const figures = join(scratch, "figures.jsonl");
-    rmSync(figures, { force: true });
-    const startedAt = performance.now();
-    const run = await runVitest({
-      tree: root,
-      scratch,
-      args: ["--maxWorkers=2", ...files],
-      env: {
-        ...env,
-        DIBS_SEED: own,
-        DIBS_PROOF_FIGURES: figures,
-        TEST_QUICK: needsPostgres ? undefined : "1",
-      },
-      msMax: partMsMax,
-    });
-    result.ms += performance.now() - startedAt;
-    result.repetitions++;
-    result.passed += run.passed.length;
-    add(result.figures, figures);
-    const failed = Math.max(run.failed.length, run.problem === null ? 0 : 1);
-    result.failed += failed;
-    if (failed > 0) tell(part, own, run);
-    console.log(`${failed > 0 ? "FAILED" : "ok"} ${name} ${result.repetitions} (${seconds(result.ms)})`);
-    // A broken guarantee is broken: the time is for the other parts.
-    if (failed > 0) break;
-  } while (result.ms + result.ms / result.repetitions <= budgetMs);
-  return result;
+async function job() {
+  for (let result = next(); result; result = next()) await repeat(result);
+}
+
+/** What has not run yet; then what is furthest behind its share, as long as it will be over in time. */
+function next() {
+  const now = performance.now();
+  const usedOf = ({ ms, started, repetitions }) => (repetitions === 0 ? 0 : (ms / repetitions) * started);
+  const behind = ({ part, ...result }) => usedOf(result) / part.share;
+  // A broken guarantee is broken: the time is for the other parts.
+  const able = results.filter(({ part, failed }) => !part.skipped && failed === 0);
+  const first = able.find(({ started }) => started === 0);
+  if (first) return first;
+  return able
+    .filter(({ part, ms, repetitions }) => part.share && repetitions > 0 && now + ms / repetitions < endsAt)
+    .sort((a, b) => behind(a) - behind(b))[0];
+}
+
+async function repeat(result) {
+  const { part } = result;
+  const { name, files, env = {}, needsServers = false } = part;
+  const own = String(seedOf(name, result.started));
+  result.started++;
+  const figures = join(scratch, `${name}-${result.started}.jsonl`);
+  const startedAt = performance.now();
+  const run = await runVitest({
+    tree: root,
+    scratch,
+    args: ["--maxWorkers=1", ...files],
+    env: {
+      ...env,
+      DIBS_SEED: own,
+      DIBS_PROOF_FIGURES: figures,
+      TEST_QUICK: needsServers ? undefined : "1",
+    },
+    msMax: partMsMax,
+  });
+  const ms = performance.now() - startedAt;
+  const failed = Math.max(run.failed.length, run.problem === null ? 0 : 1);
+  result.ms += ms;
+  result.repetitions++;
+  result.passed += run.passed.length;
+  result.skipped += run.skipped.length;
+  result.failed += failed;
+  add(result.figures, figures);
+  if (failed > 0) tell(part, own, run);
+  console.log(`${failed > 0 ? "FAILED" : "ok"} ${name} ${result.repetitions} (${seconds(ms)})`);
 }
 
 /** The same seed gives the same seeds to all repetitions of all parts. */
@@ -201,16 +250,18 @@ function pageOf(results) {
   const commit = spawnSync("git", ["rev-parse", "--short=12", "HEAD"], { cwd: root, encoding: "utf8" });
   const { model } = cpus()[0] ?? { model: "unknown" };
   const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
-  const rows = results.map(({ title, skipped, repetitions, passed, failed, ms, figures }) => {
+  const rows = results.map(({ part, passed, skipped, failed, ms, figures }) => {
     const did = Object.entries(figures).map(([what, count]) => `${grouped(count)} ${what}`);
-    if (repetitions > 0) did.push(`${grouped(passed)} tests passed`);
-    return `| ${title} | ${skipped ? `skipped: ${skipped}` : did.join(", ")} | ${seconds(ms)} | ${failed} |`;
+    if (passed > 0) did.push(`${grouped(passed)} tests passed`);
+    if (skipped > 0) did.push(`${grouped(skipped)} tests skipped`);
+    if (part.skipped) did.push(`skipped: ${part.skipped}`);
+    return `| ${part.title} | ${did.join(", ")} | ${seconds(ms)} | ${failed} |`;
   });
   return `# Proof
 
 What \`npm run proof\` tried on ${startedAt.toISOString().slice(0, 10)}, and how often a guarantee was broken.
 
-- Commit \`${commit.stdout.trim()}\`, seed ${seed}, ${minutes} minutes
+- Commit \`${commit.stdout.trim()}\`, seed ${seed}, ${minutes} minutes, ${jobs} parts at a time
 - ${cpus().length} × ${model.trim()}, ${memory}, ${process.platform} ${release()}, Node ${process.version}
 
 | part | what was tried | time | violations |

@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-let running = null;
-process.once("exit", () => running && endGroup(running));
+const running = new Set();
+process.once("exit", () => running.forEach(endGroup));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
 /**
@@ -29,7 +29,7 @@ export async function runVitest({ tree, scratch, args, env = {}, msMax }) {
       env: { ...process.env, TMPDIR: join(temporary, "tmp"), ...env },
     },
   );
-  running = child;
+  running.add(child);
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => printed.push(data));
   let isLate = false;
@@ -39,14 +39,15 @@ export async function runVitest({ tree, scratch, args, env = {}, msMax }) {
   }, msMax);
   await new Promise((done) => child.once("close", done));
   clearTimeout(timer);
-  running = null;
+  running.delete(child);
   const tests = readTests(report, tree);
   const failed = tests.filter(({ status }) => status === "failed");
   const passed = tests.filter(({ status }) => status === "passed");
+  const skipped = tests.filter(({ status }) => status !== "passed" && status !== "failed");
   const output = Buffer.concat(printed).toString().trim();
   const problem = tests.length > 0 && child.exitCode === 0 ? null : output.slice(-2_000) || "no test ran";
   rmSync(temporary, { recursive: true, force: true });
-  return { failed, passed, isLate, problem, output };
+  return { failed, passed, skipped, isLate, problem, output };
 }
 
 function endGroup({ pid }) {

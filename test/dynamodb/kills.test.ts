@@ -8,6 +8,7 @@ import { openDynamoStoreAt } from "../../src/store/dynamodb/open.js";
 import { tableNames } from "../../src/store/dynamodb/tables.js";
 import { Child, open, readEverything } from "../faults/support.js";
 import { seeded } from "../postgres/support.js";
+import { amount, report } from "../proof/figures.js";
 import { impossible } from "../proof/history.js";
 import { Storm, withShortLeases } from "../proof/storm.js";
 import { until } from "../support.js";
@@ -155,19 +156,21 @@ describe.skipIf(hasNoLocal)("workers and readers", () => {
     const dibs = await open({ url });
     await withShortLeases(dibs);
     const random = seeded("kills.test.ts, storm");
-    const [kills, workers] = isLong ? [60, 4] : [4, 2];
+    const workers = amount("WORKERS", isLong ? 4 : 2);
+    const kills = amount("KILLS", isLong ? 60 : 4);
+    const stopEvery = Math.ceil(kills / amount("STOPS", isLong ? 6 : 1));
     const storm = new Storm({ place: () => ({ url }), random, workers, ttlMs: 2_000 });
     await storm.start();
     for (let kill = 1; kill <= kills; kill++) {
       if (kill % 4 === 0) await storm.killReader();
       else await storm.killWorker();
-      if (kill % (isLong ? 10 : kills) === 0) await storm.stopWorker();
+      if (kill % stopEvery === 0) await storm.stopWorker();
     }
     const history = await storm.end(dibs);
     expect(impossible(history)).toEqual([]);
     const isDone = ({ call, answer }: (typeof history.calls)[number]) => call === "tasks.complete" && answer;
     expect(history.calls.filter(isDone).length).toBeGreaterThan(0);
-    console.info(`kills.test.ts: ${JSON.stringify(storm.figures)}`);
+    report("DynamoDB", storm.figures);
     await dibs.close();
     await stored(url);
     await until("all rows are in the tables", async () => (await logOf(url)).waiting === 0);

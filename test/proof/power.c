@@ -1,6 +1,7 @@
 /*
  * A disk that keeps only what was synced, for one directory: after each fsync or fdatasync of a file below POWER_FROM, the file as
- * it is then is copied to the same name below POWER_TO. A process that is killed leaves there what a power cut would leave at worst.
+ * it is then is copied to POWER_TO, as `<time>-<name>`. The last copies of all files up to some time are what a power cut at that
+ * time would leave at worst. The time is in microseconds, of the clock that all processes share, and of the end of the copy.
  *
  *   cc -shared -fPIC -O1 -o power.so power.c -ldl     LD_PRELOAD=./power.so POWER_FROM=… POWER_TO=… program
  */
@@ -14,9 +15,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-/* One copy at a time: an older one must not replace a newer one. */
+/* One copy at a time: a later one has all that an earlier one has. */
 static int lock_copies(const char *to) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/.lock", to);
@@ -30,7 +32,6 @@ static void copy(int fd, const char *to, const char *name) {
   char draft[PATH_MAX], final[PATH_MAX];
   int lock = lock_copies(to);
   snprintf(draft, sizeof draft, "%s/.%s.%d", to, name, (int)getpid());
-  snprintf(final, sizeof final, "%s/%s", to, name);
   int out = open(draft, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (out < 0) abort();
   for (off_t at = 0;;) {
@@ -41,6 +42,10 @@ static void copy(int fd, const char *to, const char *name) {
     at += length;
   }
   close(out);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  long long time = (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+  snprintf(final, sizeof final, "%s/%016lld-%s", to, time, name);
   if (rename(draft, final) != 0) abort();
   close(lock);
 }

@@ -185,13 +185,9 @@ export class Storm {
       await child.kill();
     }
     // After the reader: leases still expire, and it gets the events of that.
-    const { log, resources } = await logAndResources(dibs);
-    const calls: Call[] = [];
-    const streams: Stream[] = [];
-    for (const file of this.files) {
-      if (linesOf(file)[0]?.reader === undefined) calls.push(...this.callsIn(file));
-      else streams.push(streamIn(file));
-    }
+    const store = await contentOf(dibs);
+    const { log } = store;
+    const calls = this.calls();
     this.figures.calls += calls.length;
     this.figures.refused += calls.filter(({ refusal }) => refusal !== undefined).length;
     this.figures.unknown += calls.filter(({ end }) => end === undefined).length;
@@ -199,7 +195,13 @@ export class Storm {
     this.figures["claims with a resource"] += calls.filter(
       ({ call, answer }) => isClaim(call) && usesScarce(answer),
     ).length;
-    return { calls, log, streams, tasks: await allTasks(dibs), resources };
+    const streams = this.files.filter(isOfReader).map(streamIn);
+    return { ...store, calls, streams };
+  }
+
+  /** All that the workers have recorded until now. */
+  calls(): Call[] {
+    return this.files.filter((file) => !isOfReader(file)).flatMap((file) => this.callsIn(file));
   }
 
   private callsIn(file: string): Call[] {
@@ -225,6 +227,8 @@ function linesOf(file: string): any[] {
   return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
 
+const isOfReader = (file: string) => linesOf(file)[0]?.reader !== undefined;
+
 function streamIn(file: string): Stream {
   const [{ reader, after }, ...events] = linesOf(file);
   return { reader, after, events };
@@ -243,6 +247,12 @@ async function wholeLog(dibs: Dibs): Promise<LogEvent[]> {
     log.push(...(events as LogEvent[]));
     after = log.at(-1)!.seq;
   }
+}
+
+/** What is in a store. */
+export async function contentOf(dibs: Dibs): Promise<Pick<History, "log" | "resources" | "tasks">> {
+  const { log, resources } = await logAndResources(dibs);
+  return { log, resources, tasks: await allTasks(dibs) };
 }
 
 /** Of one moment: leases expire meanwhile, and give units back. */
