@@ -39,7 +39,7 @@ const parts = [
   },
   {
     name: "power",
-    title: "Power cuts (SQLite)",
+    title: "Power cuts, writes and syncs that fail (SQLite)",
     files: ["test/proof/power.test.ts"],
     env: { DIBS_PROOF_ROUNDS: "20" },
     share: 4,
@@ -100,6 +100,7 @@ const parts = [
     files: ["bad-input", "bad-types", "bad-worlds", "unreadable"].map(
       (file) => `test/faults/${file}.test.ts`,
     ),
+    needsServers: true,
   },
   {
     name: "roles",

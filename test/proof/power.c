@@ -3,6 +3,9 @@
  * it is then is copied to POWER_TO, as `<time>-<name>`. The last copies of all files up to some time are what a power cut at that
  * time would leave at worst. The time is in microseconds, of the clock that all processes share, and of the end of the copy.
  *
+ * With FAIL_ONE_IN, one in so many writes and syncs of these files fails with EIO or ENOSPC and is not done, after the first hundred
+ * of a process, so that it has opened its store.
+ *
  *   cc -shared -fPIC -O1 -o power.so power.c -ldl     LD_PRELOAD=./power.so POWER_FROM=… POWER_TO=… program
  */
 #define _GNU_SOURCE
@@ -50,32 +53,67 @@ static void copy(int fd, const char *to, const char *name) {
   close(lock);
 }
 
-static void keep(int fd) {
-  const char *from = getenv("POWER_FROM"), *to = getenv("POWER_TO");
-  char link[64], path[PATH_MAX];
+/* The name of a file of the directory, in `path`; null: another file. */
+static const char *name_of(int fd, char path[PATH_MAX]) {
+  const char *from = getenv("POWER_FROM");
+  char link[64];
   struct stat about;
-  if (!from || !to || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return;
+  if (!from || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return NULL;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
+  ssize_t length = readlink(link, path, PATH_MAX - 1);
   size_t prefix = strlen(from);
-  if (length < 0) return;
+  if (length < 0) return NULL;
   path[length] = 0;
-  if (strncmp(path, from, prefix) != 0 || path[prefix] != '/' || strchr(path + prefix + 1, '/')) return;
+  if (strncmp(path, from, prefix) != 0 || path[prefix] != '/' || strchr(path + prefix + 1, '/')) return NULL;
+  return path + prefix + 1;
+}
+
+static void keep(int fd) {
+  const char *to = getenv("POWER_TO");
+  char path[PATH_MAX];
   int before = errno;
-  copy(fd, to, path + prefix + 1);
+  const char *name = to ? name_of(fd, path) : NULL;
+  if (name) copy(fd, to, name);
   errno = before;
 }
 
+/* Whether this one fails. */
+static int fails(int fd) {
+  static unsigned seed, seen;
+  const char *one_in = getenv("FAIL_ONE_IN");
+  char path[PATH_MAX];
+  if (!one_in || !name_of(fd, path)) return 0;
+  if (++seen <= 100) return 0;
+  if (!seed) seed = (unsigned)getpid();
+  if (rand_r(&seed) % atoi(one_in) != 0) return 0;
+  errno = rand_r(&seed) % 4 == 0 ? ENOSPC : EIO;
+  return 1;
+}
+
+#define REAL(type, name)                                             \
+  static type real;                                                  \
+  if (!real) real = (type)dlsym(RTLD_NEXT, #name);
+
 typedef int (*sync_function)(int);
 
-#define WRAP(name)                                                   \
+#define WRAP_SYNC(name)                                              \
   int name(int fd) {                                                 \
-    static sync_function real;                                       \
-    if (!real) real = (sync_function)dlsym(RTLD_NEXT, #name);        \
+    REAL(sync_function, name)                                        \
+    if (fails(fd)) return -1;                                        \
     int result = real(fd);                                           \
     if (result == 0) keep(fd);                                       \
     return result;                                                   \
   }
 
-WRAP(fsync)
-WRAP(fdatasync)
+typedef ssize_t (*write_function)(int, const void *, size_t, off_t);
+
+#define WRAP_WRITE(name)                                             \
+  ssize_t name(int fd, const void *from, size_t size, off_t at) {    \
+    REAL(write_function, name)                                       \
+    return fails(fd) ? -1 : real(fd, from, size, at);                \
+  }
+
+WRAP_SYNC(fsync)
+WRAP_SYNC(fdatasync)
+WRAP_WRITE(pwrite)
+WRAP_WRITE(pwrite64)

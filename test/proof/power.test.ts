@@ -56,6 +56,11 @@ class Disk {
     return { LD_PRELOAD: build(), POWER_FROM: this.live, POWER_TO: this.synced };
   }
 
+  /** One in so many writes and syncs fails. */
+  failing(oneIn: number): Record<string, string> {
+    return { LD_PRELOAD: build(), POWER_FROM: this.live, FAIL_ONE_IN: String(oneIn) };
+  }
+
   /** All that is there has reached the disk. */
   settle(): void {
     for (const file of readdirSync(this.synced)) rmSync(join(this.synced, file));
@@ -178,6 +183,30 @@ powerTest("a store that loses its power has all that was acknowledged, once", as
   expect(broken).toEqual([]);
   await checkStore(path);
   report("power cuts", figures);
+});
+
+powerTest("writes and syncs that fail lose nothing that was acknowledged", async () => {
+  const random = seeded("power.test.ts, failing disk");
+  const disk = new Disk();
+  const { path } = disk;
+  const dibs = await open({ path });
+  await addResource(dibs);
+  await dibs.projects.update({ settings: { maxLost: 1_000 } });
+  const place = () => ({ path });
+  const storm = new Storm({ place, random, workers: 2, ttlMs: 60_000, environment: disk.failing(40) });
+  await storm.start();
+  for (let round = 0; round < rounds; round++) {
+    await storm.progress(300);
+    await storm.killWorker();
+  }
+  expect(impossible(await storm.end(dibs))).toEqual([]);
+  await checkStore(path);
+  expect(storm.failed("STORE_UNAVAILABLE")).toBeGreaterThan(0);
+  report("failing disk", {
+    ...storm.figures,
+    "I/O errors": storm.failed("STORE_UNAVAILABLE"),
+    "full disks": storm.failed("STORE_FULL"),
+  });
 });
 
 powerTest("the rig sees what is lost with synchronous=NORMAL", async () => {

@@ -204,6 +204,12 @@ export class Storm {
     return this.files.filter((file) => !isOfReader(file)).flatMap((file) => this.callsIn(file));
   }
 
+  /** How many calls have failed with this code. */
+  failed(code: string): number {
+    const lines = this.files.filter((file) => !isOfReader(file)).flatMap(linesOf);
+    return lines.filter(({ error }) => error?.code === code).length;
+  }
+
   private callsIn(file: string): Call[] {
     const calls = new Map<number, Call>();
     for (const { id, error, ...line } of linesOf(file)) {
