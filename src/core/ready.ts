@@ -145,7 +145,11 @@ function parsedLane(lane: string): Wants {
  * requires nothing.
  */
 function fits(lane: string, prefix: string, who: Who, settings: Settings): boolean {
-  return lane.length === prefix.length || misfits(wantsIn(lane), who, settings).length === 0;
+  if (lane.length === prefix.length) return true;
+  const wants = wantsIn(lane);
+  // The usual case, of which each claim asks for every lane: only resources differ.
+  if (wants.requires.length === 0 && wants.machine === null) return true;
+  return misfits(wants, who, settings).length === 0;
 }
 
 function lanePrefixes(who: Who, labels: string[] | undefined): string[] {

@@ -337,6 +337,7 @@ export async function rollBack(
   const unstaged = (await git(path, ["diff-index", "--cached", "--name-only", "-z", to, "--"])).split("\0");
   const isStaged = changed.length > 0 && !unstaged.some((name) => names.has(name));
   if (isStaged) {
+    await stageCommitted(path, from);
     await git(path, ["read-tree", "-m", "-u", to, "HEAD"]).catch((error) => {
       throw new Held({
         reason: "CHECKOUT_HALF_DONE",
@@ -348,6 +349,23 @@ export async function rollBack(
   }
   const isOfMerge = startedAt === undefined ? ofKilledMerge(gitDirectory) : ofMergeSince(startedAt);
   for (const each of changed) await restore(path, each, to, isOfMerge);
+}
+
+/**
+ * Git's merge reads the index before it locks it. What a person has added and committed between the two is not in the index that
+ * the merge then writes: the index undoes the commit, and the person's next commit would, too.
+ */
+async function stageCommitted(path: string, from: string): Promise<void> {
+  if ((await gitOr(path, ["merge-base", "--is-ancestor", from, "HEAD"])) === null) return;
+  const committed = await changedPaths(path, from, "HEAD");
+  if (committed.length === 0) return;
+  const unlike = await git(path, ["diff-index", "--cached", "--name-only", "-z", from, "--"]);
+  const staged = new Set(unlike.split("\0"));
+  const undone = committed.map((each) => each.path).filter((name) => !staged.has(name));
+  if (undone.length === 0) return;
+  const names = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+  const input = undone.join("\0");
+  await patiently(() => git(path, ["--literal-pathspecs", "reset", "--quiet", ...names, "HEAD"], { input }));
 }
 
 /** Whether the merge has written a file, or removed one that is not there. */

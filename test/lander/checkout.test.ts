@@ -242,6 +242,37 @@ test.each(["move", "merge into checkout"])(
   },
 );
 
+test("a user who commits while git merges does not find the commit undone in the index", async () => {
+  const stage = await Stage.open({
+    root: newRepository({ ".gitattributes": "slow.txt filter=slow\n", "slow.txt": "s\n", "a.txt": "a\n" }),
+  });
+  const filter = join(tempDir(), "filter.sh");
+  const armed = `${filter}.armed`;
+  // Git asks the filter about a file that was touched after it has read the index, and before it locks it.
+  const commit = `
+    cd ${stage.root} || exit 1
+    echo mine > mine.txt && echo mine > a.txt && git rm --quiet slow.txt
+    git add mine.txt a.txt && git commit --quiet -m mine`;
+  const script = `#!/bin/sh\nif rm ${armed} 2> /dev/null; then env -i PATH="$PATH" HOME="$HOME" sh -c '${commit}' >&2; fi\ncat\n`;
+  writeFileSync(filter, script, { mode: 0o755 });
+  git(stage.root, "config", "filter.slow.clean", filter);
+  const one = await stage.handIn({ "b.txt": "b\n" });
+  const committed = onceBefore("merge into checkout", () => {
+    utimesSync(join(stage.root, "slow.txt"), 1, 1);
+    writeFileSync(armed, "");
+  });
+  await stage.land(committed);
+  expect(git(stage.root, "log", "--format=%s", "main")).toMatch(/^mine$/m);
+  expect(git(stage.root, "status", "--porcelain")).toBe("");
+  expect([stage.on("main", "mine.txt"), stage.on("main", "a.txt"), stage.has("main", "slow.txt")]).toEqual([
+    "mine",
+    "mine",
+    false,
+  ]);
+  expect(await stage.stateOf(one)).toBe("completed");
+  expect(stage.read("b.txt")).toBe("b\n");
+});
+
 test("a hook of the user's own that refuses holds the landing, and leaves nothing staged", async () => {
   const stage = await Stage.open();
   const hook = join(stage.root, ".git", "hooks", "reference-transaction");
