@@ -3,10 +3,6 @@ export class Wake {
   private rung = false;
   private resolve: (() => void) | null = null;
 
-  get isRung(): boolean {
-    return this.rung;
-  }
-
   /** From here on, only new rings count. */
   arm(): void {
     this.rung = false;

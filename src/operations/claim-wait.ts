@@ -2,19 +2,17 @@
 // (waiting-claims.ts), which retry when a commit might have unblocked a task, or something comes due.
 // tasks.claim waits for its task alone.
 
-import { Wake } from "../common/wake.js";
 import { DibsError } from "../contract/error.js";
 import type { OutputOf } from "../contract/operation.js";
 import type { OperationNamed } from "../contract/registry.js";
 import type { ReasonCode } from "../core/explain.js";
-import type { Caller } from "./environment.js";
 import type { Executor } from "./execute.js";
 import type { CommandCall } from "./handler.js";
 import { withHandover } from "./handover.js";
 import { withReason } from "./nothing.js";
 import { recoverTask } from "./preparations.js";
 import { endDeadHolders, endDeadHoldersSince, isHolderScanDue, monotonicMs } from "./sweep.js";
-import { isTokenLive } from "./tokens.js";
+import { refuseRevoked, tryAgain } from "./try-again.js";
 import { type Waiter, waitingClaimsOf } from "./waiting-claims.js";
 
 type ClaimNext = CommandCall<"tasks.claimNext">;
@@ -164,50 +162,30 @@ function canPass(error: unknown): boolean {
   return error.code === "TASK_NOT_CLAIMABLE" && reasons.every(({ code }) => passing.has(code));
 }
 
-/** Expired leases and dead processes cause no commit that could wake a wait. */
-const retryMs = 1_000;
-
 /** The named task, as soon as it can be claimed. If the wait ends first: the refusal. */
-export async function claimNamed(
+export function claimNamed(
   executor: Executor,
   call: CommandCall<"tasks.claim">,
 ): Promise<OutputOf<ClaimNamed>> {
-  const { caller, input, signals = [] } = call;
-  const { waitMs = 0 } = input;
   const claim = async () => {
     await recoverTask(executor, call);
     const { answer } = await executor.transact(call);
-    return withHandover(executor, caller.org, answer);
+    return withHandover(executor, call.caller.org, answer);
   };
-  if (waitMs === 0) return claim();
-  const until = monotonicMs() + waitMs;
-  const wake = new Wake();
-  const ring = () => wake.ring();
-  const stopListening = executor.store.onChange(caller.org, ({ mayFree }) => mayFree && ring());
-  for (const signal of signals) signal.addEventListener("abort", ring);
-  try {
-    for (;;) {
-      wake.arm();
+  if (!call.input.waitMs) return claim();
+  return tryAgain(
+    executor,
+    call,
+    ({ mayFree }) => mayFree,
+    async (isOver) => {
       try {
         return await claim();
       } catch (error) {
-        const leftMs = until - monotonicMs();
-        const isEnded = leftMs <= 0 || signals.some((signal) => signal.aborted);
-        if (isEnded || !canPass(error)) throw error;
-        await wake.wait(Math.min(retryMs, leftMs));
-        await refuseRevoked(executor, caller);
+        if (isOver() || !canPass(error)) throw error;
+        return null;
       }
-    }
-  } finally {
-    stopListening();
-    for (const signal of signals) signal.removeEventListener("abort", ring);
-  }
+    },
+  );
 }
 
 const isHeldBack = (answer: Answer) => "breaker" in answer;
-
-/** A wait can last longer than the token of its caller. */
-async function refuseRevoked(executor: Executor, { org, token }: Caller): Promise<void> {
-  if (token === undefined || (await isTokenLive(executor, org, token))) return;
-  throw new DibsError("UNAUTHENTICATED", "The token was revoked, or has expired.");
-}

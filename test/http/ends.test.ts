@@ -8,13 +8,17 @@ import { eventually } from "../eventually.js";
 import { tempDir } from "../support.js";
 import { on, storeNames } from "./support.js";
 
-test.each(storeNames)(
-  "a claim that waits ends with its token, at once, and is handed nothing, on %s",
-  (store) =>
+const kinds = ["task", "review"] as const;
+const waits = storeNames.flatMap((store) => kinds.map((kind) => [kind, store] as const));
+
+test.each(waits)(
+  "a claim of a %s that waits ends with its token, and is handed nothing, on %s",
+  (kind, store) =>
     on(store, async (world) => {
       const { token, id } = (await world.post("/api/tokens", { role: "worker" })).body;
       await world.post("/api/sessions", { id: "a" }, { token });
-      const waiting = world.post("/api/tasks/claim-next", { sessionId: "a", waitMs: 60_000 }, { token });
+      const claim = { sessionId: "a", kind, waitMs: 60_000 };
+      const waiting = world.post("/api/tasks/claim-next", claim, { token });
       // What comes after it on the way is answered before: it waits.
       for (let at = 0; at < 5; at++) expect((await world.get("/api/sessions/a")).status).toBe(200);
       await world.delete(`/api/tokens/${id}`);
@@ -38,10 +42,10 @@ test.each(storeNames)("a stream ends with its token, on %s", (store) =>
   })(),
 );
 
-test.each(storeNames)("a claim that waits for a session that is over ends at once, on %s", (store) =>
+test.each(waits)("a claim of a %s that waits for a session that is over ends at once, on %s", (kind, store) =>
   on(store, async (world) => {
     await world.session("a");
-    const waiting = world.post("/api/tasks/claim-next", { sessionId: "a", waitMs: 60_000 });
+    const waiting = world.post("/api/tasks/claim-next", { sessionId: "a", kind, waitMs: 60_000 });
     const under = async () =>
       /dibs_store_seconds_count\{operation="commit"\} (\d+)/.exec((await world.get("/metrics")).body)?.[1];
     const before = await under();

@@ -270,21 +270,29 @@ describe("what workers do with files", () => {
     expect((await rig.task("0001")).state).toBe("completed");
   });
 
-  test("a worker that completes its task by the command line is believed, and its file is put away", async () => {
-    const { rig, spool } = await holding();
-    const worker = new Sleeper();
-    rig.take("0001", worker.pid);
-    await spool.poll();
-    const { sessionId, epoch } = (await rig.task("0001")).claim!;
-    await rig.dibs.tasks.complete({ taskId: "0001", sessionId, epoch, result: "by hand" });
-    rig.clock.advance(600_000);
-    await spool.poll();
-    expect(rig.ls("in_progress")).toEqual(["0001"]);
-    await worker.kill();
-    await spool.poll();
-    expect(rig.ls("completed/0001")).toContain(`0001.${worker.pid}.md`);
-    expect(rig.ls("stale")).toEqual([]);
-  });
+  test.each([
+    ["completed", {}],
+    ["submitted", { land: { target: "main" } }],
+  ])(
+    "a worker that hands in its task by the command line is believed, and its file is put away (%s)",
+    async (state, settings) => {
+      const { rig, spool } = await holding();
+      await rig.dibs.projects.update({ settings });
+      const worker = new Sleeper();
+      rig.take("0001", worker.pid);
+      await spool.poll();
+      const { sessionId, epoch } = (await rig.task("0001")).claim!;
+      await rig.dibs.tasks.complete({ taskId: "0001", sessionId, epoch, result: "by hand" });
+      rig.clock.advance(600_000);
+      await spool.poll();
+      expect(rig.ls("in_progress")).toEqual(["0001"]);
+      await worker.kill();
+      await spool.poll();
+      expect(rig.ls("completed/0001")).toContain(`0001.${worker.pid}.md`);
+      expect(rig.ls("stale")).toEqual([]);
+      expect((await rig.task("0001")).state).toBe(state);
+    },
+  );
 });
 
 describe("workers that die", () => {

@@ -4,7 +4,7 @@
 
 import { join } from "node:path";
 import type { Dibs } from "../../client/client.js";
-import { hasCode, isLost, storable } from "../../client/holding/index.js";
+import { hasCode, isHandedIn, isLost, storable } from "../../client/holding/index.js";
 import { DibsError } from "../../contract/error.js";
 import type { StageDirectories } from "./directories.js";
 import type { Hold } from "./hold.js";
@@ -260,7 +260,7 @@ export class Reconciler {
     }
   }
 
-  /** A worker can complete its task itself through the CLI or the API; then nothing is lost. */
+  /** A worker can hand in its task itself through the CLI or the API; then nothing is lost. */
   private async noteLoss(hold: Hold, error: unknown): Promise<void> {
     const { dibs, project } = this.parts;
     const { taskId, epoch } = hold.record;
@@ -268,7 +268,7 @@ export class Reconciler {
       ? []
       : (await dibs.tasks.attempts({ ...project, taskId })).attempts;
     const reason = attempts.find((each) => each.epoch === epoch)?.releaseReason;
-    if (reason === "completed") hold.isReported = true;
+    if (isHandedIn(reason)) hold.isReported = true;
     else hold.lost = (error as Error).message;
   }
 

@@ -4,7 +4,15 @@ export { HeldClaim, type HolderOf } from "./claim.js";
 export { hasCode, isLost } from "./endings.js";
 export { type Answer, WorkLoop } from "./loop.js";
 export { beatMsFor, claimSettings, Heartbeat } from "./pace.js";
-export { isSubmitted, type Outcome, Reports, storable, waitsForAnswer, waitsForChildren } from "./reports.js";
+export {
+  isHandedIn,
+  isSubmitted,
+  type Outcome,
+  Reports,
+  storable,
+  waitsForAnswer,
+  waitsForChildren,
+} from "./reports.js";
 export { HeldSession } from "./session.js";
 export { isTransient, untilAnswered } from "./transient.js";
 export { watchTasks } from "./watch.js";

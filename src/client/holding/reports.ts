@@ -11,6 +11,9 @@ export const waitsForChildren = "waits for its subtasks";
 export const waitsForAnswer = "waits for the answer";
 /** Why a task whose work lands is not completed yet. */
 export const isSubmitted = "submitted";
+/** The attempt ended because its work was handed in. */
+export const isHandedIn = (releaseReason: string | null | undefined) =>
+  releaseReason === "completed" || releaseReason === isSubmitted;
 
 export type Outcome =
   | "completed"
@@ -132,7 +135,8 @@ export class Reports<Kind extends Result = Result> {
     const on = project === undefined ? { taskId } : { project, taskId };
     const { attempts } = await this.dibs.tasks.attempts({ ...on, limit: 10 }, this.call);
     const attempt = attempts.find((each) => each.epoch === epoch);
-    return ["completed", isSubmitted, "failed"].includes(attempt?.releaseReason ?? "");
+    const reason = attempt?.releaseReason;
+    return isHandedIn(reason) || reason === "failed";
   }
 
   private async refused(error: unknown): Promise<Outcome> {
