@@ -2,7 +2,7 @@
 // task goes back: the next worker would only try the same wall again.
 
 import type { Dibs } from "../client/client.js";
-import type { HolderOf } from "../client/holding/index.js";
+import type { HolderOf, Sent } from "../client/holding/index.js";
 import type { Limit } from "./limit.js";
 import type { Reported } from "./usage.js";
 
@@ -10,7 +10,7 @@ export interface AtEnd {
   dibs: Dibs;
   by: HolderOf;
   /** Repeats a call until the store answers, or it is too late for that. */
-  untilAnswered<T>(call: () => Promise<T>): Promise<T>;
+  untilAnswered<T>(call: (sent: Sent) => Promise<T>): Promise<T>;
   onTrouble(error: unknown): void;
 }
 
@@ -26,7 +26,7 @@ const reasonLengthMax = 300;
 /** What cannot be reported is not worth the attempt. */
 export async function reportUsage({ dibs, by, ...end }: AtEnd, usage: Reported | null): Promise<void> {
   if (!usage) return;
-  await end.untilAnswered(() => dibs.tasks.usage({ ...by, ...usage })).catch(end.onTrouble);
+  await end.untilAnswered((sent) => dibs.tasks.usage({ ...by, ...usage }, sent)).catch(end.onTrouble);
 }
 
 /** Holds what the session uses; says which of it. Without a time the store chooses the pause. */
@@ -48,7 +48,8 @@ export async function holdFor(
       ...until,
     };
     try {
-      await end.untilAnswered(() => dibs.resources.hold({ ...hold, ...(project ? { project } : {}) }));
+      const on = project ? { project } : {};
+      await end.untilAnswered((sent) => dibs.resources.hold({ ...hold, ...on }, sent));
       held.push(id);
     } catch (error) {
       end.onTrouble(error);

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { gatherReview, type ReviewFacts, type WireSubmission } from "../client/brief/review-facts.js";
-import { HeldClaim, type HolderOf, hasCode, isLost, Reports } from "../client/holding/index.js";
+import { HeldClaim, type HolderOf, hasCode, isLost, Reports, type Sent } from "../client/holding/index.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { startRequestFor } from "./command.js";
@@ -219,7 +219,7 @@ export class ReviewAttempt {
 
   private async giveBack(exit: Exit, limit: Limit): Promise<AttemptEnd> {
     const { dibs, uses = {}, onTrouble = () => undefined } = this.parts.options;
-    const untilAnswered = <T>(call: () => Promise<T>) => this.reports.untilAnswered(call);
+    const untilAnswered = <T>(call: (sent: Sent) => Promise<T>) => this.reports.untilAnswered(call);
     const held = await holdFor({ dibs, by: this.by, untilAnswered, onTrouble }, limit, Object.keys(uses));
     return { ...(await this.release(limitReason(limit), exit)), limit: { ...limit, held } };
   }
@@ -228,9 +228,9 @@ export class ReviewAttempt {
     const { dibs } = this.parts.options;
     const on = { ...this.by, submission: this.parts.submission.number };
     try {
-      await this.reports.untilAnswered(async () => {
-        if (verdict === "request-changes") await dibs.tasks.requestChanges({ ...on, reason: findings });
-        else await dibs.tasks.approve({ ...on, ...(findings === "" ? {} : { comment: findings }) });
+      await this.reports.untilAnswered(async (sent) => {
+        if (verdict === "request-changes") await dibs.tasks.requestChanges({ ...on, reason: findings }, sent);
+        else await dibs.tasks.approve({ ...on, ...(findings === "" ? {} : { comment: findings }) }, sent);
       });
       return this.ending("completed", exit, verdictWords[verdict]);
     } catch (error) {
@@ -240,14 +240,15 @@ export class ReviewAttempt {
 
   /** The refusal says whose verdict came first. A review that still counts as held would keep the session from the next one. */
   private async lost(error: unknown, exit: Exit): Promise<AttemptEnd> {
-    await this.parts.options.dibs.tasks.release(this.by).catch(() => undefined);
+    const { options, silence } = this.parts;
+    await options.dibs.tasks.release(this.by, { signal: silence }).catch(() => undefined);
     return this.ending("lost", exit, error instanceof Error ? error.message : String(error));
   }
 
   private async release(reason: string, exit: Exit): Promise<AttemptEnd> {
     try {
       const report = { ...this.by, reason: reason.slice(0, 500) };
-      await this.reports.untilAnswered(() => this.parts.options.dibs.tasks.release(report));
+      await this.reports.untilAnswered((sent) => this.parts.options.dibs.tasks.release(report, sent));
       return this.ending("released", exit, reason);
     } catch (error) {
       if (!isLost(error) && !hasCode(error, "INVALID_STATE")) this.parts.options.onTrouble?.(error);

@@ -167,7 +167,11 @@ test("a session that the store has forgotten is registered again, and the call r
   await session.end();
 });
 
-function reportsOf(dibs: Dibs, held: HeldClaim, more: { shorten?: () => string } = {}) {
+function reportsOf(
+  dibs: Dibs,
+  held: HeldClaim,
+  more: { shorten?: () => string; silence?: AbortSignal } = {},
+) {
   const hurry = new AbortController();
   const trouble: unknown[] = [];
   const options = { retryMs: 1, hurry: hurry.signal, onTrouble: (error: unknown) => trouble.push(error) };
@@ -204,6 +208,19 @@ test("a report is tried once when the holder must hurry", async () => {
   const { reports, hurry } = reportsOf(flaky(dibs, 1_000), held);
   hurry.abort();
   expect(await reports.complete("done")).toBe("lost");
+});
+
+test("no report waits for a store that never answers when its holder is at its end", async () => {
+  const { dibs, held } = await claimed();
+  const silence = new AbortController();
+  const { reports, hurry } = reportsOf(dibs, held, { silence: silence.signal });
+  hurry.abort();
+  const unanswered = reports.untilAnswered(
+    ({ signal }) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+  );
+  silence.abort();
+  await expect(unanswered).rejects.toBe(silence.signal.reason);
 });
 
 test("a task with open subtasks goes back instead of being completed", async () => {

@@ -9,6 +9,7 @@ export {
   isSubmitted,
   type Outcome,
   Reports,
+  type Sent,
   storable,
   waitsForAnswer,
   waitsForChildren,

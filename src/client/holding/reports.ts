@@ -15,6 +15,12 @@ export const isSubmitted = "submitted";
 export const isHandedIn = (releaseReason: string | null | undefined) =>
   releaseReason === "completed" || releaseReason === isSubmitted;
 
+/** How a report is sent. */
+export interface Sent {
+  /** After it nothing is sent, and no answer is waited for. */
+  signal?: AbortSignal;
+}
+
 export type Outcome =
   | "completed"
   | "failed"
@@ -53,14 +59,14 @@ export class Reports<Kind extends Result = Result> {
   ) {}
 
   async start(): Promise<void> {
-    await this.untilAnswered(() => this.dibs.tasks.start(this.claim.by, this.call));
+    await this.untilAnswered((sent) => this.dibs.tasks.start(this.claim.by, sent));
   }
 
   /** With open subtasks it is not done; with an open question it waits for the answer. */
   async complete(result: Kind): Promise<Outcome> {
     const { by } = this.claim;
     try {
-      await this.untilAnswered(() => this.dibs.tasks.complete({ ...by, result } as never, this.call));
+      await this.untilAnswered((sent) => this.dibs.tasks.complete({ ...by, result } as never, sent));
       return "completed";
     } catch (error) {
       if (hasCode(error, "INVALID_STATE")) return this.release(waitsForAnswer);
@@ -72,9 +78,7 @@ export class Reports<Kind extends Result = Result> {
   async submit(result: Kind, handIn: HandIn): Promise<Outcome> {
     const { by } = this.claim;
     try {
-      await this.untilAnswered(() =>
-        this.dibs.tasks.submit({ ...by, ...handIn, result } as never, this.call),
-      );
+      await this.untilAnswered((sent) => this.dibs.tasks.submit({ ...by, ...handIn, result } as never, sent));
       return "completed";
     } catch (error) {
       // Landing was turned off meanwhile, or a question is open.
@@ -87,7 +91,7 @@ export class Reports<Kind extends Result = Result> {
   /** Whether the claim is still held, as the store says it now; else how it ended. */
   async ended(): Promise<Outcome | null> {
     try {
-      await this.untilAnswered(() => this.dibs.tasks.heartbeat(this.claim.by, this.call));
+      await this.untilAnswered((sent) => this.dibs.tasks.heartbeat(this.claim.by, sent));
       return null;
     } catch (error) {
       // A question is open.
@@ -111,7 +115,7 @@ export class Reports<Kind extends Result = Result> {
   async fail(error: string, { retryable, quick }: { retryable: boolean; quick: boolean }): Promise<Outcome> {
     const report = { ...this.claim.by, error: storable(error), retryable, quick };
     try {
-      await this.untilAnswered(() => this.dibs.tasks.fail(report, this.call));
+      await this.untilAnswered((sent) => this.dibs.tasks.fail(report, sent));
       return "failed";
     } catch (refused) {
       return this.refused(refused);
@@ -121,7 +125,7 @@ export class Reports<Kind extends Result = Result> {
   async release(reason: string): Promise<Outcome> {
     const report = { ...this.claim.by, reason };
     try {
-      const { task } = await this.untilAnswered(() => this.dibs.tasks.release(report, this.call));
+      const { task } = await this.untilAnswered((sent) => this.dibs.tasks.release(report, sent));
       this.releasedFor = reason;
       return task.state === "awaiting_response" ? "awaiting" : "released";
     } catch (error) {
@@ -145,15 +149,15 @@ export class Reports<Kind extends Result = Result> {
     return "lost";
   }
 
-  private get call() {
+  private get call(): Sent {
     const { silence } = this.options;
     return silence ? { signal: silence } : {};
   }
 
-  untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  untilAnswered<T>(call: (sent: Sent) => Promise<T>): Promise<T> {
     const { retryMs, hurry, onTrouble } = this.options;
     const isStopped = () => hurry.aborted || this.claim.isLate;
-    return untilAnswered(call, { retryMs, isStopped, onTrouble, signal: hurry });
+    return untilAnswered(() => call(this.call), { retryMs, isStopped, onTrouble, signal: hurry });
   }
 }
 
