@@ -7,6 +7,7 @@ import { effectivePriority } from "../../src/core/priority.js";
 import type { Project } from "../../src/core/project.js";
 import { whoIs } from "../../src/core/ready.js";
 import type { Outcome } from "../../src/core/refusal.js";
+import { heldReviews } from "../../src/core/review.js";
 import { isLive } from "../../src/core/session.js";
 import type { Task } from "../../src/core/task.js";
 import type { Reads } from "../../src/core/view.js";
@@ -46,6 +47,7 @@ export function misorder(
   command: ClaimNextCommand,
   outcome: Outcome<unknown>,
   claimable: string[] | null,
+  now: number,
 ): string | null {
   if (!outcome.ok || claimable === null) return null;
   const { taskId, resumed, breaker } = outcome.value as {
@@ -65,6 +67,7 @@ export function misorder(
   const held = view
     .claimsOf(command.project, session.id)
     .filter((claim) => view.task(command.project, claim.taskId)?.openChildren === 0);
-  if (claimable.length === 0 || held.length >= session.capacity) return null;
+  const count = held.length + heldReviews(view, session, now).length;
+  if (claimable.length === 0 || count >= session.capacity) return null;
   return `claim-next gave nothing, but ${claimable[0]} is claimable`;
 }

@@ -215,7 +215,7 @@ export class Rig {
     const outcome = carry({ view, now, apply }, command);
     const isReserved = reservations !== JSON.stringify(reservationsOf(view));
     const isJudged = command.type === "claim-next" && !isReserved;
-    const problem = isJudged ? misorder(view, command, outcome, claimable) : null;
+    const problem = isJudged ? misorder(view, command, outcome, claimable, now) : null;
     return { deed: { command, outcome, changes: last, stale, attempts }, problem };
   }
 

@@ -15,7 +15,7 @@ export const updateProject = operation({
       paused: z.boolean().optional(),
     }),
   output: () => z.object({ success: success(), project: projectShape() }),
-  refusals: ["RESOURCE_NOT_FOUND"],
+  refusals: ["RESOURCE_NOT_FOUND", "INVALID_STATE"],
   http: { method: "PATCH", path: "/api/projects/:id" },
   cli: "project set",
 });
