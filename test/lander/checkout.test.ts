@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { acceptRewind } from "../../src/lander/index.js";
 import { crashBefore, git, newRepository, onceBefore, Stage, tempDir, write } from "./support.js";
 
 test("uncommitted changes hold only the submissions that touch the same path", async () => {
@@ -151,6 +152,27 @@ test("a target that does not exist, and one that was rewound, hold everything", 
   expect((await stage.land()).held).toMatchObject([{ reason: "TARGET_MISSING" }]);
   git(stage.root, "branch", "main", landed);
   expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
+test("once a person accepts a rewound target, landing goes on, and nothing that landed before lands again", async () => {
+  const stage = await Stage.open();
+  const first = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  git(stage.root, "reset", "--hard", "--quiet", "main^");
+  const second = await stage.handIn({ "c.txt": "c\n" });
+  const third = await stage.handIn({ "d.txt": "d\n" });
+  const rewound = { reason: "TARGET_REWOUND", fix: "dibs land --accept-rewind" };
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [rewound] });
+  expect([await stage.stateOf(second), await stage.stateOf(third)]).toEqual(["submitted", "submitted"]);
+  await acceptRewind(stage.options());
+  expect(await stage.land()).toMatchObject({ landed: 2, returned: 0, held: [] });
+  expect(git(stage.root, "log", "--reverse", "--format=%s", "main")).toBe("Start\nTask 2\nTask 3");
+  expect([stage.has("main", "b.txt"), stage.read("b.txt")]).toEqual([false, null]);
+  expect(await stage.stateOf(first)).toBe("completed");
+  // Only that rewind was accepted, not the next one.
+  git(stage.root, "reset", "--hard", "--quiet", "main^");
+  await stage.handIn({ "e.txt": "e\n" });
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [rewound] });
 });
 
 test("a missing target is held although nothing is submitted, until it is there", async () => {
