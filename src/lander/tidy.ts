@@ -30,6 +30,25 @@ export async function tidyBranch(
   return kept;
 }
 
+/** What an interrupted lander has left of branches that it was tidying. Nothing that is gone is asked for on the remote. */
+export async function tidyAgain(
+  repository: Repository,
+  place: Target,
+  landed: readonly LandedBranch[],
+): Promise<void> {
+  const { root } = repository;
+  const { remote } = place;
+  const refs = landed.map(({ branch }) => `refs/heads/${branch}`);
+  if (refs.length === 0) return;
+  const ask = ["ls-remote", remote ?? "", ...refs];
+  const listed = remote === null ? null : await gitOr(root, ask, { timeoutMs: pushTimeoutMs });
+  const there = new Set((listed ?? "").split("\n").map((line) => line.split("\t")[1]));
+  for (const each of landed) {
+    if (there.has(`refs/heads/${each.branch}`) || (await isOwnBranch(root, each.branch)))
+      await tidyBranch(repository, place, each);
+  }
+}
+
 /** A branch is Dibs' own if git's config names its task. */
 async function isOwnBranch(root: string, branch: string): Promise<boolean> {
   return (await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-task`])) !== null;
@@ -46,7 +65,9 @@ async function tidyHere(repository: Repository, { branch, commit }: LandedBranch
     const why = await removeWorktree(root, path);
     if (why !== null) return `worktree ${path} was kept: ${why}`;
   }
-  if ((await gitOr(root, ["update-ref", "-d", ref, commit])) === null) return `${branch} has newer commits`;
+  const isThere = (await gitOr(root, ["rev-parse", "--verify", "--quiet", ref])) !== null;
+  if (isThere && (await gitOr(root, ["update-ref", "-d", ref, commit])) === null)
+    return `${branch} has newer commits`;
   await gitOr(root, ["config", "--local", "--remove-section", `branch.${branch}`]);
   return null;
 }

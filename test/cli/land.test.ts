@@ -120,6 +120,35 @@ test("land --once exits 1 if a landing is held, and the inbox says why", async (
   expect(await place.says(["explain", "0001"])).toContain("list.txt");
 });
 
+test("doctor prints a landed commit that main no longer has, with the fix, and exits 1; the fix lets landing go on", async () => {
+  const place = await openRepository(await placeWithStore());
+  await place.add({ title: "One", prompt: "x" });
+  await place.dibs(["work", "--until-empty", "--", ...sh("echo one > one.txt")]);
+  const { landed } = await place.task("0001");
+  place.git("reset", "--hard", "--quiet", "main^");
+  const { code, out } = await place.dibs(["doctor"], { env: { COLUMNS: "400" } });
+  expect(code).toBe(1);
+  const [id, short] = [landed.commit, landed.commit.slice(0, 10)];
+  const said = out.replaceAll(/\s+/g, " ");
+  expect(said).toContain(
+    `problem landing Task 0001 is completed, but its commit ${short} is not on main. → git cherry-pick ${id}`,
+  );
+  expect(said).toContain(
+    `problem landing main no longer contains ${short}, which landed last. → git merge ${short}, or: dibs land --accept-rewind`,
+  );
+  const json = await place.json(["doctor"]);
+  expect(json.findings).toContainEqual(
+    expect.objectContaining({ check: "landing", status: "problem", advice: `git cherry-pick ${id}` }),
+  );
+  await place.add({ title: "Two", prompt: "x" });
+  await place.dibs(["work", "--until-idle", "--no-land", "--", ...sh("echo two > two.txt")]);
+  const held = await place.dibs(["land", "--once"]);
+  expect(held).toMatchObject({ code: 1, out: expect.stringContaining("dibs land --accept-rewind") });
+  await place.says(["land", "--once", "--accept-rewind"]);
+  expect(place.git("ls-tree", "--name-only", "main").split("\n")).toEqual(["list.txt", "two.txt"]);
+  expect((await place.task("0002")).state).toBe("completed");
+});
+
 test.each([
   [["land"], "Landing is off"],
   [["land", "--once", "--dry-run"], "cannot be combined"],
@@ -177,6 +206,9 @@ test("what a worker submitted and has not landed is said at its end, and a dry r
     "1 task is submitted and has not landed. Run: dibs land",
   ]);
   expect(await place.says(["list"])).toContain("submitted, waiting to land");
+  const submitted = await place.says(["list", "-s", "submitted"]);
+  expect(submitted).toMatch(/^0001 +One .*submitted, waiting to land$/m);
+  expect(submitted).not.toContain("Two");
   const idle = await place.dibs(["work", "--until-idle", "--no-land", ...command]);
   expect([idle.code, idle.err.split("\n").at(-2)]).toEqual([
     0,

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { acceptRewind } from "../../src/lander/index.js";
 import { crashBefore, git, newRepository, onceBefore, Stage, tempDir, write } from "./support.js";
 
 test("uncommitted changes hold only the submissions that touch the same path", async () => {
@@ -71,6 +72,25 @@ test("an ignored file that a submission adds by force is not overwritten", async
   } as never);
   expect(await stage.land()).toMatchObject({ landed: 0, held: [{ reason: "CHECKOUT_DIRTY" }] });
   expect(stage.read(".env")).toBe("SECRET=mine\n");
+});
+
+test("an ignored file that appears as the landing moves is not overwritten", async () => {
+  const stage = await Stage.open({ root: newRepository({ ".gitignore": ".env\n" }) });
+  const path = join(tempDir(), "work");
+  git(stage.root, "worktree", "add", "--quiet", "-b", "sneaky", path);
+  write(path, { ".env": "SECRET=theirs\n" });
+  git(path, "add", "--force", ".env");
+  git(path, "commit", "--quiet", "-m", "env");
+  const taskId = await stage.submitCommit(git(path, "rev-parse", "HEAD"));
+  const before = stage.tip;
+  const created = onceBefore("merge into checkout", () => write(stage.root, { ".env": "SECRET=mine\n" }));
+  const end = await stage.land(created);
+  expect(end).toMatchObject({ landed: 0, held: [{ message: expect.stringContaining(".env") }] });
+  expect(stage.read(".env")).toBe("SECRET=mine\n");
+  expect([stage.tip, await stage.stateOf({ taskId })]).toEqual([before, "submitted"]);
+  rmSync(join(stage.root, ".env"));
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(stage.read(".env")).toBe("SECRET=theirs\n");
 });
 
 test.each([
@@ -151,6 +171,27 @@ test("a target that does not exist, and one that was rewound, hold everything", 
   expect((await stage.land()).held).toMatchObject([{ reason: "TARGET_MISSING" }]);
   git(stage.root, "branch", "main", landed);
   expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
+test("once a person accepts a rewound target, landing goes on, and nothing that landed before lands again", async () => {
+  const stage = await Stage.open();
+  const first = await stage.handIn({ "b.txt": "b\n" });
+  await stage.land();
+  git(stage.root, "reset", "--hard", "--quiet", "main^");
+  const second = await stage.handIn({ "c.txt": "c\n" });
+  const third = await stage.handIn({ "d.txt": "d\n" });
+  const rewound = { reason: "TARGET_REWOUND", fix: "dibs land --accept-rewind" };
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [rewound] });
+  expect([await stage.stateOf(second), await stage.stateOf(third)]).toEqual(["submitted", "submitted"]);
+  await acceptRewind(stage.options());
+  expect(await stage.land()).toMatchObject({ landed: 2, returned: 0, held: [] });
+  expect(git(stage.root, "log", "--reverse", "--format=%s", "main")).toBe("Start\nTask 2\nTask 3");
+  expect([stage.has("main", "b.txt"), stage.read("b.txt")]).toEqual([false, null]);
+  expect(await stage.stateOf(first)).toBe("completed");
+  // Only that rewind was accepted, not the next one.
+  git(stage.root, "reset", "--hard", "--quiet", "main^");
+  await stage.handIn({ "e.txt": "e\n" });
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [rewound] });
 });
 
 test("a missing target is held although nothing is submitted, until it is there", async () => {
@@ -305,6 +346,28 @@ test("the user's own post-merge hook runs", async () => {
   expect(existsSync(join(stage.root, ".git", "was-here"))).toBe(true);
 });
 
+test("hooks of the user's own that core.hooksPath names run, and can refuse", async () => {
+  const stage = await Stage.open();
+  const hook = (name: string, script: string) => {
+    write(stage.root, { [`.husky/${name}`]: `#!/bin/sh\n${script}\n` });
+    chmodSync(join(stage.root, ".husky", name), 0o755);
+  };
+  git(stage.root, "config", "core.hooksPath", ".husky");
+  hook("post-merge", "touch .git/was-here");
+  hook(
+    "reference-transaction",
+    '[ "$1" != prepared ] || ! grep -q refs/heads/main || { echo "closed on Sundays" >&2; exit 1; }',
+  );
+  await stage.handIn({ "b.txt": "b\n" });
+  const reason = { reason: "CHECKOUT_REFUSED", message: expect.stringContaining("closed on Sundays") };
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [reason] });
+  expect(existsSync(join(stage.root, ".git/was-here"))).toBe(false);
+  rmSync(join(stage.root, ".husky/reference-transaction"));
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(existsSync(join(stage.root, ".git/was-here"))).toBe(true);
+  expect(git(stage.root, "config", "core.hooksPath")).toBe(".husky");
+});
+
 test("renamed, binary, executable and linked files, and a file in place of a directory, land as they are", async () => {
   const stage = await Stage.open({
     root: newRepository({ "old.txt": "same words\n".repeat(20), "dir/x.txt": "x\n" }),
@@ -334,6 +397,53 @@ test("renamed, binary, executable and linked files, and a file in place of a dir
   expect(readFileSync(join(stage.root, "picture.bin"))).toEqual(Buffer.from([0, 255, 1, 254, 0]));
   expect(stage.read("dir")).toBe("now a file\n");
   expect(git(stage.root, "status", "--porcelain", "--untracked-files=no")).toBe("");
+});
+
+test.each([
+  ["", []],
+  [
+    ", although the user has switched renames off",
+    ["merge.renames", "diff.renames", "merge.directoryRenames"],
+  ],
+])("a file that one task renames and another edits lands with both%s", async (_, off) => {
+  const lines = Array.from({ length: 20 }, (_, n) => `line ${n}\n`).join("");
+  const stage = await Stage.open({ root: newRepository({ "old.txt": lines }) });
+  for (const name of off) git(stage.root, "config", name, "false");
+  await stage.handIn({ "old.txt": null, "new.txt": lines });
+  await stage.handIn({ "old.txt": lines.replace("line 7", "line seven") });
+  expect(await stage.land()).toMatchObject({ landed: 2, returned: 0, held: [] });
+  expect([stage.has("main", "old.txt"), stage.read("old.txt")]).toEqual([false, null]);
+  expect(stage.read("new.txt")).toBe(lines.replace("line 7", "line seven"));
+});
+
+test.each(["true", "false"])(
+  "a file added to a directory that another task renames is returned, also with merge.directoryRenames=%s of the user's",
+  async (setting) => {
+    const files = Array.from({ length: 4 }, (_, n) => [`${n}.txt`, `${`file ${n}\n`.repeat(9)}`] as const);
+    const inside = (directory: string) =>
+      Object.fromEntries(files.map(([name, text]) => [`${directory}/${name}`, text]));
+    const gone = Object.fromEntries(files.map(([name]) => [`old/${name}`, null]));
+    const stage = await Stage.open({ root: newRepository(inside("old")) });
+    git(stage.root, "config", "merge.directoryRenames", setting);
+    await stage.handIn({ ...gone, ...inside("new") });
+    const added = await stage.handIn({ "old/added.txt": "added\n" });
+    expect(await stage.land()).toMatchObject({ landed: 1, returned: 1, held: [] });
+    expect(await stage.submission(added)).toMatchObject({ end: { reason: "conflict" } });
+    expect([stage.has("main", "old/added.txt"), stage.has("main", "new/added.txt")]).toEqual([false, false]);
+  },
+);
+
+test("two tasks that change the same binary file: the first lands, the other is returned as a conflict", async () => {
+  const picture = (...bytes: number[]) => Uint8Array.from([0, 255, ...bytes, 0, 10, 1, 254]);
+  const stage = await Stage.open({ root: newRepository({ "p.bin": picture(1) }) });
+  const one = await stage.handIn({ "p.bin": picture(2) });
+  const two = await stage.handIn({ "p.bin": picture(3) });
+  expect(await stage.land()).toMatchObject({ landed: 1, returned: 1, held: [] });
+  expect([await stage.stateOf(one), await stage.stateOf(two)]).toEqual(["completed", "queued"]);
+  expect(await stage.submission(two)).toMatchObject({
+    end: { as: "returned", reason: "conflict", detail: expect.stringContaining("p.bin") },
+  });
+  expect(readFileSync(join(stage.root, "p.bin"))).toEqual(Buffer.from(picture(2)));
 });
 
 test("settings and attributes of merges change nothing about what lands", async () => {

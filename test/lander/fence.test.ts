@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Mover } from "../../src/lander/move.js";
 import { checkoutsOf, repositoryAt } from "../../src/lander/repository.js";
-import { git, newRepository, tempDir, until } from "./support.js";
+import { clone, git, newRepository, tempDir, until } from "./support.js";
 
 const place = { target: "main", remote: null };
 const newCommit = (root: string) => git(root, "commit-tree", "main^{tree}", "-p", "main", "-m", "a change");
@@ -33,6 +33,26 @@ test.each(["checked out", "not checked out"])(
     expect(git(root, "rev-parse", "main")).toBe(to);
   },
 );
+
+test("a lander that was replaced moves nothing on a remote, although the target is where it was", async () => {
+  const seed = newRepository();
+  const remote = join(tempDir(), "remote.git");
+  git(seed, "clone", "--quiet", "--bare", seed, remote);
+  // Each on a machine of its own.
+  const [here, there] = [clone(remote), clone(remote)];
+  const moverIn = async (root: string) =>
+    new Mover(await repositoryAt(root), { target: "main", remote: "origin" }, async () => undefined);
+  const [one, two] = [await moverIn(here), await moverIn(there)];
+  await one.takeOver({ holder: "one", epoch: 1 });
+  await two.takeOver({ holder: "two", epoch: 2 });
+  const from = git(remote, "rev-parse", "main");
+  const move = (root: string) => ({ from, to: newCommit(root), checkout: null });
+  await expect(one.move(move(here), { landing: "L1", epoch: 1 })).rejects.toThrow("taken over");
+  expect(git(remote, "rev-parse", "main")).toBe(from);
+  const landed = move(there);
+  await two.move(landed, { landing: "L2", epoch: 2 });
+  expect(git(remote, "rev-parse", "main")).toBe(landed.to);
+});
 
 test("a take-over waits for a move that is under way, and then sees it", async () => {
   const root = newRepository();

@@ -59,6 +59,30 @@ test("a branch with newer commits is kept", async () => {
   expect(git(stage.root, "rev-parse", branch)).toBe(newer);
 });
 
+test("a commit that is amended after it was handed in lands as it was handed in, and the branch is kept", async () => {
+  const stage = await Stage.open();
+  const { taskId, path, branch } = await worked(stage, "echo b > b.txt");
+  write(path, { "b.txt": "second thoughts\n" });
+  git(path, "commit", "--quiet", "--all", "--amend", "-m", "amended");
+  const amended = git(path, "rev-parse", "HEAD");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf({ taskId })).toBe("completed");
+  expect(stage.on("main", "b.txt")).toBe("b");
+  expect(git(stage.root, "rev-parse", branch)).toBe(amended);
+});
+
+test("a branch that is reset after its commit was handed in does not keep the commit from landing", async () => {
+  const stage = await Stage.open();
+  const { taskId, path, branch } = await worked(stage, "echo b > b.txt");
+  git(path, "reset", "--quiet", "--hard", "main");
+  git(stage.root, "reflog", "expire", "--expire=now", "--all");
+  git(stage.root, "gc", "--quiet", "--prune=now");
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+  expect(await stage.stateOf({ taskId })).toBe("completed");
+  expect(stage.on("main", "b.txt")).toBe("b");
+  expect([existsSync(path), hasBranch(stage, branch)]).toEqual([true, true]);
+});
+
 test("a worktree with a submodule is kept, because git cannot remove it, and the change of the submodule lands", async () => {
   const stage = await Stage.open({ land: { reviewPaths: [] } });
   const part = (await Stage.open()).root;

@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { previewLandings } from "../../src/lander/index.js";
 import { machine } from "../runner/support.js";
-import { git, Stage } from "./support.js";
+import { git, newRepository, Stage } from "./support.js";
 
 test("a hook of the user's own that refuses the target, where it is not checked out, holds with what it says", async () => {
   const stage = await Stage.open();
@@ -49,6 +50,24 @@ test("a project that lands on the same branch through another remote is held; th
   });
   expect(stage.has("main", "web.txt")).toBe(false);
   await stage.dibs.projects.update({ id: project, settings: { land: { remote: null } } } as never);
+  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
+});
+
+test("a lander in another repository refuses to start, and moves nothing there", async () => {
+  const stage = await Stage.open();
+  const repository = git(stage.root, "rev-list", "--max-parents=0", "main");
+  await stage.dibs.projects.update({ settings: { land: { repository } } } as never);
+  const handed = await stage.handIn({ "b.txt": "b\n" });
+  const other = newRepository({ "other.txt": "o\n" });
+  const before = git(other, "for-each-ref");
+  const refused = {
+    code: "INVALID_STATE",
+    message: `${other} is not the repository that the project's work lands in.`,
+  };
+  await expect(stage.land({ directory: other })).rejects.toMatchObject(refused);
+  await expect(previewLandings(stage.options({ directory: other }))).rejects.toMatchObject(refused);
+  expect(git(other, "for-each-ref")).toBe(before);
+  expect(await stage.stateOf(handed)).toBe("submitted");
   expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
 });
 

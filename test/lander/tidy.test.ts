@@ -30,6 +30,12 @@ async function handInFromWorktree(stage: Stage, files: Record<string, string>) {
   return { taskId, path, branch, commit };
 }
 
+interface Left {
+  root: string;
+  path: string;
+  branch: string;
+}
+
 const hasBranch = (root: string, branch: string) => git(root, "branch", "--list", branch) !== "";
 const keptOf = (stage: Stage) => stage.steps.flatMap((each) => (each.step === "kept" ? [each.message] : []));
 
@@ -40,6 +46,33 @@ test("a landing that a successor settles is tidied as well", async () => {
   expect(existsSync(path)).toBe(true);
   expect(await stage.land()).toMatchObject({ landed: 1 });
   expect([existsSync(path), hasBranch(stage.root, branch)]).toEqual([false, false]);
+});
+
+test.each([
+  ["before it begins", () => undefined],
+  ["after the worktree was removed", ({ root, path }: Left) => git(root, "worktree", "remove", path)],
+  [
+    "after the branch was deleted",
+    ({ root, path, branch }: Left) => {
+      git(root, "worktree", "remove", path);
+      git(root, "update-ref", "-d", `refs/heads/${branch}`);
+    },
+  ],
+])("tidying that ends %s is finished by the next lander, here and on the remote", async (_, begin) => {
+  const { stage, remote } = await withRemote();
+  const { root } = stage;
+  const { taskId, path, branch } = await handInFromWorktree(stage, { "b.txt": "b\n" });
+  git(root, "push", "--quiet", "origin", branch);
+  await expect(stage.land(crashBefore("tidy"))).rejects.toThrow("crashed");
+  expect(await stage.stateOf({ taskId })).toBe("completed");
+  begin({ root, path, branch });
+  expect(await stage.land()).toMatchObject({ landed: 0, held: [] });
+  expect([existsSync(path), hasBranch(root, branch), hasBranch(remote, branch)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(git(root, "config", "--list", "--local")).not.toContain(branch);
 });
 
 test("a worktree goes with what copy and setup left in it", async () => {

@@ -113,6 +113,39 @@ test.each(drivers)(
   },
 );
 
+test.each(drivers)(
+  "$name: a task's duration is the work until submit, not the wait for its landing",
+  async (driver) => {
+    await withStores([driver], async ([store], clock) => {
+      await store!.open(org, project);
+      const teller = new Teller(store!);
+      await teller.call("projects.update", { settings: { land: { target: "main" } } });
+      await teller.create(1);
+      const held = await teller.claim("a", { start: true });
+      clock.advance(2 * minute);
+      await teller.call("sessions.heartbeat", { sessionId: "a" });
+      await teller.call("tasks.submit", { ...held, commit: commit("1"), base: commit("0") });
+      const seconds = async () => {
+        const families = parseExposition(renderFamilies(await storeFamilies(teller.executor, org)));
+        const samples = [...families.values()].flatMap((family) => family.samples);
+        const sample = (wanted: string) => samples.find(({ name }) => name === wanted)?.value;
+        return [sample("task_duration_seconds_count"), sample("task_duration_seconds_sum")];
+      };
+      expect(await seconds()).toEqual([0, 0]);
+      clock.advance(10 * minute);
+      const { lease } = await teller.call("landings.lease", { ...place, holder: "lander" });
+      const { epoch } = lease;
+      const tasks = [{ taskId: held.taskId, submission: 1, commit: commit("2") }];
+      const { landing } = await teller.call("landings.open", { ...place, epoch, tasks, commit: commit("2") });
+      await teller.call("landings.landed", { id: landing.id, epoch });
+      expect(await seconds()).toEqual([1, 120]);
+      expect(await teller.call("stats.get")).toMatchObject({
+        throughput: { avg_completion_time_seconds: 120 },
+      });
+    });
+  },
+);
+
 test("totals of a program that did not count landings continue from 0", () => {
   const { returns, submissions, landings, flakyChecks, landingWaits, notLanded, ...older } = noTotals(7);
   expect(wholeTotals({ ...older, completions: 5 })).toEqual({ ...noTotals(7), completions: 5 });

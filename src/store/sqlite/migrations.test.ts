@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { expect, test } from "vitest";
 import { noChanges } from "../../core/changes.js";
+import { defaultSettings } from "../../core/project.js";
+import { TestClock, World } from "../conformance/index.js";
 import { openFile } from "./connection.js";
 import { knownSchema } from "./known-schema.js";
 import { applicationId, migrations, migrationTable, numbersPerOrg, schemaVersion } from "./schema.js";
@@ -15,13 +17,15 @@ const no = (ordinal: number) => numbersPerOrg + ordinal;
 function makeOld(file: string): void {
   const db = new DatabaseSync(file);
   const first = migrations[0]!;
+  // It knew nothing of landing and resources.
+  const { land, worktree, uses, scopes, ...settings } = defaultSettings;
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA journal_mode = WAL;
     CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_by INTEGER NOT NULL) STRICT;
     INSERT INTO migration VALUES (1, '${first.name}', 1);
     ${first.sql}
     PRAGMA user_version = 1;
     INSERT INTO org VALUES (1, 'default', 2, 1, 1, 0, 5, 5, 'demo', 5);
-    INSERT INTO project VALUES ('default', 'demo', '{}', 0, 5, 5);
+    INSERT INTO project VALUES ('default', 'demo', '${JSON.stringify(settings)}', 0, 5, 5);
     INSERT INTO session VALUES ('default', 'demo', 'a', NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, NULL, 5, 5, NULL, 1, NULL);
     INSERT INTO task VALUES (${no(1)}, 'default', 'demo', '0001', 'task', NULL, 'first', 'queued', 50, NULL, 0, NULL, 0, 5, 5, 5, NULL,
       NULL, 0, 0, 0, '{"correlationId":"c","createdBy":"user:x"}');
@@ -84,6 +88,43 @@ test("a store of the first version is brought up to date, and goes on", async ()
       migrations.map(({ version, name }) => ({ version, name })),
     );
     db.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test("a task of the first version is there after the migration, and its change is submitted and lands", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "dibs-"));
+  const file = join(directory, "dibs.db");
+  try {
+    makeOld(file);
+    const clock = new TestClock();
+    const store = await openSqliteStore(file, clock);
+    await store.open("default", "demo");
+    const world = new World(store, clock);
+    expect(await world.look("0001")).toMatchObject({
+      id: "0001",
+      title: "first",
+      now: "queued",
+      priority: 50,
+      createdAt: 5,
+      submission: null,
+      landed: null,
+    });
+    const [commit, repository] = ["c".repeat(40), "a".repeat(40)];
+    const place = { repository, target: "main" };
+    await world.settings({ land: place });
+    const epoch = await world.claim("0001", "agent", { start: true });
+    const result = { output: "", filesCreated: [], filesModified: [] };
+    await world.ok({ type: "submit", taskId: "0001", sessionId: "agent", epoch, commit, result });
+    const lease = await world.ok({ type: "acquire-lander", ...place, holder: "lander" });
+    const tasks = [{ project: "demo", taskId: "0001", submission: 1, commit }];
+    const opened = { ...place, epoch: lease.epoch, tasks, commit };
+    const { id } = await world.ok({ type: "open-landing", ...opened });
+    await world.ok({ type: "land", id, epoch: lease.epoch });
+    expect(await world.look("0001")).toMatchObject({ now: "completed", landed: { commit, target: "main" } });
+    await world.checkInvariants();
+    await store.close();
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
