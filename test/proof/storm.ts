@@ -13,6 +13,9 @@ export interface Place {
   url?: string;
   server?: string;
   token?: string;
+  /** Of a client of the server. */
+  timeoutMs?: number;
+  silenceMs?: number;
 }
 
 export interface StormOptions {
