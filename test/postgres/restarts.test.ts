@@ -90,7 +90,10 @@ test("a server that crashes, restarts or loses a process at any moment costs nob
   }
   await fleet.goesOn(20);
   await expectWhole(fleet, url);
-  report("PostgreSQL restarts", { "PostgreSQL faults": outages.length, completed: fleet.completed.size });
+  report("PostgreSQL restarts", {
+    "PostgreSQL faults": outages.length,
+    "completed tasks": fleet.completed.size,
+  });
 });
 
 test("connections that the administrator ends, again and again, are replaced unnoticed", async () => {
@@ -112,5 +115,5 @@ test("connections that the administrator ends, again and again, are replaced unn
   }
   await fleet.goesOn(20);
   await expectWhole(fleet, url);
-  report("PostgreSQL connections", { "PostgreSQL faults": ended, completed: fleet.completed.size });
+  report("PostgreSQL connections", { "PostgreSQL faults": ended, "completed tasks": fleet.completed.size });
 });

@@ -48,14 +48,13 @@ test("a server that is killed, with workers that are killed, loses nothing and d
     await storm.progress(20 + Math.floor(random() * 40));
     await sleep(random() * 10);
     await server.kill();
-    storm.figures.kills++;
     server = await new Serving(db, { args: ["--port", String(port), "--log-level", "error"] }).ready();
     await storm.killWorker();
   }
   const history = await storm.end(dibs);
   expect(impossible(history)).toEqual([]);
   await checkStore(db);
-  report("servers", storm.figures);
+  report("servers", { ...storm.figures, "server kills": kills });
 });
 
 test("HTTP connections that break, stall, overtake and stay half open lose nothing and do nothing twice", async () => {
