@@ -32,7 +32,7 @@ const parts = [
   },
   {
     name: "servers",
-    title: "Servers and PostgreSQL are killed, connections of both break",
+    title: "Servers and PostgreSQL are killed, connections of both break, stall and stay half open",
     files: ["test/proof/storm-servers.test.ts"],
     env: { DIBS_PROOF_WORKERS: "4", DIBS_PROOF_KILLS: "12", DIBS_PROOF_FAULTS: "40" },
     share: 4,
@@ -120,7 +120,7 @@ const parts = [
   {
     name: "repository",
     title: "A hostile repository",
-    files: ["test/cli/trust.test.ts"],
+    files: ["test/cli/trust.test.ts", "test/lander/landing-worktree.test.ts"],
   },
 ];
 
