@@ -4,7 +4,7 @@
  * time would leave at worst. The time is in microseconds, of the clock that all processes share, and of the end of the copy.
  *
  * With FAIL_ONE_IN, one in so many writes and syncs of these files fails with EIO or ENOSPC and is not done, after the first hundred
- * of a process, so that it has opened its store.
+ * of a process, so that it has opened its store. FAIL_SEED decides which ones.
  *
  *   cc -shared -fPIC -O1 -o power.so power.c -ldl     LD_PRELOAD=./power.so POWER_FROM=… POWER_TO=… program
  */
@@ -84,7 +84,10 @@ static int fails(int fd) {
   char path[PATH_MAX];
   if (!one_in || !name_of(fd, path)) return 0;
   if (++seen <= 100) return 0;
-  if (!seed) seed = (unsigned)getpid();
+  if (!seed) {
+    const char *from = getenv("FAIL_SEED");
+    seed = from ? (unsigned)atoi(from) : (unsigned)getpid();
+  }
   if (rand_r(&seed) % atoi(one_in) != 0) return 0;
   errno = rand_r(&seed) % 4 == 0 ? ENOSPC : EIO;
   return 1;

@@ -47,18 +47,24 @@ interface Image {
 class Disk {
   readonly live = tempDir();
   private readonly synced = tempDir();
+  private readonly library = build();
 
   get path(): string {
     return join(this.live, "dibs.db");
   }
 
   get environment(): Record<string, string> {
-    return { LD_PRELOAD: build(), POWER_FROM: this.live, POWER_TO: this.synced };
+    return { LD_PRELOAD: this.library, POWER_FROM: this.live, POWER_TO: this.synced };
   }
 
-  /** One in so many writes and syncs fails. */
-  failing(oneIn: number): Record<string, string> {
-    return { LD_PRELOAD: build(), POWER_FROM: this.live, FAIL_ONE_IN: String(oneIn) };
+  /** One in so many writes and syncs fails: the same ones for the same seed. */
+  failing(oneIn: number, seed: number): Record<string, string> {
+    return {
+      LD_PRELOAD: this.library,
+      POWER_FROM: this.live,
+      FAIL_ONE_IN: String(oneIn),
+      FAIL_SEED: String(seed),
+    };
   }
 
   /** All that is there has reached the disk. */
@@ -155,7 +161,7 @@ async function losePower(what: string, children?: string) {
     random,
     workers: 2,
     ttlMs: 60_000,
-    environment,
+    environment: () => environment,
     ...more,
   });
   const directory = tempDir();
@@ -193,7 +199,9 @@ powerTest("writes and syncs that fail lose nothing that was acknowledged", async
   await addResource(dibs);
   await dibs.projects.update({ settings: { maxLost: 1_000 } });
   const place = () => ({ path });
-  const storm = new Storm({ place, random, workers: 2, ttlMs: 60_000, environment: disk.failing(40) });
+  let seed = Math.floor(random() * 2 ** 30);
+  const environment = () => disk.failing(40, ++seed);
+  const storm = new Storm({ place, random, workers: 2, ttlMs: 60_000, environment });
   await storm.start();
   for (let round = 0; round < rounds; round++) {
     await storm.progress(300);

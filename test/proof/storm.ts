@@ -26,8 +26,8 @@ export interface StormOptions {
   /** Of the claims. */
   ttlMs: number;
   clockSteps?: boolean;
-  /** Of the workers. */
-  environment?: Readonly<Record<string, string>>;
+  /** Of a worker. */
+  environment?: () => Readonly<Record<string, string>>;
   /** Where the scripts of the processes are. */
   children?: string;
 }
@@ -103,12 +103,19 @@ export class Storm {
   }
 
   private async newWorker(): Promise<Recorded> {
-    const { place, random, ttlMs, clockSteps, environment = {}, children = childrenHere } = this.options;
+    const {
+      place,
+      random,
+      ttlMs,
+      clockSteps,
+      environment = () => ({}),
+      children = childrenHere,
+    } = this.options;
     const file = this.newFile();
     const name = `worker ${this.count}`;
     const seed = Math.floor(random() * 2 ** 31);
     const input = { ...place(), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
-    const child = startIn(environment, () => new Child(join(children, "worker.mjs"), input));
+    const child = startIn(environment(), () => new Child(join(children, "worker.mjs"), input));
     await child.said("ready");
     return new Recorded(child, file);
   }
