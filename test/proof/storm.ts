@@ -186,6 +186,8 @@ export class Storm {
 
   /** What all of them have seen, and what is there at the end by `dibs`. */
   async end(dibs: Dibs): Promise<History> {
+    // The longer a storm, the more there are. A short one goes on until there is one.
+    if (this.workers.length > 0) await until("a claim uses the resource", () => this.scarceClaims() > 0);
     for (const { child } of this.workers) child.send("stop");
     await Promise.all(this.workers.map(({ child }) => child.exited));
     if (this.reader) {
@@ -202,9 +204,7 @@ export class Storm {
     this.figures.refused += calls.filter(({ refusal }) => refusal !== undefined).length;
     this.figures.unknown += calls.filter(({ end }) => end === undefined).length;
     this.figures.events += log.length;
-    this.figures["claims with a resource"] += calls.filter(
-      ({ call, answer }) => isClaim(call) && usesScarce(answer),
-    ).length;
+    this.figures["claims with a resource"] += this.scarceClaims();
     const streams = this.files.filter(isOfReader).map(streamIn);
     return { ...store, calls, streams };
   }
@@ -212,6 +212,10 @@ export class Storm {
   /** All that the workers have recorded until now. */
   calls(): Call[] {
     return this.files.filter((file) => !isOfReader(file)).flatMap((file) => this.callsIn(file));
+  }
+
+  private scarceClaims(): number {
+    return this.calls().filter(({ call, answer }) => isClaim(call) && usesScarce(answer)).length;
   }
 
   /** How many calls have failed with this code. */
