@@ -14,6 +14,7 @@ import { isHeldUp, type Link, Wire } from "./wire.js";
 
 const kills = amount("KILLS", 2);
 const workers = amount("WORKERS", 2);
+const stops = amount("STOPS", 1);
 const faults = amount("FAULTS", 4);
 const ttlMs = 500;
 /** Of a client whose connection is gone without its knowledge. */
@@ -55,6 +56,34 @@ test("a server that is killed, with workers that are killed, loses nothing and d
   expect(impossible(history)).toEqual([]);
   await checkStore(db);
   report("servers", { ...storm.figures, "server kills": kills });
+});
+
+test("a server that is stopped for longer than leases, while others work on its file, does nothing twice", async () => {
+  const random = seeded("storm-servers.test.ts, stops");
+  const db = databaseIn(tempDir());
+  const server = await new Serving(db, { args: ["--log-level", "error"] }).ready();
+  const { token, url } = server;
+  const dibs = await open({ path: db });
+  await withShortLeases(dibs);
+  const place = (at: number) => (at % 2 === 0 ? { server: url, token } : { path: db });
+  const storm = new Storm({ place, random, workers, ttlMs });
+  await storm.start();
+  for (let done = 0; done < stops; ) {
+    await storm.progress(20 + Math.floor(random() * 40));
+    server.signal("SIGSTOP");
+    const stoppedAt = performance.now();
+    const before = storm.records;
+    await until("its leases have expired", () => performance.now() - stoppedAt > 2 * ttlMs);
+    // Not if it has the lock of the file: then each worker ends one call at most, and begins one.
+    const wentOn = storm.records > before + 2 * workers;
+    server.signal("SIGCONT");
+    if (wentOn) done++;
+  }
+  await storm.progress(30);
+  const history = await storm.end(dibs);
+  expect(impossible(history)).toEqual([]);
+  await checkStore(db);
+  report("stopped servers", { ...storm.figures, "server stops": stops });
 });
 
 test("HTTP connections that break, stall, overtake and stay half open lose nothing and do nothing twice", async () => {

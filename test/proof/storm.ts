@@ -19,8 +19,8 @@ export interface Place {
 }
 
 export interface StormOptions {
-  /** Where workers and readers go; a server can move. */
-  place: () => Place;
+  /** Where the worker with this number goes (from 0), and the reader after the last one; a server can move. */
+  place: (at: number) => Place;
   random: () => number;
   workers: number;
   /** Of the claims. */
@@ -85,7 +85,7 @@ export class Storm {
 
   async startWorkers(): Promise<void> {
     const { workers } = this.options;
-    this.workers.push(...(await Promise.all(Array.from({ length: workers }, () => this.newWorker()))));
+    this.workers.push(...(await Promise.all(Array.from({ length: workers }, (_, at) => this.newWorker(at)))));
   }
 
   /** All workers at the same moment. */
@@ -102,7 +102,7 @@ export class Storm {
     return file;
   }
 
-  private async newWorker(): Promise<Recorded> {
+  private async newWorker(at: number): Promise<Recorded> {
     const {
       place,
       random,
@@ -114,7 +114,7 @@ export class Storm {
     const file = this.newFile();
     const name = `worker ${this.count}`;
     const seed = Math.floor(random() * 2 ** 31);
-    const input = { ...place(), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
+    const input = { ...place(at), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
     const child = startIn(environment(), () => new Child(join(children, "worker.mjs"), input));
     await child.said("ready");
     return new Recorded(child, file);
@@ -123,7 +123,7 @@ export class Storm {
   private async newReader(after: number): Promise<Recorded> {
     const file = this.newFile();
     const child = new Child(join(childrenHere, "reader.mjs"), {
-      ...this.options.place(),
+      ...this.options.place(this.options.workers),
       file,
       after,
       name: "reader",
@@ -132,11 +132,15 @@ export class Storm {
     return new Recorded(child, file);
   }
 
+  /** Of the workers that run. */
+  get records(): number {
+    return this.workers.reduce((sum, worker) => sum + worker.lineCount, 0);
+  }
+
   /** After so many more records of all workers. */
   async progress(records: number): Promise<void> {
-    const total = () => this.workers.reduce((sum, worker) => sum + worker.lineCount, 0);
-    const enough = total() + records;
-    await until(`${records} more records are written`, () => total() >= enough);
+    const enough = this.records + records;
+    await until(`${records} more records are written`, () => this.records >= enough);
   }
 
   private pick(): number {
@@ -151,7 +155,7 @@ export class Storm {
     const at = this.pick();
     await this.workers[at]!.child.kill();
     this.figures.kills++;
-    this.workers[at] = await this.newWorker();
+    this.workers[at] = await this.newWorker(at);
   }
 
   /** It comes back where it was. */
