@@ -32,9 +32,10 @@ const parts = [
   },
   {
     name: "servers",
-    title: "Servers and PostgreSQL are killed, connections of both break",
+    title:
+      "Servers are killed and stopped, PostgreSQL is killed, connections of both break, stall and stay half open",
     files: ["test/proof/storm-servers.test.ts"],
-    env: { DIBS_PROOF_WORKERS: "4", DIBS_PROOF_KILLS: "12", DIBS_PROOF_FAULTS: "40" },
+    env: { DIBS_PROOF_WORKERS: "4", DIBS_PROOF_KILLS: "12", DIBS_PROOF_STOPS: "10", DIBS_PROOF_FAULTS: "40" },
     share: 4,
   },
   {
@@ -120,7 +121,7 @@ const parts = [
   {
     name: "repository",
     title: "A hostile repository",
-    files: ["test/cli/trust.test.ts"],
+    files: ["test/cli/trust.test.ts", "test/lander/landing-worktree.test.ts"],
   },
 ];
 

@@ -10,6 +10,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { report } from "../proof/figures.js";
 import { afterwards, checkStore, open, randomFrom, tempDir, until } from "./support.js";
 
 const bin = resolve(import.meta.dirname, "../../dist/bin.js");
@@ -148,6 +149,7 @@ describe.skipIf(process.platform !== "linux")("dibs work, killed at random", () 
       expect(all.claims).toEqual([]);
       // Kills met attempts: the rig does what it says.
       expect(all.attempts.length).toBeGreaterThan(tasks);
+      report(`dibs work, ${way}`, { kills: killed, "completed tasks": tasks });
     },
   );
 });

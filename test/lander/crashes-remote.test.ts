@@ -1,9 +1,11 @@
 // The same for a target on a remote.
 
-import { test } from "vitest";
-import { effectsOf, killedBefore, stoppedBefore, stopsOf } from "./crashes.js";
+import { afterAll, test } from "vitest";
+import { effectsOf, killedBefore, reportFigures, stoppedBefore, stopsOf } from "./crashes.js";
 
 const place = "on a remote";
+
+afterAll(() => reportFigures(place));
 
 test.each(effectsOf(place))("killed before: %s", (effect) => killedBefore(effect, place));
 

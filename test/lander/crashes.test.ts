@@ -3,12 +3,14 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { isAlive } from "../../src/runtime/liveness.js";
-import { effectsOf, killedBefore, start, stoppedBefore } from "./crashes.js";
+import { effectsOf, killedBefore, reportFigures, start, stoppedBefore } from "./crashes.js";
 import { check, crashBefore, Stage, tempDir, until } from "./support.js";
 
 const place = "checked out";
+
+afterAll(() => reportFigures(place));
 
 test.each(effectsOf(place))("killed before: %s", (effect) => killedBefore(effect, place));
 

@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { expect } from "vitest";
+import { report } from "../proof/figures.js";
 import { afterwards, check, git, type Handed, newRepository, Stage, until, withRemote } from "./support.js";
 
 const program = resolve(import.meta.dirname, "children/lander.mjs");
@@ -111,6 +112,14 @@ async function expectWhole({ place, stage, repository, ...tasks }: Prepared): Pr
   expect(stage.read("a.txt")).toBe(place === "checked out" ? "good\n" : "a\n");
 }
 
+const figures = { kills: 0, stops: 0 };
+
+/** What the tests of one file have done. */
+export function reportFigures(place: TargetPlace): void {
+  report(`landers, target ${place}`, figures);
+  figures.kills = figures.stops = 0;
+}
+
 export async function killedBefore(effect: string, place: TargetPlace): Promise<void> {
   const all = await prepared(place);
   const child = start(all.stage, "kill", effect);
@@ -118,6 +127,7 @@ export async function killedBefore(effect: string, place: TargetPlace): Promise<
   expect(child.hasReached).toBe(true);
   await all.stage.landWhenFree();
   await expectWhole(all);
+  figures.kills++;
 }
 
 export async function stoppedBefore(effect: string, place: TargetPlace): Promise<void> {
@@ -137,4 +147,5 @@ export async function stoppedBefore(effect: string, place: TargetPlace): Promise
   // It has noticed, and nothing has moved.
   expect(refs()).toEqual(before);
   await expectWhole(all);
+  figures.stops++;
 }

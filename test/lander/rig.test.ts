@@ -6,6 +6,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { examineLandings } from "../../src/lander/index.js";
+import { report } from "../proof/figures.js";
 import {
   afterwards,
   check,
@@ -244,8 +245,10 @@ test.each([
     expect(stage.read("mine.txt")).toBe("not committed\n");
     for (const name of person.created) expect(files).toContain(name);
     expect(git(root, "status", "--porcelain", "--untracked-files=no")).toBe("");
-    console.log(
-      `${tasksCount} tasks, ${agents.kills} agents and ${landers.kills} landers killed, ${landers.stops} stopped`,
-    );
+    report(`landings ${where}`, {
+      kills: agents.kills + landers.kills,
+      stops: landers.stops,
+      "landed tasks": landed,
+    });
   },
 );

@@ -6,8 +6,9 @@ import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { connectSql } from "./sql.js";
+import { connectSql, type Sql } from "./sql.js";
 
 const run = promisify(execFile);
 const nobody = 65_534;
@@ -26,6 +27,10 @@ export interface Server {
   crash(): Promise<void>;
   /** Asks it to end without waiting for clients, and starts it again. */
   restart(): Promise<void>;
+  /** Kills the process of one client, which must be there. The server ends all the others then, and recovers. */
+  killBackend(): Promise<void>;
+  /** Kills the process that all others of the server come from, and starts it again. */
+  killPostmaster(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -106,6 +111,18 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       child!.once("exit", () => resolve());
       child!.kill(signal);
     });
+  const startAfterKill = async () => {
+    const deadline = performance.now() + 50_000;
+    for (;;) {
+      try {
+        return await start();
+      } catch (error) {
+        // PostgreSQL refuses to start while a process of the killed server is left. Each ends when it notices.
+        if (isRunning() || performance.now() > deadline) throw error;
+        await sleep(50);
+      }
+    }
+  };
   await start();
   return {
     url,
@@ -119,12 +136,48 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       await end("SIGINT"); // fast shutdown
       await start();
     },
+    async killBackend() {
+      await killBackend(url());
+      await answering(url(), isRunning);
+    },
+    async killPostmaster() {
+      await end("SIGKILL");
+      await startAfterKill();
+    },
     async stop() {
       await end("SIGQUIT");
       rmSync(directory, { recursive: true, force: true });
       process.off("exit", onExit);
     },
   };
+}
+
+/** Until the server has ended the other backends. */
+async function killBackend(url: string): Promise<void> {
+  const [sql, watch] = [connectSql(url), connectSql(url)];
+  try {
+    const [watching] = await watch`SELECT pg_backend_pid() AS pid`;
+    const noticed = watch`SELECT pg_sleep(60)`.then(
+      () => false,
+      () => true,
+    );
+    while (!(await isOneKilled(sql, watching!.pid))) await sleep(10);
+    if (!(await noticed)) throw new Error("PostgreSQL has not noticed that a backend was killed");
+  } finally {
+    await Promise.all([sql.end(), watch.end()]);
+  }
+}
+
+async function isOneKilled(sql: Sql, spared: number): Promise<boolean> {
+  const [client] = await sql`SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'
+    AND pid NOT IN (pg_backend_pid(), ${spared}) ORDER BY random() LIMIT 1`;
+  try {
+    return client !== undefined && process.kill(client.pid, "SIGKILL");
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
 }
 
 /** Whoever answers must be the server that was started, not one that had the port before. */
@@ -138,7 +191,7 @@ async function answering(url: string, isRunning: () => boolean): Promise<void> {
       throw new Error("PostgreSQL ended at its start");
     } catch (error) {
       if (!isRunning() || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     } finally {
       await sql.end();
     }

@@ -4,7 +4,8 @@
  * time would leave at worst. The time is in microseconds, of the clock that all processes share, and of the end of the copy.
  *
  * With FAIL_ONE_IN, one in so many writes and syncs of these files fails with EIO or ENOSPC and is not done, after the first hundred
- * of a process, so that it has opened its store.
+ * of a process, so that it has opened its store. FAIL_SEED decides which ones. After these hundred,
+ * one in FAIL_READ_ONE_IN reads fails with EIO, too.
  *
  *   cc -shared -fPIC -O1 -o power.so power.c -ldl     LD_PRELOAD=./power.so POWER_FROM=… POWER_TO=… program
  */
@@ -77,16 +78,34 @@ static void keep(int fd) {
   errno = before;
 }
 
-/* Whether this one fails. */
+/* Of writes and syncs. */
+static unsigned seen;
+
+static unsigned number(void) {
+  static unsigned seed;
+  if (!seed) {
+    const char *from = getenv("FAIL_SEED");
+    seed = from ? (unsigned)atoi(from) : (unsigned)getpid();
+  }
+  return (unsigned)rand_r(&seed);
+}
+
+/* Whether this write or sync fails. */
 static int fails(int fd) {
-  static unsigned seed, seen;
   const char *one_in = getenv("FAIL_ONE_IN");
   char path[PATH_MAX];
   if (!one_in || !name_of(fd, path)) return 0;
-  if (++seen <= 100) return 0;
-  if (!seed) seed = (unsigned)getpid();
-  if (rand_r(&seed) % atoi(one_in) != 0) return 0;
-  errno = rand_r(&seed) % 4 == 0 ? ENOSPC : EIO;
+  if (++seen <= 100 || number() % atoi(one_in) != 0) return 0;
+  errno = number() % 4 == 0 ? ENOSPC : EIO;
+  return 1;
+}
+
+static int read_fails(int fd) {
+  const char *one_in = getenv("FAIL_READ_ONE_IN");
+  char path[PATH_MAX];
+  if (!one_in || seen <= 100 || !name_of(fd, path)) return 0;
+  if (number() % atoi(one_in) != 0) return 0;
+  errno = EIO;
   return 1;
 }
 
@@ -113,7 +132,17 @@ typedef ssize_t (*write_function)(int, const void *, size_t, off_t);
     return fails(fd) ? -1 : real(fd, from, size, at);                \
   }
 
+typedef ssize_t (*read_function)(int, void *, size_t, off_t);
+
+#define WRAP_READ(name)                                              \
+  ssize_t name(int fd, void *to, size_t size, off_t at) {            \
+    REAL(read_function, name)                                        \
+    return read_fails(fd) ? -1 : real(fd, to, size, at);             \
+  }
+
 WRAP_SYNC(fsync)
 WRAP_SYNC(fdatasync)
 WRAP_WRITE(pwrite)
 WRAP_WRITE(pwrite64)
+WRAP_READ(pread)
+WRAP_READ(pread64)

@@ -47,18 +47,25 @@ interface Image {
 class Disk {
   readonly live = tempDir();
   private readonly synced = tempDir();
+  private readonly library = build();
 
   get path(): string {
     return join(this.live, "dibs.db");
   }
 
   get environment(): Record<string, string> {
-    return { LD_PRELOAD: build(), POWER_FROM: this.live, POWER_TO: this.synced };
+    return { LD_PRELOAD: this.library, POWER_FROM: this.live, POWER_TO: this.synced };
   }
 
-  /** One in so many writes and syncs fails. */
-  failing(oneIn: number): Record<string, string> {
-    return { LD_PRELOAD: build(), POWER_FROM: this.live, FAIL_ONE_IN: String(oneIn) };
+  /** One in so many writes and syncs fails, and of five times as many reads: the same ones for the same seed. */
+  failing(oneIn: number, seed: number): Record<string, string> {
+    return {
+      LD_PRELOAD: this.library,
+      POWER_FROM: this.live,
+      FAIL_ONE_IN: String(oneIn),
+      FAIL_READ_ONE_IN: String(5 * oneIn),
+      FAIL_SEED: String(seed),
+    };
   }
 
   /** All that is there has reached the disk. */
@@ -155,7 +162,7 @@ async function losePower(what: string, children?: string) {
     random,
     workers: 2,
     ttlMs: 60_000,
-    environment,
+    environment: () => environment,
     ...more,
   });
   const directory = tempDir();
@@ -185,7 +192,10 @@ powerTest("a store that loses its power has all that was acknowledged, once", as
   report("power cuts", figures);
 });
 
-powerTest("writes and syncs that fail lose nothing that was acknowledged", async () => {
+/** SQLite takes a file of which a part cannot be read for damaged. */
+const failedRead = "STORE_CORRUPT";
+
+powerTest("reads, writes and syncs that fail lose nothing that was acknowledged", async () => {
   const random = seeded("power.test.ts, failing disk");
   const disk = new Disk();
   const { path } = disk;
@@ -193,7 +203,9 @@ powerTest("writes and syncs that fail lose nothing that was acknowledged", async
   await addResource(dibs);
   await dibs.projects.update({ settings: { maxLost: 1_000 } });
   const place = () => ({ path });
-  const storm = new Storm({ place, random, workers: 2, ttlMs: 60_000, environment: disk.failing(40) });
+  let seed = Math.floor(random() * 2 ** 30);
+  const environment = () => disk.failing(40, ++seed);
+  const storm = new Storm({ place, random, workers: 2, ttlMs: 60_000, environment });
   await storm.start();
   for (let round = 0; round < rounds; round++) {
     await storm.progress(300);
@@ -202,10 +214,12 @@ powerTest("writes and syncs that fail lose nothing that was acknowledged", async
   expect(impossible(await storm.end(dibs))).toEqual([]);
   await checkStore(path);
   expect(storm.failed("STORE_UNAVAILABLE")).toBeGreaterThan(0);
+  expect(storm.failed(failedRead)).toBeGreaterThan(0);
   report("failing disk", {
     ...storm.figures,
     "I/O errors": storm.failed("STORE_UNAVAILABLE"),
     "full disks": storm.failed("STORE_FULL"),
+    "failed reads": storm.failed(failedRead),
   });
 });
 

@@ -13,18 +13,21 @@ export interface Place {
   url?: string;
   server?: string;
   token?: string;
+  /** Of a client of the server. */
+  timeoutMs?: number;
+  silenceMs?: number;
 }
 
 export interface StormOptions {
-  /** Where workers and readers go; a server can move. */
-  place: () => Place;
+  /** Where the worker with this number goes (from 0), and the reader after the last one; a server can move. */
+  place: (at: number) => Place;
   random: () => number;
   workers: number;
   /** Of the claims. */
   ttlMs: number;
   clockSteps?: boolean;
-  /** Of the workers. */
-  environment?: Readonly<Record<string, string>>;
+  /** Of a worker. */
+  environment?: () => Readonly<Record<string, string>>;
   /** Where the scripts of the processes are. */
   children?: string;
 }
@@ -82,7 +85,7 @@ export class Storm {
 
   async startWorkers(): Promise<void> {
     const { workers } = this.options;
-    this.workers.push(...(await Promise.all(Array.from({ length: workers }, () => this.newWorker()))));
+    this.workers.push(...(await Promise.all(Array.from({ length: workers }, (_, at) => this.newWorker(at)))));
   }
 
   /** All workers at the same moment. */
@@ -99,13 +102,20 @@ export class Storm {
     return file;
   }
 
-  private async newWorker(): Promise<Recorded> {
-    const { place, random, ttlMs, clockSteps, environment = {}, children = childrenHere } = this.options;
+  private async newWorker(at: number): Promise<Recorded> {
+    const {
+      place,
+      random,
+      ttlMs,
+      clockSteps,
+      environment = () => ({}),
+      children = childrenHere,
+    } = this.options;
     const file = this.newFile();
     const name = `worker ${this.count}`;
     const seed = Math.floor(random() * 2 ** 31);
-    const input = { ...place(), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
-    const child = startIn(environment, () => new Child(join(children, "worker.mjs"), input));
+    const input = { ...place(at), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
+    const child = startIn(environment(), () => new Child(join(children, "worker.mjs"), input));
     await child.said("ready");
     return new Recorded(child, file);
   }
@@ -113,7 +123,7 @@ export class Storm {
   private async newReader(after: number): Promise<Recorded> {
     const file = this.newFile();
     const child = new Child(join(childrenHere, "reader.mjs"), {
-      ...this.options.place(),
+      ...this.options.place(this.options.workers),
       file,
       after,
       name: "reader",
@@ -122,11 +132,15 @@ export class Storm {
     return new Recorded(child, file);
   }
 
+  /** Of the workers that run. */
+  get records(): number {
+    return this.workers.reduce((sum, worker) => sum + worker.lineCount, 0);
+  }
+
   /** After so many more records of all workers. */
   async progress(records: number): Promise<void> {
-    const total = () => this.workers.reduce((sum, worker) => sum + worker.lineCount, 0);
-    const enough = total() + records;
-    await until(`${records} more records are written`, () => total() >= enough);
+    const enough = this.records + records;
+    await until(`${records} more records are written`, () => this.records >= enough);
   }
 
   private pick(): number {
@@ -141,7 +155,7 @@ export class Storm {
     const at = this.pick();
     await this.workers[at]!.child.kill();
     this.figures.kills++;
-    this.workers[at] = await this.newWorker();
+    this.workers[at] = await this.newWorker(at);
   }
 
   /** It comes back where it was. */
@@ -176,6 +190,8 @@ export class Storm {
 
   /** What all of them have seen, and what is there at the end by `dibs`. */
   async end(dibs: Dibs): Promise<History> {
+    // The longer a storm, the more there are. A short one goes on until there is one.
+    if (this.workers.length > 0) await until("a claim uses the resource", () => this.scarceClaims() > 0);
     for (const { child } of this.workers) child.send("stop");
     await Promise.all(this.workers.map(({ child }) => child.exited));
     if (this.reader) {
@@ -192,9 +208,7 @@ export class Storm {
     this.figures.refused += calls.filter(({ refusal }) => refusal !== undefined).length;
     this.figures.unknown += calls.filter(({ end }) => end === undefined).length;
     this.figures.events += log.length;
-    this.figures["claims with a resource"] += calls.filter(
-      ({ call, answer }) => isClaim(call) && usesScarce(answer),
-    ).length;
+    this.figures["claims with a resource"] += this.scarceClaims();
     const streams = this.files.filter(isOfReader).map(streamIn);
     return { ...store, calls, streams };
   }
@@ -202,6 +216,10 @@ export class Storm {
   /** All that the workers have recorded until now. */
   calls(): Call[] {
     return this.files.filter((file) => !isOfReader(file)).flatMap((file) => this.callsIn(file));
+  }
+
+  private scarceClaims(): number {
+    return this.calls().filter(({ call, answer }) => isClaim(call) && usesScarce(answer)).length;
   }
 
   /** How many calls have failed with this code. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { randomFrom } from "../faults/support.js";
+import { report } from "../proof/figures.js";
 import { afterwards, gone, isRunning, machine, type RunnerProcess, stage, until } from "./support.js";
 
 test("the watchdog ends the command when its runner is gone", async () => {
@@ -148,4 +149,5 @@ test("four runners, killed at random: every task is done once, none is stranded,
   const worked = readFileSync(join(here.directory, "done.txt"), "utf8").trim().split("\n");
   expect(new Set(worked.map((line) => line.split(".")[0]))).toEqual(new Set(ids));
   expect((await here.dibs.tasks.inFlight({})).inFlight).toEqual([]);
+  report("runners", { kills, "completed tasks": ids.length });
 });

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import type { Spool } from "../../src/bridges/spool/index.js";
 import { Tree } from "../../src/bridges/spool/tree.js";
 import type { Dibs } from "../../src/index.js";
+import { report } from "../proof/figures.js";
 import { openRig, type Rig } from "./support.js";
 
 /** Lets so many things happen, and then nothing any more. */
@@ -201,4 +202,5 @@ test("whatever it was doing when it was killed, nothing is lost or doubled", {
     for (let at = when === "before" ? 0 : Math.floor(step / 2); await tell(at, when); at += step) kills++;
   }
   expect(kills).toBeGreaterThan(200 / step);
+  report("spool", { kills });
 });

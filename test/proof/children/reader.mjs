@@ -3,9 +3,11 @@
 import { connectDibs, input, openDibs, say } from "../../faults/children/kit.mjs";
 import { recorderTo } from "./recorder.mjs";
 
-const { path, url, server, token, file, after, name } = input;
+const { path, url, server, token, timeoutMs, silenceMs, file, after, name } = input;
 const recorder = recorderTo(file, name);
-const dibs = server ? connectDibs({ url: server, token }) : await openDibs({ path, url });
+const dibs = server
+  ? connectDibs({ url: server, token, timeoutMs, silenceMs })
+  : await openDibs({ path, url });
 recorder.note({ reader: name, after });
 await say("ready");
 const onReset = (log) => recorder.note({ reset: log });

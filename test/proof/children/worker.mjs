@@ -3,7 +3,7 @@
 import { connectDibs, input, openDibs, say, told } from "../../faults/children/kit.mjs";
 import { recorderTo } from "./recorder.mjs";
 
-const { path, url, server, token, file, name, ttlMs, steps, clockSteps } = input;
+const { path, url, server, token, timeoutMs, silenceMs, file, name, ttlMs, steps, clockSteps } = input;
 let state = input.seed;
 
 /** Any generator will do here, as long as it is seeded. */
@@ -16,7 +16,9 @@ const one = (list) => list[Math.floor(random() * list.length)];
 let offset = 0;
 const clock = clockSteps ? { clock: () => Date.now() + offset } : {};
 const recorder = recorderTo(file, name);
-const dibs = server ? connectDibs({ url: server, token }) : await openDibs({ path, url, ...clock });
+const dibs = server
+  ? connectDibs({ url: server, token, timeoutMs, silenceMs })
+  : await openDibs({ path, url, ...clock });
 const call = (operation, input, key) => recorder.call(dibs, operation, input, key);
 let isEnding = false;
 void told("stop").then(() => {
