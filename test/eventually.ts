@@ -2,6 +2,7 @@
 // takes longer.
 
 import { expect } from "vitest";
+import { patienceMs } from "./support.js";
 
 export const eventually = <T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll> =>
-  expect.poll(look, { timeout: 90_000, interval: 20 });
+  expect.poll(look, { timeout: patienceMs, interval: 20 });

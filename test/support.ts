@@ -7,7 +7,8 @@ import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onAbort } from "../src/common/abort.js";
 
-const patienceMs = 90_000;
+/** A process that waits for a core, a disk or a debugger can stand still for long. */
+export const patienceMs = 90_000;
 const cleanups: (() => unknown)[] = [];
 const evidence: { name: string; content: Content }[] = [];
 
@@ -65,10 +66,15 @@ export function tempDir(): string {
   return mkdtempSync(join(tmpdir(), tempPrefix));
 }
 
-/** Looks until it is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Looks until it is so, or until there is what it looks for, and returns that. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + patienceMs;
-  while (!(await isSo())) {
+  for (;;) {
+    const found = await look();
+    if (found) return found as Exclude<T, false | null | undefined>;
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await sleep(10);
   }

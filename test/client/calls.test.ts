@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { operations } from "../../src/contract/registry.js";
 import { connectDibs, DibsError, openDibs } from "../../src/index.js";
+import { until } from "../support.js";
 import { answer, cut, drop, FakeServer, failure, hang, page, refusal } from "./fake-server.js";
 
 const ok = answer({ success: true });
@@ -284,7 +285,7 @@ describe("nothing waits for ever", () => {
     });
     const dibs = server.connect();
     const call = dibs.tasks.list();
-    while (server.seen.length === 0) await turn();
+    await until("it is asked", () => server.seen.length > 0);
     const closed = dibs.close();
     await turn();
     expect(await failure(dibs.tasks.list())).toMatchObject({ code: "STORE_CLOSED" });
@@ -297,7 +298,7 @@ describe("nothing waits for ever", () => {
     const server = await FakeServer.start(drop);
     const dibs = server.connect({ retry: { baseMs: 1_000_000 } });
     const call = failure(dibs.tasks.list());
-    while (server.seen.length === 0) await turn();
+    await until("it is asked", () => server.seen.length > 0);
     await dibs.close();
     expect(await call).toMatchObject({ code: "STORE_UNAVAILABLE" });
   });

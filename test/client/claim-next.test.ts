@@ -1,21 +1,18 @@
 // A claim that waits, over a network that fails: it ends as in process, and no claim is granted to nobody.
 
 import { describe, expect, test } from "vitest";
+import { until } from "../support.js";
 import { answer, type Behaviour, cut, drop, FakeServer, failure, hang, refusal } from "./fake-server.js";
 
 const nothing = { success: true, claim: null, task: null, resumed: false };
 const granted = { success: true, claim: { taskId: "0001", epoch: 1 }, task: { id: "0001" }, resumed: false };
 const wait = { sessionId: "s", waitMs: 60_000 };
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 /** A wait that is under way, and what ends it. */
 async function waiting(server: FakeServer, options: { idempotencyKey?: string } = {}, connect = {}) {
   const stop = new AbortController();
   const claimed = server.connect(connect).tasks.claimNext(wait, { ...options, signal: stop.signal });
-  await until(() => server.seen.length > 0);
+  await until("it is asked", () => server.seen.length > 0);
   return { claimed, stop: () => stop.abort() };
 }
 
@@ -86,7 +83,7 @@ describe("a wait that its caller ends", () => {
     const server = await FakeServer.start(hang, answer({ success: true }));
     const dibs = server.connect();
     const claimed = dibs.tasks.claimNext(wait);
-    await until(() => server.seen.length > 0);
+    await until("it is asked", () => server.seen.length > 0);
     await dibs.close();
     expect(await claimed).toEqual(nothing);
     expect(paths(server)).toEqual([claimNext, heartbeat]);

@@ -184,6 +184,7 @@ describe("the library, looked at twice", () => {
     const db = new DatabaseSync(path, { readOnly: true });
     const version = () => Object.values(db.prepare("PRAGMA data_version").get() as object)[0];
     const versions = new Set([version()]);
+    // What is shown is that nothing happens for a while: a slow machine sees less of it, and does not fail.
     for (let turn = 0; turn < 30; turn++) {
       await watcher.tasks.list();
       await new Promise((resolve) => setTimeout(resolve, 10));

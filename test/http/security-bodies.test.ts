@@ -1,8 +1,8 @@
 // Bodies of the wrong kind, too large or too slow, heads that never end, and more at once than one token may have.
 
 import { connect, type Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { until } from "../support.js";
 import {
   exchangeRoute,
   isPage,
@@ -250,7 +250,7 @@ test(
     socket.on("data", (chunk) => {
       heard += chunk;
     });
-    await until(async () => heard.includes("text/event-stream"));
+    await until("the stream begins", () => heard.includes("text/event-stream"));
     socket.write("what is this?\r\n\r\n");
     await closed;
     expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
@@ -277,7 +277,7 @@ test(
       for (let at = 0; at < 3; at++) opened.push(await greeted(world));
       expect(await talk(world, "GET /healthz HTTP/1.1\r\n")).toBe("");
       for (const socket of opened) socket.destroy();
-      await until(async () => (await healthy(world)) === 200);
+      await until("there is room", async () => (await healthy(world)) === 200);
     },
     { limits: { connectionsMax: 3 } },
   ),
@@ -294,11 +294,6 @@ async function greeted(world: World): Promise<Socket> {
 async function healthy(world: World): Promise<number> {
   const head = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${world.server.port}\r\nConnection: close\r\n\r\n`;
   return statusOf(await talk(world, head));
-}
-
-/** Looks until it is so. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(5);
 }
 
 test(
@@ -318,7 +313,7 @@ test(
         return socket;
       });
       const look = () => send(world, { method: "GET", path: "/api/tasks", token });
-      await until(async () => (await look()).status === 429);
+      await until("it is refused", async () => (await look()).status === 429);
       const refused = await look();
       expect(refused.body).toMatchObject({ error: "RATE_LIMITED", retryable: true });
       expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
@@ -327,7 +322,7 @@ test(
         expect((await sendTo(world, route, { token })).status).toBe(200);
       }
       for (const socket of waiting) socket.destroy();
-      await until(async () => (await look()).status === 200);
+      await until("there is room", async () => (await look()).status === 200);
     },
     { limits: { requestsMax: 2 } },
   ),
@@ -348,6 +343,7 @@ test(
       expect((await send(world, { method: "GET", path: "/api/tasks" })).status).toBe(200);
       open.destroy();
       await until(
+        "there is room",
         async () => (await send(world, { method: "GET", path: "/api/events/stream" })).status === 200,
       );
     },
@@ -367,6 +363,7 @@ test(
         const gone = [1, 2, 3, 4, 5].map(() => breakingOff(world, head(token)));
         await Promise.all(gone);
         await until(
+          "there is room",
           async () => (await send(world, { method: "GET", path: "/api/tasks", token })).status === 200,
         );
       }

@@ -2,9 +2,9 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { digest } from "../../src/runtime/ids.js";
+import { until } from "../support.js";
 import { databaseOf, type Sending, send } from "./security-support.js";
 import { on, type World } from "./support.js";
 
@@ -87,7 +87,7 @@ test(
       const ids = await tellAStory(world, token);
       expect(new Set(ids).size).toBe(ids.length);
       const logged = () => linesOf(world).flatMap(({ requestId }) => (requestId ? [requestId] : []));
-      while (!ids.every((id) => logged().includes(id))) await pause(5);
+      await until("all are logged", () => ids.every((id) => logged().includes(id)));
       expect(new Set(logged()).size).toBe(logged().length);
       const log = world.logged.join("");
       const secrets = [world.token, token, /=([^;]+)/.exec(cookie)![1]!].map(secretOf);
@@ -107,7 +107,7 @@ test(
     const refused = await send(world, { method: "POST", path: "/api/tasks", token, body: { prompt: "x" } });
     const requestId = refused.headers["dibs-request-id"];
     const line = () => linesOf(world).find((each) => each.requestId === requestId);
-    while (!line()) await pause(5);
+    await until("it is logged", () => line() !== undefined);
     const expected = {
       method: "POST",
       route: "/api/tasks",

@@ -6,6 +6,7 @@ import { EventHub } from "../../src/operations/event-hub.js";
 import { TestClock } from "../../src/store/conformance/index.js";
 import { openMemoryStore } from "../../src/store/memory/store.js";
 import type { Store } from "../../src/store/store.js";
+import { until } from "../support.js";
 
 const org = "default";
 const project = "demo";
@@ -71,7 +72,7 @@ test("what is committed between a reader's look and the follower's is not waited
   try {
     const reader = hub.read(org, { ...everything, after: 2 });
     const next = reader.next();
-    await until(() => reads >= 2);
+    await until("the reader looks", () => reads >= 2);
     await create(inner, 1);
     release();
     expect(await next).toMatchObject({ value: [[3], [4]] });
@@ -109,7 +110,3 @@ test("readers of long events get them in small batches, all of them, from the st
     await store.close();
   }
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -15,7 +15,8 @@ test("a check that hangs is ended with all that it started, and returned as time
       require("fs").appendFileSync(${JSON.stringify(pids)}, process.pid + " " + child.pid + " ");
       setInterval(() => {}, 1000);
     } else child.kill(), process.exit(0);`;
-  const stage = await Stage.open({ land: { checks: [check("hangs", script, { timeoutMs: 1_500 })] } });
+  // The same limit holds for the check of the target, which must end well within it.
+  const stage = await Stage.open({ land: { checks: [check("hangs", script, { timeoutMs: 10_000 })] } });
   const one = await stage.handIn({ "b.txt": "b\n" });
   expect(await stage.land()).toMatchObject({ returned: 1, landed: 0 });
   expect(await stage.submission(one)).toMatchObject({
@@ -57,7 +58,7 @@ test("a check that prints 100 MB is kept by its end", async () => {
 
 test("a check that cannot start holds everything", async () => {
   const stage = await Stage.open({
-    land: { checks: [{ name: "typo", run: ["no-such-program-anywhere"], timeoutMs: 1_000, paths: [] }] },
+    land: { checks: [{ name: "typo", run: ["no-such-program-anywhere"], timeoutMs: 60_000, paths: [] }] },
   });
   const one = await stage.handIn({ "b.txt": "b\n" });
   expect((await stage.land()).held).toMatchObject([

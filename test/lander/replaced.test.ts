@@ -4,18 +4,19 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { machine } from "../runner/support.js";
-import { git, Stage } from "./support.js";
+import { git, Stage, until } from "./support.js";
 
+const leaseMs = 600_000;
 const deadPid = () => spawnSync(process.execPath, ["-e", ""]).pid;
 
-async function leased(stage: Stage, { pid = deadPid(), host = machine.hostId, ttlMs = 600_000 } = {}) {
+async function leased(stage: Stage, { pid = deadPid(), host = machine.hostId } = {}) {
   const repository = git(stage.root, "rev-list", "--max-parents=0", "main");
   const place = { repository, target: "main" };
   const { lease } = await stage.dibs.landings.lease({
     ...place,
     holder: `lander-somewhere-${pid}-00ff00`,
     host,
-    ttlMs,
+    ttlMs: leaseMs,
   });
   return { ...place, epoch: lease.epoch };
 }
@@ -29,14 +30,17 @@ test("a killed lander is replaced at once", async () => {
 });
 
 test("a lander that was killed while it moved the target is replaced when its lease ends, and --once waits for that", async () => {
-  const stage = await Stage.open();
+  let aheadMs = 0;
+  const stage = await Stage.open({ clock: () => Date.now() + aheadMs });
   const { taskId, commit } = await stage.handIn({ "b.txt": "b\n" });
-  const lander = await leased(stage, { ttlMs: 2_000 });
+  const lander = await leased(stage);
   const tasks = [{ taskId, submission: 1, commit }];
   await stage.dibs.landings.open({ ...lander, base: stage.tip, commit: commit!, tasks });
-  const startedAt = performance.now();
-  expect(await stage.land()).toMatchObject({ landed: 1, held: [] });
-  expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+  const landing = stage.land();
+  await until("it waits", () => stage.steps.length > 0);
+  expect(stage.steps).toMatchObject([{ step: "waiting", for: "lease" }]);
+  aheadMs = leaseMs;
+  expect(await landing).toMatchObject({ landed: 1, held: [] });
 });
 
 test.each([

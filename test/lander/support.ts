@@ -76,12 +76,15 @@ export class Stage {
   static async open({
     land = {},
     root = newRepository(),
+    clock,
   }: {
     land?: Land;
     root?: string;
+    /** Of the store. */
+    clock?: () => number;
   } = {}): Promise<Stage> {
     const database = join(tempDir(), "dibs.db");
-    const dibs = await openDibs({ path: database });
+    const dibs = await openDibs({ path: database, ...(clock ? { clock } : {}) });
     afterwards(() => dibs.close().catch(() => undefined));
     await dibs.projects.update({ settings: { land: { target: "main", ...land } } } as never);
     await dibs.sessions.register({ id: "agent", capacity: 100 } as never);

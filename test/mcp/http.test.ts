@@ -232,7 +232,7 @@ test(
       await connect(world);
       await expect(connect(world)).rejects.toThrow(/RATE_LIMITED/);
       await world.delete(`/api/tokens/${made.id}`);
-      await until(() => connect(world).catch(() => null), "room after the token was revoked");
+      await until("room after the token was revoked", () => connect(world).catch(() => null));
       await expect(connect(world)).rejects.toThrow(/RATE_LIMITED/);
     },
     { mcp: { sessionsMax: 2, sweepMs: 20 } },
@@ -254,12 +254,10 @@ test(
       const { status } = await world.post("/mcp", message, { headers });
       expect(status).toBe(200);
       // There is room for one; who connects slowly may be taken for idle, and tries again.
-      await until(
-        () =>
-          connect(world)
-            .then((agent) => agent.do("list_tasks"))
-            .catch(() => null),
-        "room after a client went away",
+      await until("room after a client went away", () =>
+        connect(world)
+          .then((agent) => agent.do("list_tasks"))
+          .catch(() => null),
       );
     },
     { mcp: { sessionsMax: 1, idleMs: 300, sweepMs: 20 } },
@@ -283,15 +281,15 @@ for (const mode of eras) {
       if (mode === "auto") await agent.client.listen({ resourceSubscriptions: uris });
       else for (const uri of uris) await agent.client.subscribeResource({ uri });
       // Where following begins is settled a moment after the subscription was answered.
-      await until(async () => {
+      await until("a notice about the task", async () => {
         await agent.do("update_progress", { agent_id: "nobody", task_id: "0001" }).catch(() => null);
         await agent.call("claim_task", { agent_id: "ann", task_id: "0001" });
         await agent.call("release_task", { agent_id: "ann", task_id: "0001" });
         return told.includes("dibs://task/0001");
-      }, "a notice about the task");
+      });
       await agent.do("claim_task", { agent_id: "ann", task_id: "0001" });
       await agent.do("ask_human", { agent_id: "ann", task_id: "0001", question: "Which?" });
-      await until(async () => told.includes("dibs://inbox"), "a notice about the inbox");
+      await until("a notice about the inbox", async () => told.includes("dibs://inbox"));
       expect(told).not.toContain("dibs://ready");
       const { contents } = await agent.client.readResource({ uri: "dibs://inbox" });
       expect((contents[0] as { text: string }).text).toContain("Which?");
@@ -301,7 +299,7 @@ for (const mode of eras) {
       // A question also ends with the attempt that asked it.
       told.splice(0);
       await agent.do("fail_task", { agent_id: "ann", task_id: "0001", error: "no answer" });
-      await until(async () => told.includes("dibs://inbox"), "a notice about the end of the question");
+      await until("a notice about the end of the question", async () => told.includes("dibs://inbox"));
       await agent.close();
     }),
   );
@@ -313,12 +311,12 @@ for (const mode of eras) {
     on("memory", async (world) => {
       const agent = await connect(world, { versionNegotiation: { mode } });
       const waiting = agent.call("claim_task", { agent_id: "ann", wait_seconds: 60 }).catch(() => null);
-      await until(async () => (await world.get("/api/sessions")).body.sessions.length === 1, "its session");
+      await until("its session", async () => (await world.get("/api/sessions")).body.sessions.length === 1);
       const ended = () => world.logged.filter((line) => /"POST".*"\/mcp"/.test(line)).length;
       const before = ended();
       await agent.close();
       await waiting;
-      await until(async () => ended() > before, "the end of the request");
+      await until("the end of the request", async () => ended() > before);
       await world.session("next");
       const id = await world.task();
       const { body } = await world.post("/api/tasks/claim-next", { sessionId: "next" });

@@ -53,10 +53,10 @@ for (const [way, goAway] of Object.entries(ways)) {
       await agent.do("claim_task");
       await agent.do("ask_human", { task_id: "0001", question: "Which?" });
       await goAway(agent);
-      await until(async () => {
+      await until("the end of the claim", async () => {
         await world.dibs.claims.cleanup();
         return (await stateOf(world)).claim === null;
-      }, "the end of the claim");
+      });
       expect((await stateOf(world)).state).toBe("awaiting_response");
       await world.dibs.tasks.respond({ taskId: "0001", response: "the blue one" });
       const successor = await world.agent();
@@ -71,7 +71,7 @@ for (const [way, goAway] of Object.entries(ways)) {
     inWorld(async (world) => {
       const agent = await world.agent({ env: { DIBS_SESSION: "waiting" } });
       const waiting = agent.call("claim_task", { wait_seconds: 50 }).catch(() => null);
-      await until(async () => (await world.dibs.sessions.list()).sessions.length === 1, "its session");
+      await until("its session", async () => (await world.dibs.sessions.list()).sessions.length === 1);
       await goAway(agent);
       await waiting;
       await world.dibs.tasks.create({ prompt: "do it" });
@@ -105,7 +105,7 @@ test(
     client.kill("SIGKILL");
     const next = await world.dibs.tasks.claimNext({ sessionId: "next", register: true, waitMs: 60_000 });
     expect(next.claim).toMatchObject({ taskId: "0001", epoch: 2 });
-    await until(async () => !isAlive(server, null), "the end of its server");
+    await until("the end of its server", async () => !isAlive(server, null));
   }),
 );
 
@@ -114,7 +114,7 @@ test(
   inWorld(async (world) => {
     const agent = await world.agent({ env: { DIBS_SESSION: "waiting" } });
     const waiting = agent.do("claim_task", { wait_seconds: 60 });
-    await until(async () => (await world.dibs.sessions.list()).sessions.length === 1, "its session");
+    await until("its session", async () => (await world.dibs.sessions.list()).sessions.length === 1);
     await world.dibs.tasks.create({ prompt: "at last" });
     expect(await waiting).toContain("at last");
   }),
@@ -133,10 +133,10 @@ test(
     const agent = await world.agent();
     await agent.do("claim_task");
     const first = (await stateOf(world)).claim!;
-    const renewed = await until(async () => {
+    const renewed = await until("some renewals", async () => {
       const { claim } = await stateOf(world);
       return claim!.heartbeatCount > 3 && claim;
-    }, "some renewals");
+    });
     expect(Date.parse(renewed!.expiresAt)).toBeGreaterThan(Date.parse(first.expiresAt));
   }),
 );
@@ -152,11 +152,11 @@ test(
     await world.dibs.tasks.create({ prompt: "do it" });
     const agent = await world.agent();
     await agent.do("claim_task");
-    const over = await until(async () => {
+    const over = await until("the end of the lease", async () => {
       await world.dibs.claims.cleanup();
       const task = await stateOf(world);
       return task.claim === null && task;
-    }, "the end of the lease");
+    });
     expect(over).toMatchObject({ state: "queued", lostCount: 1 });
     const late = await agent.call("complete_task", { task_id: "0001", output: "too late" });
     expect(late.isError).toBe(true);
@@ -173,7 +173,9 @@ test(
     const agent = await world.agent();
     await agent.do("claim_task", { start: true });
     await world.dibs.tasks.cancel({ taskId: "0001" });
-    await until(async () => (await agent.do("list_tasks")).includes("no longer yours (TASK_CANCELLED)"));
+    await until("it is told", async () =>
+      (await agent.do("list_tasks")).includes("no longer yours (TASK_CANCELLED)"),
+    );
     expect(await agent.do("list_tasks")).not.toContain("no longer yours");
   }),
 );
@@ -215,10 +217,10 @@ test(
     const agent = await world.agent({ env: { DIBS_SESSION: "ann" } });
     await agent.do("claim_task", { start: true });
     // The first beat is over: else it may be the one that notices, and nobody would know who went to the store.
-    await until(async () => {
+    await until("the first beat", async () => {
       const { session } = await world.dibs.sessions.get({ sessionId: "ann" });
       return (await stateOf(world)).claim!.heartbeatCount > 0 && session.lastSeenAt > session.startedAt;
-    }, "the first beat");
+    });
     await server.close();
     expect(await agent.do("update_progress", { task_id: "0001" })).toContain("Progress saved");
     expect(await agent.do("complete_task", { task_id: "0001" })).toContain("Completed task 0001");
@@ -287,8 +289,8 @@ test(
     expect(await first.do("claim_task", { agent_id: "bob" })).toContain("Nothing to claim");
     await first.close();
     await until(
-      async () => (await world.dibs.sessions.get({ sessionId: "bob" })).session.endedAt !== null,
       "its end",
+      async () => (await world.dibs.sessions.get({ sessionId: "bob" })).session.endedAt !== null,
     );
     expect(await second.do("complete_task", { task_id: "0001" })).toContain("Completed");
   }),
@@ -306,7 +308,7 @@ test(
     await agent.do("update_progress", { task_id: "0001", note: "from inside" });
     await agent.do("claim_task", { task_id: "0002" });
     await agent.close();
-    await until(async () => (await stateOf(world, "0002")).state === "queued", "what it claimed besides");
+    await until("what it claimed besides", async () => (await stateOf(world, "0002")).state === "queued");
     expect((await stateOf(world, "0001")).claim).toMatchObject({ sessionId: "runner", epoch: claim.epoch });
     expect((await world.dibs.sessions.get({ sessionId: "runner" })).session).toMatchObject({
       endedAt: null,
@@ -389,9 +391,11 @@ test(
       /** Time passes, and the server has renewed what it renews. */
       const pass = async (ms: number) => {
         clock.advance(ms);
-        await until(async () => isNow((await dibs.sessions.get({ sessionId: "me" })).session.lastSeenAt));
+        await until("its session is heard of", async () =>
+          isNow((await dibs.sessions.get({ sessionId: "me" })).session.lastSeenAt),
+        );
       };
-      const renewed = () => until(async () => isNow((await claim())?.lastHeartbeat), "the renewal");
+      const renewed = () => until("the renewal", async () => isNow((await claim())?.lastHeartbeat));
       for (let look = 0; look < 5; look++) {
         for (const [tool, input] of [
           ["list_tasks", {}],

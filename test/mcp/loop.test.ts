@@ -85,7 +85,7 @@ for (const mode of ["legacy", "auto"] as const) {
       if (mode === "auto") await client.listen({ resourceSubscriptions: ["dibs://ready"] });
       else await client.subscribeResource({ uri: "dibs://ready" });
       await world.dibs.tasks.create({ prompt: "do it" });
-      await until(async () => told.has("dibs://ready"), "the notice");
+      await until("the notice", async () => told.has("dibs://ready"));
       expect([...told]).toEqual(["dibs://ready"]);
       const { contents } = await client.readResource({ uri: "dibs://ready" });
       expect((contents[0] as { text: string }).text).toContain("0001 queued");
@@ -121,14 +121,14 @@ for (const mode of ["legacy", "auto"] as const) {
       if (mode === "auto") await client.listen({ resourceSubscriptions: uris });
       else for (const uri of uris) await client.subscribeResource({ uri });
       await world.dibs.tasks.create({ prompt: "at once" });
-      await until(async () => told.has(uris[0]!), "the notice of the first change");
+      await until("the notice of the first change", async () => told.has(uris[0]!));
       const stopped = server.close();
       await world.dibs.tasks.create({ prompt: "while it stops" });
       await stopped;
       isServed = false;
-      await until(async () => told.has(uris[1]!), "the notice of what happened meanwhile");
+      await until("the notice of what happened meanwhile", async () => told.has(uris[1]!));
       await world.dibs.tasks.create({ prompt: "without it" });
-      await until(async () => told.has(uris[2]!), "the notice of what happened since");
+      await until("the notice of what happened since", async () => told.has(uris[2]!));
     }),
   );
 }

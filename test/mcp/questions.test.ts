@@ -38,7 +38,7 @@ for (const mode of ["legacy", "auto"] as const) {
       await world.dibs.tasks.create({ prompt: "do it" });
       await agent.do("claim_task", { start: true });
       const answered = agent.do("ask_human", question);
-      const [form] = await until(async () => asked.length > 0 && asked, "the form");
+      const [form] = await until("the form", async () => asked.length > 0 && asked);
       expect(form!.message).toContain("Which hash?");
       // The question is in the store before anybody is asked.
       expect((await world.dibs.notifications.inbox()).questions).toHaveLength(1);
@@ -66,12 +66,12 @@ for (const mode of ["legacy", "auto"] as const) {
       await world.dibs.tasks.create({ prompt: "do it" });
       await agent.do("claim_task");
       const answered = agent.do("ask_human", { ...question, wait_seconds: 1 });
-      (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({ action: "decline" });
+      (await until("the form", async () => asked.length > 0 && asked))[0]!.answer({ action: "decline" });
       expect(await answered).toContain("is open. You keep the task");
       expect((await world.dibs.tasks.get({ taskId: "0001" })).task.state).toBe("awaiting_response");
       const waiting = agent.do("ask_human", { ...question, wait_seconds: 50 });
       if (mode === "auto")
-        (await until(async () => asked.length > 1 && asked, "it again"))[1]!.answer({ action: "cancel" });
+        (await until("it again", async () => asked.length > 1 && asked))[1]!.answer({ action: "cancel" });
       await world.dibs.tasks.respond({ taskId: "0001", response: "bcrypt" });
       expect(await waiting).toContain("bcrypt");
       const { events } = await world.dibs.tasks.events({ taskId: "0001" });
@@ -88,10 +88,10 @@ test(
     await world.dibs.tasks.create({ prompt: "do it" });
     await agent.do("claim_task");
     const answered = agent.do("ask_human", question);
-    const [form] = await until(async () => asked.length > 0 && asked, "the form");
+    const [form] = await until("the form", async () => asked.length > 0 && asked);
     await world.dibs.tasks.respond({ taskId: "0001", response: "from the dashboard" });
     expect(await answered).toContain("from the dashboard");
-    await until(async () => form!.signal.aborted, "the end of the form");
+    await until("the end of the form", async () => form!.signal.aborted);
     form!.answer({ action: "accept", content: { answer: "too late" } });
     expect(await agent.do("get_task", { task_id: "0001" })).not.toContain("too late");
   }),
@@ -105,7 +105,7 @@ test(
     await world.dibs.tasks.create({ prompt: "do it" });
     await agent.do("claim_task");
     const waiting = agent.call("ask_human", question).catch(() => null);
-    await until(async () => asked.length > 0, "the form");
+    await until("the form", async () => asked.length > 0);
     process.kill(agent.pid, "SIGKILL");
     await waiting;
     asked[0]!.answer({ action: "accept", content: { answer: "nobody hears this" } });
@@ -131,11 +131,11 @@ test(
     expect(await agent.do("ask_human", { ...question, wait_seconds: 0 })).toContain(
       "is open. You keep the task",
     );
-    (await until(async () => asked.length > 0 && asked, "the form"))[0]!.answer({
+    (await until("the form", async () => asked.length > 0 && asked))[0]!.answer({
       action: "accept",
       content: { answer: "scrypt, please" },
     });
-    await until(async () => (await agent.do("list_tasks")).includes("scrypt, please"), "the answer");
+    await until("the answer", async () => (await agent.do("list_tasks")).includes("scrypt, please"));
   }),
 );
 
@@ -194,7 +194,7 @@ test(
       const agent = await connectAgent(["--url", server.url, "--project", "demo"], { ...options, env });
       await agent.do("claim_task", { wait_seconds: 20 });
       const answered = agent.do("ask_human", { ...question, question: `${role}?`, wait_seconds: forms });
-      if (forms > 0) (await until(async () => asked[0], "the form")).answer({ action: "decline" });
+      if (forms > 0) (await until("the form", async () => asked[0])).answer({ action: "decline" });
       expect(await answered).toContain("is open. You keep the task");
       expect(asked).toHaveLength(forms);
       await world.dibs.tasks.respond({ taskId: "0001", response: "later" });
@@ -223,7 +223,7 @@ test(
     await dibs.tasks.create({ prompt: "do it" });
     await agent.do("claim_task");
     const answered = agent.do("ask_human", { ...question, wait_seconds: 60 });
-    (await until(async () => human.asked[0], "the form")).answer({ action: "cancel" });
+    (await until("the form", async () => human.asked[0])).answer({ action: "cancel" });
     const text = await answered;
     expect(text).toContain("The user of this client did not answer.");
     expect(text).toContain("is open. You keep the task");

@@ -138,7 +138,7 @@ test(
     await agent.do("claim_task", { agent_id: "critic", kind: "review" });
     await agent.close();
     const other = await world.agent();
-    await until(async () => {
+    await until("the review is handed out", async () => {
       const claimed = await other.do("claim_task", { agent_id: "next", kind: "review" });
       return claimed.includes(`review submission 1 of task ${id}`);
     });

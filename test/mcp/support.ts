@@ -9,6 +9,8 @@ import { AgentSessions, type AgentSessionsOptions } from "../../src/surfaces/mcp
 import { createServer } from "../../src/surfaces/mcp/server.js";
 import { tempDir } from "../support.js";
 
+export { until } from "../support.js";
+
 export const bin = resolve(import.meta.dirname, "../../dist/bin.js");
 
 export const tokens = (text: string) => encode(text).length;
@@ -145,17 +147,6 @@ export function inProcess(
       await dibs.close();
     }
   };
-}
-
-/** Waits for what is expected, not for a time. */
-export async function until<T>(look: () => Promise<T | false | null | undefined>, what = "it"): Promise<T> {
-  const end = performance.now() + 40_000;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 export function inWorld(story: (world: McpWorld) => Promise<void>) {

@@ -6,6 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import type { Dibs } from "../../src/index.js";
 import { open } from "../faults/support.js";
 import { report } from "../proof/figures.js";
+import { until } from "../support.js";
 import { startServer } from "./server.js";
 import { connectSql } from "./sql.js";
 import { seeded, stored } from "./support.js";
@@ -53,7 +54,7 @@ async function startFleet(url: string) {
       ended.catch(() => {
         isBroken = true;
       });
-      while (fleet.completed.size < goal && !isBroken) await sleep(2);
+      await until("so much is completed", () => isBroken || fleet.completed.size >= goal);
       if (isBroken) await ended;
     },
     async stop(): Promise<void> {
