@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { HeldClaim, HeldSession, isLost, Reports } from "../../src/client/holding/index.js";
 import { type Dibs, DibsError } from "../../src/index.js";
 import { open, tempFile } from "../faults/support.js";
+import { aborted } from "../support.js";
 
 interface Heard {
   lost: unknown[];
@@ -215,10 +216,10 @@ test("no report waits for a store that never answers when its holder is at its e
   const silence = new AbortController();
   const { reports, hurry } = reportsOf(dibs, held, { silence: silence.signal });
   hurry.abort();
-  const unanswered = reports.untilAnswered(
-    ({ signal }) =>
-      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
-  );
+  const unanswered = reports.untilAnswered(async ({ signal }) => {
+    await aborted(signal!);
+    throw signal!.reason;
+  });
   silence.abort();
   await expect(unanswered).rejects.toBe(silence.signal.reason);
 });
