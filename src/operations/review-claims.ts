@@ -26,9 +26,9 @@ export async function claimNextReview(executor: Executor, call: ClaimNext): Prom
     call,
     () => true,
     async (isOver) => {
-      const candidates = await candidatesFor(executor, call);
-      if (!hasAsked || candidates === null || candidates.length > 0) {
-        const { answer } = await executor.transact(call, candidates ?? []);
+      const { candidates, isLate } = await candidatesFor(executor, call);
+      if (!hasAsked || isLate || candidates.length > 0) {
+        const { answer } = await executor.transact(call, candidates);
         hasAsked = true;
         if (answer.claim) return answer;
       }
@@ -44,18 +44,25 @@ async function nothing({ store }: Executor, { caller, input }: ClaimNext): Promi
   return project?.paused && input.why !== false ? { ...answer, why: whyPaused(project) } : answer;
 }
 
-/** Submitted tasks that wait for a review, in the order of landing; null: the session is over, and the claim is refused. */
-function candidatesFor({ store }: Executor, { caller, input }: ClaimNext): Promise<string[] | null> {
+interface Found {
+  /** Submitted tasks that wait for a review, in the order of landing. */
+  candidates: string[];
+  /** The session is over: the claim is refused. */
+  isLate: boolean;
+}
+
+function candidatesFor({ store }: Executor, { caller, input }: ClaimNext): Promise<Found> {
   const id = input.project ?? caller.project;
   return store.read(caller.org, (view, now) => {
     const project = view.project(id);
-    if (!isLive(view.session(id, input.sessionId))) return null;
-    if (!project || project.settings.land.target === null) return [];
-    return view
+    const isLate = !isLive(view.session(id, input.sessionId));
+    if (!project || project.settings.land.target === null) return { candidates: [], isLate };
+    const candidates = view
       .tasks({ project: id, states: ["submitted"], afterOrdinal: 0, limit: submittedMax })
       .filter((task) => stageOf(view, task, project, now) === "review")
       .sort(landingOrder(now))
       .slice(0, candidatesMax)
       .map((task) => task.id);
+    return { candidates, isLate };
   });
 }

@@ -252,6 +252,7 @@ export const commands: Record<string, CommandGroup> = {
           "dibs project set claim.minTtlMs 1s claim.defaultTtlMs 2s",
           "dibs project set order depth-first --project docs",
         ],
+        exits: { 1: "land.target would change while tasks are submitted" },
         run: set,
       },
       pause: {
