@@ -2,61 +2,129 @@
 
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import type { Dibs } from "../client/client.js";
+import { hasCode } from "../client/holding/index.js";
 import { git, gitOr } from "../runner/git.js";
 import type { Target } from "../runner/target.js";
 import { changesIn, roomOf } from "../runner/worktree.js";
 import { readRecord } from "../runner/worktree-record.js";
 import { checkoutsOf, type Repository } from "./repository.js";
+import type { Step } from "./steps.js";
 
-export interface LandedBranch {
+interface LandedBranch {
   branch: string;
   /** What was handed in: the branch goes only if it is still there. */
   commit: string;
 }
 
-const pushTimeoutMs = 60_000;
-
-/** Answers what was kept, and why. */
-export async function tidyBranch(
-  repository: Repository,
-  place: Target,
-  landed: LandedBranch,
-): Promise<string | null> {
-  const isOwn = await isOwnBranch(repository.root, landed.branch);
-  const kept = isOwn ? await tidyHere(repository, landed) : null;
-  // A runner on another machine has pushed the branch: what git's config says about it is there.
-  const isRunners = landed.branch.startsWith("dibs/") && landed.branch !== place.target;
-  if (kept === null && (isOwn || isRunners)) await tidyRemote(repository.root, place, landed);
-  return kept;
+interface Handed {
+  branch: string | null;
+  commit: string | null;
 }
 
-/** What an interrupted lander has left of branches that it was tidying. Nothing that is gone is asked for on the remote. */
-export async function tidyAgain(
-  repository: Repository,
-  place: Target,
-  landed: readonly LandedBranch[],
-): Promise<void> {
-  const { root } = repository;
-  const { remote } = place;
-  const refs = landed.map(({ branch }) => `refs/heads/${branch}`);
-  if (refs.length === 0) return;
-  const ask = ["ls-remote", remote ?? "", ...refs];
-  const listed = remote === null ? null : await gitOr(root, ask, { timeoutMs: pushTimeoutMs });
-  const there = new Set((listed ?? "").split("\n").map((line) => line.split("\t")[1]));
-  for (const each of landed) {
-    if (there.has(`refs/heads/${each.branch}`) || (await isOwnBranch(root, each.branch)))
-      await tidyBranch(repository, place, each);
+interface LandedTask {
+  project: string;
+  taskId: string;
+  submission: number;
+}
+
+const pushTimeoutMs = 60_000;
+/** Among so many of the newest landings, the last one of the target is looked for. */
+const lastMax = 20;
+
+export interface TidyParts {
+  dibs: Dibs;
+  repository: Repository;
+  place: Target;
+  /** The root commit. */
+  root: string;
+  say(step: Step): void;
+  stored<T>(call: () => Promise<T>): Promise<T>;
+}
+
+export class Tidier {
+  private hasFinished = false;
+
+  constructor(private readonly parts: TidyParts) {}
+
+  /** `handed`: what was handed in, if the caller knows it. */
+  async tidy(task: LandedTask, handed?: Handed): Promise<void> {
+    const landed = branchOf(handed ?? (await this.handedIn(task)));
+    const kept = landed && (await this.tidyBranch(landed));
+    if (kept) this.parts.say({ step: "kept", message: kept });
+  }
+
+  /** Once: the lander before can have ended after its report of the last landing and before it had tidied. */
+  async finishLast(): Promise<void> {
+    if (this.hasFinished) return;
+    this.hasFinished = true;
+    const { dibs, place, root } = this.parts;
+    const newest = { repository: root, target: place.target, limit: lastMax };
+    const { landings } = await this.parts.stored(() => dibs.landings.list(newest));
+    const last = landings.find(({ state }) => state === "landed");
+    const left: LandedBranch[] = [];
+    for (const task of last?.tasks ?? []) {
+      const landed = branchOf(await this.handedIn(task));
+      if (landed) left.push(landed);
+    }
+    // What cannot be tidied holds no landing.
+    await this.tidyAgain(left).catch(() => undefined);
+  }
+
+  /** Nothing if the task was archived since. */
+  private async handedIn({ project, taskId, submission: number }: LandedTask): Promise<Handed> {
+    const { dibs, stored } = this.parts;
+    try {
+      return (await stored(() => dibs.tasks.submission({ project, taskId, number }))).submission;
+    } catch (error) {
+      if (!hasCode(error, "TASK_NOT_FOUND", "NOT_FOUND")) throw error;
+      return { branch: null, commit: null };
+    }
+  }
+
+  private async tidyAgain(left: readonly LandedBranch[]): Promise<void> {
+    const { root } = this.parts.repository;
+    const there = await this.onRemote(left);
+    for (const landed of left) {
+      if (there.has(refOf(landed)) || (await isOwnBranch(root, landed.branch))) await this.tidyBranch(landed);
+    }
+  }
+
+  /** Which of the branches are on the remote. */
+  private async onRemote(left: readonly LandedBranch[]): Promise<Set<string>> {
+    const { repository, place } = this.parts;
+    if (place.remote === null || left.length === 0) return new Set();
+    const ask = ["ls-remote", place.remote, ...left.map(refOf)];
+    const listed = await git(repository.root, ask, { timeoutMs: pushTimeoutMs });
+    return new Set(listed.split("\n").map((line) => line.split("\t")[1] ?? ""));
+  }
+
+  /** Answers what was kept, and why. */
+  private async tidyBranch(landed: LandedBranch): Promise<string | null> {
+    const { repository, place } = this.parts;
+    const isOwn = await isOwnBranch(repository.root, landed.branch);
+    const kept = isOwn ? await tidyHere(repository, landed) : null;
+    // A runner on another machine has pushed the branch: what git's config says about it is there.
+    const isRunners = landed.branch.startsWith("dibs/") && landed.branch !== place.target;
+    if (kept === null && (isOwn || isRunners)) await tidyRemote(repository.root, place, landed);
+    return kept;
   }
 }
+
+const refOf = ({ branch }: LandedBranch) => `refs/heads/${branch}`;
+
+const branchOf = ({ branch, commit }: Handed): LandedBranch | null =>
+  branch === null || commit === null ? null : { branch, commit };
 
 /** A branch is Dibs' own if git's config names its task. */
 async function isOwnBranch(root: string, branch: string): Promise<boolean> {
   return (await gitOr(root, ["config", "--local", "--get", `branch.${branch}.dibs-task`])) !== null;
 }
 
-async function tidyHere(repository: Repository, { branch, commit }: LandedBranch): Promise<string | null> {
+async function tidyHere(repository: Repository, landed: LandedBranch): Promise<string | null> {
   const { root } = repository;
-  const ref = `refs/heads/${branch}`;
+  const { branch, commit } = landed;
+  const ref = refOf(landed);
   const checkout = (await checkoutsOf(repository)).find((each) => each.branch === ref);
   if (checkout) {
     const { path } = checkout;
@@ -96,9 +164,9 @@ function isSameFile(original: string, copy: string): boolean {
   return one.size === two.size && readFileSync(original).equals(readFileSync(copy));
 }
 
-async function tidyRemote(root: string, { remote }: Target, { branch, commit }: LandedBranch): Promise<void> {
+async function tidyRemote(root: string, { remote }: Target, landed: LandedBranch): Promise<void> {
   if (remote === null) return;
-  const ref = `refs/heads/${branch}`;
-  const args = ["push", "--quiet", `--force-with-lease=${ref}:${commit}`, remote, `:${ref}`];
+  const ref = refOf(landed);
+  const args = ["push", "--quiet", `--force-with-lease=${ref}:${landed.commit}`, remote, `:${ref}`];
   await git(root, args, { timeoutMs: pushTimeoutMs }).catch(() => undefined);
 }

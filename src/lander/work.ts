@@ -45,7 +45,7 @@ import {
   taskName,
   tasksMax,
 } from "./texts.js";
-import { type LandedBranch, tidyAgain, tidyBranch } from "./tidy.js";
+import { Tidier } from "./tidy.js";
 import { notVerified, Verifier } from "./verify.js";
 import { LandingWorktree } from "./worktree.js";
 
@@ -82,8 +82,6 @@ interface Chain {
 /** Of the queue, how many are looked at together. */
 export const queueMax = 500;
 const keptMax = 10_000;
-/** Among so many of the newest landings, the last one of this place is looked for. */
-const lastMax = 20;
 const ofChecks = ["TARGET_RED", "CHECK_CANNOT_START"];
 /** Withdrawn, cancelled or landed by hand meanwhile, or its project is paused. */
 const changedMeanwhile = ["INVALID_STATE", "TASK_NOT_FOUND"];
@@ -132,13 +130,13 @@ export class Work {
   private known: { commit: string; tree: string } | null = null;
   private checks: Checks | null = null;
   private readonly mover: Mover;
+  private readonly tidier: Tidier;
   private lastLanded: string | null;
   /** The open landing: reports need one. */
   private landing: WireLanding | null = null;
   /** Its intent is recorded, by this lander or the one before, and not what became of it. */
   private unsettled: WireLanding | null;
   private isFenced = false;
-  private hasTidied = false;
   private readonly red: RedTargets;
   /** Submissions that wait for a review: the target's commit when they were last looked at. */
   private readonly reviewed = new Map<string, string>();
@@ -151,6 +149,7 @@ export class Work {
   constructor(private readonly parts: WorkParts) {
     const { repository, place, lease } = parts;
     this.mover = new Mover(repository, place, parts.before);
+    this.tidier = new Tidier(parts);
     this.red = new RedTargets(parts.timings.lookMs);
     const { landing, lastLanded } = lease.first;
     this.lastLanded = lastLanded?.commit ?? null;
@@ -250,7 +249,7 @@ export class Work {
     this.holds = [];
     try {
       await this.begin();
-      await this.tidyLast();
+      await this.tidier.finishLast();
       await this.mover.refuseBehind();
       const hasMoved = await this.landQueue();
       await this.reportHolds();
@@ -813,43 +812,8 @@ export class Work {
     for (const { queued } of entries) alone.delete(keyOf(queued));
     for (const task of landing.tasks) {
       const entry = entries.find(({ queued }) => taskKey(queued) === taskKey(task));
-      await this.tidy(entry?.queued ?? (await this.submissionOf(task)));
+      await this.tidier.tidy(task, entry?.queued);
     }
-  }
-
-  /** Of a landing that the lander before carried out. */
-  private async submissionOf({ project, taskId, submission: number }: WireLanding["tasks"][number]) {
-    const of = { project, taskId, number };
-    return (await this.parts.stored(() => this.parts.dibs.tasks.submission(of))).submission;
-  }
-
-  private async tidy({ branch, commit }: { branch: string | null; commit: string | null }): Promise<void> {
-    const { repository, place, say } = this.parts;
-    if (branch === null || commit === null) return;
-    const kept = await tidyBranch(repository, place, { branch, commit });
-    if (kept !== null) say({ step: "kept", message: kept });
-  }
-
-  /** The lander before can have ended after its report and before it had tidied. */
-  private async tidyLast(): Promise<void> {
-    if (this.hasTidied) return;
-    this.hasTidied = true;
-    const { dibs, repository, place, root } = this.parts;
-    const newest = { repository: root, target: place.target, limit: lastMax };
-    const { landings } = await this.parts.stored(() => dibs.landings.list(newest));
-    const last = landings.find(({ state }) => state === "landed");
-    const left: LandedBranch[] = [];
-    for (const task of last?.tasks ?? []) {
-      try {
-        const { branch, commit } = await this.submissionOf(task);
-        if (branch !== null && commit !== null) left.push({ branch, commit });
-      } catch (error) {
-        // Archived since.
-        if (!isRefusal(error, ["TASK_NOT_FOUND", "NOT_FOUND"])) throw error;
-      }
-    }
-    // What cannot be tidied holds no landing.
-    await tidyAgain(repository, place, left).catch(() => undefined);
   }
 
   /** Says what holds, if that has changed. */

@@ -26,8 +26,8 @@ export async function claimNextReview(executor: Executor, call: ClaimNext): Prom
     call,
     () => true,
     async (isOver) => {
-      const { candidates, isLate } = await candidatesFor(executor, call);
-      if (!hasAsked || isLate || candidates.length > 0) {
+      const { candidates, hasNoSession } = await candidatesFor(executor, call);
+      if (!hasAsked || hasNoSession || candidates.length > 0) {
         const { answer } = await executor.transact(call, candidates);
         hasAsked = true;
         if (answer.claim) return answer;
@@ -47,22 +47,22 @@ async function nothing({ store }: Executor, { caller, input }: ClaimNext): Promi
 interface Found {
   /** Submitted tasks that wait for a review, in the order of landing. */
   candidates: string[];
-  /** The session is over: the claim is refused. */
-  isLate: boolean;
+  /** The session has ended, or is unknown: the store refuses the claim. */
+  hasNoSession: boolean;
 }
 
 function candidatesFor({ store }: Executor, { caller, input }: ClaimNext): Promise<Found> {
   const id = input.project ?? caller.project;
   return store.read(caller.org, (view, now) => {
     const project = view.project(id);
-    const isLate = !isLive(view.session(id, input.sessionId));
-    if (!project || project.settings.land.target === null) return { candidates: [], isLate };
+    const hasNoSession = !isLive(view.session(id, input.sessionId));
+    if (!project || project.settings.land.target === null) return { candidates: [], hasNoSession };
     const candidates = view
       .tasks({ project: id, states: ["submitted"], afterOrdinal: 0, limit: submittedMax })
       .filter((task) => stageOf(view, task, project, now) === "review")
       .sort(landingOrder(now))
       .slice(0, candidatesMax)
       .map((task) => task.id);
-    return { candidates, isLate };
+    return { candidates, hasNoSession };
   });
 }

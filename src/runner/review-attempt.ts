@@ -5,14 +5,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { gatherReview, type ReviewFacts, type WireSubmission } from "../client/brief/review-facts.js";
-import { HeldClaim, type HolderOf, hasCode, isLost, Reports, type Sent } from "../client/holding/index.js";
+import { HeldClaim, type HolderOf, hasCode, isLost, Reports } from "../client/holding/index.js";
 import { DibsError } from "../contract/error.js";
 import type { WireClaim, WireEvent, WireTask } from "../contract/shapes.js";
 import { startRequestFor } from "./command.js";
 import { withoutRepository } from "./git.js";
 import type { Group } from "./group.js";
 import { type Limit, LimitWatch } from "./limit.js";
-import { holdFor, limitReason } from "./limited.js";
+import { type AtEnd, holdFor, limitReason } from "./limited.js";
 import type { AttemptEnd, RunnerOptions, Timings } from "./options.js";
 import { Output } from "./output.js";
 import { reviewBrief } from "./review-brief.js";
@@ -219,8 +219,13 @@ export class ReviewAttempt {
 
   private async giveBack(exit: Exit, limit: Limit): Promise<AttemptEnd> {
     const { dibs, uses = {}, onTrouble = () => undefined } = this.parts.options;
-    const untilAnswered = <T>(call: (sent: Sent) => Promise<T>) => this.reports.untilAnswered(call);
-    const held = await holdFor({ dibs, by: this.by, untilAnswered, onTrouble }, limit, Object.keys(uses));
+    const atEnd: AtEnd = {
+      dibs,
+      by: this.by,
+      untilAnswered: (call) => this.reports.untilAnswered(call),
+      onTrouble,
+    };
+    const held = await holdFor(atEnd, limit, Object.keys(uses));
     return { ...(await this.release(limitReason(limit), exit)), limit: { ...limit, held } };
   }
 

@@ -205,6 +205,7 @@ test.each([
       const rarity = 1 + Math.floor(idleRounds / 100);
       const isTime = (every: number, at: number) => round % (every * rarity) === at;
       if (performance.now() > until) throw new Error("waited in vain until everything has landed");
+      // How often faults come. The loop ends when everything has landed.
       await new Promise((done) => setTimeout(done, 200));
       if (isTime(15, 7)) {
         agents.pick(random)?.kill("SIGKILL");

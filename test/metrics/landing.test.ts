@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { noTotals, wholeTotals } from "../../src/core/tally.js";
 import { renderFamilies } from "../../src/operations/metrics/exposition.js";
 import { storeFamilies } from "../../src/operations/metrics/families.js";
-import { drivers, withStores } from "../transfer/drivers.js";
+import { drivers } from "../transfer/drivers.js";
 import { parseExposition } from "./parser.js";
-import { org, project, Teller } from "./support.js";
+import { org, type Teller, withTeller } from "./support.js";
 
 const minute = 60_000;
 const commit = (digit: string) => digit.repeat(40);
@@ -31,9 +31,7 @@ async function submit(teller: Teller, sessionId: string): Promise<string> {
 test.each(drivers)(
   "$name: what was submitted, landed, returned, held, flaky and reviewed",
   async (driver) => {
-    await withStores([driver], async ([store], clock) => {
-      await store!.open(org, project);
-      const teller = new Teller(store!);
+    await withTeller(driver, async (teller, clock) => {
       await teller.call("projects.update", { settings: { land: { target: "main" } } });
       await teller.create(3);
       const stats = async () => (await teller.call("stats.get")).landing;
@@ -116,9 +114,7 @@ test.each(drivers)(
 test.each(drivers)(
   "$name: a task's duration is the work until submit, not the wait for its landing",
   async (driver) => {
-    await withStores([driver], async ([store], clock) => {
-      await store!.open(org, project);
-      const teller = new Teller(store!);
+    await withTeller(driver, async (teller, clock) => {
       await teller.call("projects.update", { settings: { land: { target: "main" } } });
       await teller.create(1);
       const held = await teller.claim("a", { start: true });

@@ -4,7 +4,9 @@ import { environment } from "../../src/compose.js";
 import type { OperationName } from "../../src/contract/registry.js";
 import { dispatch } from "../../src/operations/dispatch.js";
 import { Executor } from "../../src/operations/execute.js";
+import type { Driver, TestClock } from "../../src/store/conformance/index.js";
 import type { Store } from "../../src/store/store.js";
+import { withStores } from "../transfer/drivers.js";
 
 export const org = "default";
 export const project = "demo";
@@ -54,3 +56,10 @@ export class Teller {
 }
 
 export const result = { output: "done", filesCreated: [], filesModified: [] };
+
+/** A store of one kind with a project, and one who calls it. */
+export const withTeller = (driver: Driver, story: (teller: Teller, clock: TestClock) => Promise<void>) =>
+  withStores([driver], async ([store], clock) => {
+    await store!.open(org, project);
+    await story(new Teller(store!), clock);
+  });

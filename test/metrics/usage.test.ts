@@ -6,9 +6,9 @@ import type { DibsEvent } from "../../src/core/event.js";
 import { noTotals, wholeBucket, wholeTotals } from "../../src/core/tally.js";
 import { renderFamilies } from "../../src/operations/metrics/exposition.js";
 import { storeFamilies } from "../../src/operations/metrics/families.js";
-import { drivers, withStores } from "../transfer/drivers.js";
+import { drivers } from "../transfer/drivers.js";
 import { parseExposition } from "./parser.js";
-import { org, project, result, Teller } from "./support.js";
+import { org, result, withTeller } from "./support.js";
 
 const minute = 60_000;
 const cost = (usd: number, input: number, output: number) => ({
@@ -20,9 +20,7 @@ const cost = (usd: number, input: number, output: number) => ({
 test.each(drivers)(
   "$name: cost by agent type, label and resource, per task, and each report only once",
   async (driver) => {
-    await withStores([driver], async ([store], clock) => {
-      await store!.open(org, project);
-      const teller = new Teller(store!);
+    await withTeller(driver, async (teller, clock) => {
       await teller.call("resources.set", { id: "claude-max", capacity: 2 });
       await teller.call("resources.set", { id: "db" });
       await teller.call("sessions.register", { id: "a", agentType: "claude", uses: { "claude-max": 1 } });

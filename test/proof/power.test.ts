@@ -101,7 +101,7 @@ function restore({ files }: Image, directory: string): void {
 }
 
 /** What is known at a time: of a call that had not ended, nobody knows what became of it. */
-function until(at: number, calls: readonly Call[]): Call[] {
+function knownAt(at: number, calls: readonly Call[]): Call[] {
   return calls
     .filter(({ start }) => start <= at)
     .map((call) => {
@@ -117,7 +117,7 @@ async function lostIn(image: Image, calls: readonly Call[], directory: string): 
   const path = join(directory, "dibs.db");
   const dibs = await openDibs({ path });
   try {
-    const broken = impossible({ ...(await contentOf(dibs)), calls: until(image.at, calls), streams: [] });
+    const broken = impossible({ ...(await contentOf(dibs)), calls: knownAt(image.at, calls), streams: [] });
     if (broken.length === 0) await checkStore(path);
     return broken;
   } finally {

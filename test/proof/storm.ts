@@ -71,7 +71,8 @@ export class Storm {
     "claims with a resource": 0,
   };
   private readonly directory = tempDir();
-  private readonly files: string[] = [];
+  private readonly workerFiles: string[] = [];
+  private readonly readerFiles: string[] = [];
   private workers: Recorded[] = [];
   private reader: Recorded | null = null;
   private count = 0;
@@ -95,10 +96,10 @@ export class Storm {
     this.figures.kills += killed.length;
   }
 
-  private newFile(): string {
+  private newFile(among: string[]): string {
     const file = join(this.directory, `${++this.count}.jsonl`);
     writeFileSync(file, "");
-    this.files.push(file);
+    among.push(file);
     return file;
   }
 
@@ -111,7 +112,7 @@ export class Storm {
       environment = () => ({}),
       children = childrenHere,
     } = this.options;
-    const file = this.newFile();
+    const file = this.newFile(this.workerFiles);
     const name = `worker ${this.count}`;
     const seed = Math.floor(random() * 2 ** 31);
     const input = { ...place(at), file, name, seed, ttlMs, clockSteps, steps: 100_000 };
@@ -121,7 +122,7 @@ export class Storm {
   }
 
   private async newReader(after: number): Promise<Recorded> {
-    const file = this.newFile();
+    const file = this.newFile(this.readerFiles);
     const child = new Child(join(childrenHere, "reader.mjs"), {
       ...this.options.place(this.options.workers),
       file,
@@ -209,13 +210,12 @@ export class Storm {
     this.figures.unknown += calls.filter(({ end }) => end === undefined).length;
     this.figures.events += log.length;
     this.figures["claims with a resource"] += this.scarceClaims();
-    const streams = this.files.filter(isOfReader).map(streamIn);
-    return { ...store, calls, streams };
+    return { ...store, calls, streams: this.readerFiles.map(streamIn) };
   }
 
   /** All that the workers have recorded until now. */
   calls(): Call[] {
-    return this.files.filter((file) => !isOfReader(file)).flatMap((file) => this.callsIn(file));
+    return this.workerFiles.flatMap((file) => this.callsIn(file));
   }
 
   private scarceClaims(): number {
@@ -224,8 +224,7 @@ export class Storm {
 
   /** How many calls have failed with this code. */
   failed(code: string): number {
-    const lines = this.files.filter((file) => !isOfReader(file)).flatMap(linesOf);
-    return lines.filter(({ error }) => error?.code === code).length;
+    return this.workerFiles.flatMap(linesOf).filter(({ error }) => error?.code === code).length;
   }
 
   private callsIn(file: string): Call[] {
@@ -250,8 +249,6 @@ function linesOf(file: string): any[] {
   // The last one is empty, or was being written when the process was killed.
   return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
-
-const isOfReader = (file: string) => linesOf(file)[0]?.reader !== undefined;
 
 function streamIn(file: string): Stream {
   const [{ reader, after }, ...events] = linesOf(file);
